@@ -1,0 +1,7 @@
+//! Allreduce algorithms: all inputs, combined in rank order, reach every rank's output.
+
+pub(crate) mod dual_root;
+pub(crate) mod pipelined_tree;
+pub(crate) mod recursive_doubling;
+pub(crate) mod reduce_broadcast;
+pub(crate) mod ring;

@@ -1,0 +1,75 @@
+//! The pipelined chain: every rank passes blocks on to the next, cyclically from the root.
+
+use crate::program::Program;
+use crate::registry::{Algorithm, no_scratch, one_block};
+use crate::{Buffer, Collective, Parameter, Partition, PipelineCost, Rank, Round, Shape, Span};
+
+/// `p - 2 + b` steps; optimal bandwidth for long vectors.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "chain",
+    summary: "pipeline along a chain of all ranks",
+    source: "pipelining lemma: Träff 2021",
+    parameters: &[Parameter::Blocks],
+    ordered: true,
+    cost,
+    fixed_blocks: one_block,
+    scratch: no_scratch,
+    program,
+};
+
+fn cost(ranks: u32) -> Option<PipelineCost> {
+    Some(PipelineCost {
+        c1: i64::from(ranks) - 2,
+        c2: 1,
+        g1: 0,
+        g2: 0,
+    })
+}
+
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let Shape {
+        ranks,
+        root,
+        blocks,
+        ..
+    } = *shape;
+    let last = (root + ranks - 1) % ranks;
+    Box::new(Chain {
+        previous: (rank != root).then(|| (rank + ranks - 1) % ranks),
+        next: (rank != last).then(|| (rank + 1) % ranks),
+        blocks,
+    })
+}
+
+struct Chain {
+    previous: Option<Rank>,
+    next: Option<Rank>,
+    blocks: u32,
+}
+
+impl Chain {
+    /// The root sends block `j` in round `j`; everybody else a round after receiving it.
+    fn send_delay(&self) -> u64 {
+        u64::from(self.previous.is_some())
+    }
+}
+
+impl Program for Chain {
+    fn rounds(&self) -> u64 {
+        match self.next {
+            Some(_) => u64::from(self.blocks) + self.send_delay(),
+            None => u64::from(self.blocks) * self.send_delay(),
+        }
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j as u32);
+        if let (Some(next), Some(j)) = (self.next, index.checked_sub(self.send_delay())) {
+            round.send(next, block(j));
+        }
+        if let Some(previous) = self.previous.filter(|_| index < u64::from(self.blocks)) {
+            round.recv(previous, block(index));
+        }
+    }
+}

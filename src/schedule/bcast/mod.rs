@@ -1,0 +1,4 @@
+//! Broadcast algorithms: the root's output reaches every rank's output.
+
+pub(crate) mod binomial;
+pub(crate) mod chain;

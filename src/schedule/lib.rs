@@ -1,0 +1,47 @@
+//! The language of collectives: every algorithm once, as a pure function.
+//!
+//! An [`Algorithm`] turns a [`Shape`] and a rank into that rank's [`Program`]: rounds of
+//! independent [`Action`]s on symbolic spans of blocks. The same definition is executed on MPI,
+//! proved correct ([`verify`]), run on real elements in one process ([`memory`]), counted
+//! ([`Tally`]) and printed ([`text`]). This crate does no input or output and knows neither time
+//! nor bytes: it counts *units*, which are elements in reductions and bytes in data movement.
+//!
+//! ```
+//! use schedule::{Parameters, Request, Schedule, verify};
+//!
+//! let algorithm = schedule::find("allreduce/dual_root").expect("registered");
+//! let request = Request { units: 7, parameters: Parameters::blocks(3), ..Request::ranks(6) };
+//! let schedule = Schedule::new(algorithm, &request)?;
+//! let proof = verify::verify(&schedule)?;
+//! assert!(proof.ordered);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod allreduce;
+mod bcast;
+mod collective;
+mod cost;
+mod engine;
+mod instance;
+pub mod memory;
+mod parameters;
+mod program;
+mod reduce;
+mod registry;
+mod round;
+mod shape;
+mod span;
+pub mod text;
+mod tree;
+pub mod verify;
+
+pub use collective::{Collective, Held, UnknownCollective};
+pub use cost::PipelineCost;
+pub use engine::{Fault, Tally};
+pub use instance::{Request, Schedule, Unsupported};
+pub use parameters::{Blocks, Parameter, Parameters};
+pub use program::Program;
+pub use registry::{ALGORITHMS, Algorithm, find, of};
+pub use round::{Action, Round};
+pub use shape::{Parts, Rank, Shape};
+pub use span::{BlockRange, Buffer, Partition, Scratch, Span};

@@ -1,0 +1,74 @@
+//! Real elements in one process: what a collective gives, without MPI.
+
+use crate::engine::{Domain, Engine, Fault, Misstep};
+use crate::{Held, Rank, Schedule};
+
+/// Runs a schedule on real contributions and returns every rank's output.
+///
+/// `contributions[r]` is what rank `r` gives, [`Schedule::units`] long; only the root's is read in
+/// a broadcast. The output of a rank that gets no result is `None`. `operator(left, right)` is
+/// called with the lower ranks' value on the left.
+///
+/// # Panics
+///
+/// If there are fewer contributions than ranks, or one is too short.
+///
+/// ```
+/// use schedule::{Request, Schedule, memory};
+///
+/// let algorithm = schedule::find("allreduce/ring").expect("registered");
+/// let schedule = Schedule::new(algorithm, &Request { units: 2, ..Request::ranks(3) })?;
+/// let outputs = memory::run(&schedule, &[vec![1, 2], vec![10, 20], vec![100, 200]], |a, b| a + b)?;
+/// assert_eq!(outputs, vec![Some(vec![111, 222]); 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn run<T: Clone>(
+    schedule: &Schedule,
+    contributions: &[Vec<T>],
+    operator: impl Fn(&T, &T) -> T,
+) -> Result<Vec<Option<Vec<T>>>, Fault> {
+    let elements = Elements {
+        contributions,
+        operator,
+    };
+    let mut engine = Engine::new(schedule, elements, &|rank| schedule.program(rank));
+    engine.run()?;
+    let collective = schedule.algorithm().collective;
+    (0..schedule.shape().ranks)
+        .map(|rank| match collective.after(schedule.shape(), rank) {
+            Held::Absent | Held::Undefined => Ok(None),
+            Held::Ranks(..) => complete(rank, engine.output(rank)).map(Some),
+        })
+        .collect()
+}
+
+fn complete<T: Clone>(rank: Rank, output: &[Option<T>]) -> Result<Vec<T>, Fault> {
+    (0..)
+        .zip(output)
+        .map(|(unit, value)| {
+            let missing = || Fault::WrongResult {
+                rank,
+                unit,
+                found: "nothing".to_owned(),
+            };
+            value.clone().ok_or_else(missing)
+        })
+        .collect()
+}
+
+struct Elements<'a, T, F> {
+    contributions: &'a [Vec<T>],
+    operator: F,
+}
+
+impl<T: Clone, F: Fn(&T, &T) -> T> Domain for Elements<'_, T, F> {
+    type Value = T;
+
+    fn initial(&self, rank: Rank, unit: u64) -> T {
+        self.contributions[rank as usize][unit as usize].clone()
+    }
+
+    fn combine(&mut self, left: &T, right: &T) -> Result<T, Misstep> {
+        Ok((self.operator)(left, right))
+    }
+}

@@ -1,0 +1,77 @@
+//! What can be chosen about an algorithm.
+
+use std::fmt;
+
+/// The kinds of parameters; the registry says which an algorithm takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parameter {
+    /// Number or size of the pipeline blocks.
+    Blocks,
+    /// The inner reduce of a composition.
+    Reduce,
+    /// The inner broadcast of a composition.
+    Bcast,
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Blocks => "blocks",
+            Self::Reduce => "reduce",
+            Self::Bcast => "bcast",
+        })
+    }
+}
+
+/// How a vector is cut for pipelining.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blocks {
+    /// Into this many blocks.
+    Count(u32),
+    /// Into the fewest blocks of at most this many units each.
+    Size(u64),
+}
+
+impl Blocks {
+    /// The number of blocks for a vector of `units`, at least 1.
+    pub fn count(self, units: u64) -> u32 {
+        match self {
+            Self::Count(count) => count.max(1),
+            Self::Size(size) => u32::try_from(units.div_ceil(size.max(1)))
+                .unwrap_or(u32::MAX)
+                .max(1),
+        }
+    }
+}
+
+/// Values of parameters; what is absent has the algorithm's default: one block, binomial trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Parameters<'a> {
+    /// How the vector is cut.
+    pub blocks: Option<Blocks>,
+    /// Id of the inner reduce.
+    pub reduce: Option<&'a str>,
+    /// Id of the inner broadcast.
+    pub bcast: Option<&'a str>,
+}
+
+impl Parameters<'_> {
+    /// Only a number of blocks.
+    pub fn blocks(count: u32) -> Self {
+        Self {
+            blocks: Some(Blocks::Count(count)),
+            ..Self::default()
+        }
+    }
+
+    /// The kinds of parameters that are given.
+    pub fn given(&self) -> impl Iterator<Item = Parameter> {
+        [
+            self.blocks.map(|_| Parameter::Blocks),
+            self.reduce.map(|_| Parameter::Reduce),
+            self.bcast.map(|_| Parameter::Bcast),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}

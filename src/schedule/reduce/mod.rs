@@ -1,0 +1,3 @@
+//! Reduce algorithms: all inputs, combined in rank order, reach the root's output.
+
+pub(crate) mod binomial;

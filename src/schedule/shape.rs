@@ -1,0 +1,63 @@
+//! What an algorithm is told about a call.
+
+use crate::Algorithm;
+use crate::span::Buffer;
+
+/// The number of a process within its communicator, from 0.
+pub type Rank = u32;
+
+/// The arguments of an algorithm: all that its communication depends on.
+///
+/// Two ranks that are given the same shape produce programs that fit each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Ranks in the communicator, at least 1.
+    pub ranks: u32,
+    /// The root of a rooted collective; 0 otherwise.
+    pub root: Rank,
+    /// `MPI_IN_PLACE`: the contribution stands in the output (in a reduce: on the root).
+    pub in_place: bool,
+    /// Pipeline blocks, at least 1; blocks beyond the data are empty.
+    pub blocks: u32,
+    /// The algorithms that a composed one is made of.
+    pub parts: Parts,
+}
+
+/// The inner algorithms of a composition.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// The inner reduce.
+    pub reduce: &'static Algorithm,
+    /// The inner broadcast.
+    pub bcast: &'static Algorithm,
+}
+
+impl Shape {
+    /// Where a rank's own contribution to an all-ranks reduction stands.
+    pub fn source(&self) -> Buffer {
+        if self.in_place {
+            Buffer::Output
+        } else {
+            Buffer::Input
+        }
+    }
+
+    /// Where a rank's own contribution to a reduction towards the root stands.
+    pub fn source_of(&self, rank: Rank) -> Buffer {
+        if self.in_place && rank == self.root {
+            Buffer::Output
+        } else {
+            Buffer::Input
+        }
+    }
+
+    /// The same call for an inner algorithm that works towards or from rank 0.
+    pub(crate) fn rooted_at_zero(&self) -> Self {
+        Self { root: 0, ..*self }
+    }
+}
+
+/// `ceil(log2 ranks)`: the rounds in which doubling reaches every rank.
+pub(crate) fn log2_ceil(ranks: u32) -> u32 {
+    ranks.next_power_of_two().trailing_zeros()
+}

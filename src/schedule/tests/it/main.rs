@@ -1,0 +1,10 @@
+//! Proofs and counts that go through the registry, so that a new row is tested by being there.
+
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
+mod cases;
+mod catalogue;
+mod counts;
+mod memory;
+mod mutants;
+mod proofs;

@@ -1,0 +1,4 @@
+//! Who talks to whom: trees over ranks, apart from what travels along them.
+
+pub(crate) mod binomial;
+pub(crate) mod post_order;

@@ -1,0 +1,177 @@
+//! The proof that a schedule does what its collective promises.
+//!
+//! Every unit of memory holds the set of ranks whose contributions it combines, and whether they
+//! were combined in rank order. The programs of all ranks run against each other on such values;
+//! whatever goes wrong is a [`Fault`]. What passes is correct for every operator and all data, on
+//! this shape.
+
+use std::rc::Rc;
+
+use crate::engine::{Domain, Engine, Fault, Misstep, Tally};
+use crate::program::Program;
+use crate::{Held, Rank, Schedule};
+
+/// What a verified schedule was seen to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Whether every combination joined adjacent ranges of ranks, lower ranks on the left.
+    pub ordered: bool,
+    /// Messages, rounds, units.
+    pub tally: Tally,
+}
+
+/// Proves a schedule correct.
+///
+/// An algorithm that the registry calls ordered must combine in order. Takes time and memory
+/// proportional to ranks x units.
+pub fn verify(schedule: &Schedule) -> Result<Proof, Fault> {
+    verify_programs(schedule, &|rank| schedule.program(rank))
+}
+
+/// Proves that the given programs, in place of the schedule's own, do what it should: the way to
+/// see that a broken algorithm is caught.
+pub fn verify_programs(
+    schedule: &Schedule,
+    programs: &dyn Fn(Rank) -> Box<dyn Program>,
+) -> Result<Proof, Fault> {
+    let must_be_ordered = schedule.algorithm().ordered;
+    let mut engine = Engine::new(
+        schedule,
+        Contributions {
+            must_be_ordered,
+            ordered: true,
+        },
+        programs,
+    );
+    let tally = engine.run()?;
+    for rank in 0..schedule.shape().ranks {
+        check_result(schedule, rank, engine.output(rank))?;
+    }
+    Ok(Proof {
+        ordered: engine.into_domain().ordered,
+        tally,
+    })
+}
+
+fn check_result(
+    schedule: &Schedule,
+    rank: Rank,
+    output: &[Option<Contribution>],
+) -> Result<(), Fault> {
+    let Held::Ranks(first, last) = schedule
+        .algorithm()
+        .collective
+        .after(schedule.shape(), rank)
+    else {
+        return Ok(());
+    };
+    for (unit, value) in (0..).zip(output) {
+        let expected = Contribution {
+            unit,
+            ranks: Ranks::Range(first, last),
+        };
+        if value.as_ref() != Some(&expected) {
+            let found = match value {
+                None => "nothing".to_owned(),
+                Some(value) => value.to_string(),
+            };
+            return Err(Fault::WrongResult { rank, unit, found });
+        }
+    }
+    Ok(())
+}
+
+/// The combined contributions of some ranks to one unit of the vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Contribution {
+    unit: u64,
+    ranks: Ranks,
+}
+
+/// Which ranks: first and last of each run of consecutive ones, ascending, never touching.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ranks {
+    Range(Rank, Rank),
+    Runs(Rc<[(Rank, Rank)]>),
+}
+
+impl Ranks {
+    fn to_runs(&self) -> Vec<(Rank, Rank)> {
+        match self {
+            Self::Range(first, last) => vec![(*first, *last)],
+            Self::Runs(runs) => runs.to_vec(),
+        }
+    }
+
+    /// The union of disjoint sets, or a rank that is in both.
+    fn union(&self, other: &Self) -> Result<Self, Rank> {
+        let mut runs = self.to_runs();
+        runs.extend(other.to_runs());
+        runs.sort_unstable();
+        let mut merged: Vec<(Rank, Rank)> = Vec::with_capacity(runs.len());
+        for (first, last) in runs {
+            match merged.last_mut() {
+                Some((_, end)) if first <= *end => return Err(first),
+                Some((_, end)) if first == *end + 1 => *end = last,
+                _ => merged.push((first, last)),
+            }
+        }
+        Ok(match merged[..] {
+            [(first, last)] => Self::Range(first, last),
+            _ => Self::Runs(merged.into()),
+        })
+    }
+}
+
+impl std::fmt::Display for Contribution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unit {} of ranks", self.unit)?;
+        for (first, last) in self.ranks.to_runs() {
+            write!(f, " {first}..={last}")?;
+        }
+        Ok(())
+    }
+}
+
+struct Contributions {
+    must_be_ordered: bool,
+    ordered: bool,
+}
+
+impl Domain for Contributions {
+    type Value = Contribution;
+
+    fn initial(&self, rank: Rank, unit: u64) -> Contribution {
+        Contribution {
+            unit,
+            ranks: Ranks::Range(rank, rank),
+        }
+    }
+
+    fn combine(
+        &mut self,
+        left: &Contribution,
+        right: &Contribution,
+    ) -> Result<Contribution, Misstep> {
+        if left.unit != right.unit {
+            return Err(Misstep::Mixed(left.unit, right.unit));
+        }
+        let unit = left.unit;
+        let ranks = match (&left.ranks, &right.ranks) {
+            (Ranks::Range(first, end), Ranks::Range(begin, last)) if end + 1 == *begin => {
+                Ranks::Range(*first, *last)
+            }
+            (left, right) => {
+                let union = left.union(right).map_err(Misstep::Doubled)?;
+                if self.must_be_ordered {
+                    let end = left.to_runs().last().map_or(0, |run| run.1);
+                    let begin = right.to_runs().first().map_or(0, |run| run.0);
+                    return Err(Misstep::Misordered(end, begin));
+                }
+                self.ordered = false;
+                union
+            }
+        };
+        Ok(Contribution { unit, ranks })
+    }
+}

@@ -1,0 +1,129 @@
+//! Rank-based statistics: no assumption about how times are distributed.
+
+use serde::Serialize;
+
+/// The values that cut a distribution in four equal parts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quartiles {
+    /// A quarter lies below.
+    pub lower: f64,
+    /// Half lies below.
+    pub median: f64,
+    /// Three quarters lie below.
+    pub upper: f64,
+}
+
+/// An interval for an unknown value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The probability with which such an interval covers the value: what was attained, which may
+    /// be less than was asked for.
+    pub coverage: f64,
+}
+
+impl Interval {
+    /// Whether the interval leaves out `value`.
+    pub fn excludes(&self, value: f64) -> bool {
+        value < self.low || self.high < value
+    }
+}
+
+/// How much longer one candidate takes than another, from launches that measured both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairedRatio {
+    /// Median over launches of the ratio within a launch.
+    pub median: f64,
+    /// Confidence interval of that median.
+    pub interval: Interval,
+    /// Launches that measured both.
+    pub launches: u32,
+}
+
+/// The value below which a share `q` (0 to 1) of ascending values lies, interpolated linearly
+/// between order statistics (Hyndman and Fan 1996, type 7); `None` if there are no values.
+pub fn quantile(ascending: &[f64], q: f64) -> Option<f64> {
+    let last = ascending.len().checked_sub(1)?;
+    let place = q.clamp(0.0, 1.0) * last as f64;
+    let below = place.floor();
+    let (low, high) = (ascending[below as usize], ascending[place.ceil() as usize]);
+    Some(low + (high - low) * (place - below))
+}
+
+/// The median; `None` if there are no values.
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(&sorted(values), 0.5)
+}
+
+/// The quartiles; `None` if there are no values.
+pub fn quartiles(values: &[f64]) -> Option<Quartiles> {
+    let values = sorted(values);
+    Some(Quartiles {
+        lower: quantile(&values, 0.25)?,
+        median: quantile(&values, 0.5)?,
+        upper: quantile(&values, 0.75)?,
+    })
+}
+
+/// The narrowest pair of order statistics, equally far from both ends, that covers the median of
+/// the distribution with probability `confidence`; `None` if there are no values.
+///
+/// Each of `n` independent values lies below the median with probability one half, so the `k`-th
+/// smallest and `k`-th largest enclose it with probability `1 - 2 P(Binomial(n, 1/2) < k)`,
+/// whatever the distribution. If even the extremes do not reach `confidence`, they are the
+/// interval, with the coverage that they have: 75 % for 3 values, 93.75 % for 5, 96.9 % for 6.
+pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let values = sorted(values);
+    let count = values.len();
+    let last = count.checked_sub(1)?;
+    // Logarithms, since 2^-n vanishes for large n.
+    let mut ln_term = -(count as f64) * std::f64::consts::LN_2;
+    let mut tail = ln_term.exp();
+    let mut place = 0;
+    for next in 1..count.div_ceil(2) {
+        ln_term += ((count - next + 1) as f64 / next as f64).ln();
+        let wider_tail = tail + ln_term.exp();
+        if 1.0 - 2.0 * wider_tail < confidence {
+            break;
+        }
+        (place, tail) = (next, wider_tail);
+    }
+    Some(Interval {
+        low: values[place],
+        high: values[last - place],
+        coverage: (1.0 - 2.0 * tail).max(0.0),
+    })
+}
+
+/// The ratio of two candidates' times, paired within launches: what makes one launch slow slows
+/// both. Both are lists of (launch, seconds) by ascending launch, with positive times. `None` if
+/// no launch measured both.
+pub fn paired_ratio(
+    numerator: &[(u32, f64)],
+    denominator: &[(u32, f64)],
+    confidence: f64,
+) -> Option<PairedRatio> {
+    let ratios: Vec<f64> = numerator
+        .iter()
+        .filter_map(|(launch, seconds)| {
+            let place = denominator
+                .binary_search_by_key(launch, |(launch, _)| *launch)
+                .ok()?;
+            Some(seconds / denominator[place].1)
+        })
+        .collect();
+    Some(PairedRatio {
+        median: median(&ratios)?,
+        interval: median_interval(&ratios, confidence)?,
+        launches: ratios.len() as u32,
+    })
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values
+}

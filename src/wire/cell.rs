@@ -1,0 +1,138 @@
+//! The point at which candidates are compared.
+
+use std::fmt;
+
+use schedule::Collective;
+use serde::{Deserialize, Serialize};
+
+/// How the ranks of a communicator stand on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommShape {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Ranks on each node.
+    pub ppn: u32,
+}
+
+impl CommShape {
+    /// Number of ranks; saturates instead of overflowing.
+    pub fn ranks(self) -> u32 {
+        self.nodes.saturating_mul(self.ppn)
+    }
+}
+
+impl fmt::Display for CommShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}x{}", self.nodes, self.ppn))
+    }
+}
+
+/// The element type of a reduction (a broadcast moves bytes and ignores it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Datatype {
+    /// Unsigned bytes, `MPI_BYTE`: data movement only.
+    Byte,
+    /// 32-bit signed integers, `MPI_INT32_T`.
+    Int32,
+    /// 64-bit signed integers, `MPI_INT64_T`.
+    Int64,
+    /// IEEE single precision, `MPI_FLOAT`.
+    Float32,
+    /// IEEE double precision, `MPI_DOUBLE`.
+    Float64,
+}
+
+impl Datatype {
+    /// Size of one element.
+    pub const fn size_bytes(self) -> u64 {
+        match self {
+            Self::Byte => 1,
+            Self::Int32 | Self::Float32 => 4,
+            Self::Int64 | Self::Float64 => 8,
+        }
+    }
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Byte => "byte",
+            Self::Int32 => "int32",
+            Self::Int64 => "int64",
+            Self::Float32 => "float32",
+            Self::Float64 => "float64",
+        }
+    }
+}
+
+/// The operator of a reduction; all of these are commutative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operator {
+    /// `MPI_SUM`.
+    Sum,
+    /// `MPI_MAX`.
+    Max,
+}
+
+impl Operator {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// One point of a campaign: what is called, on which ranks, with how much data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The collective; serialized by name.
+    #[serde(with = "collective_name")]
+    pub collective: Collective,
+    /// The ranks that take part.
+    pub shape: CommShape,
+    /// Bytes of one rank's vector; a multiple of the datatype's size.
+    pub bytes: u64,
+    /// Element type: [`Datatype::Byte`] where nothing is combined.
+    pub datatype: Datatype,
+    /// The operator; absent where nothing is combined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<Operator>,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            collective,
+            shape,
+            bytes,
+            datatype,
+            operator,
+        } = self;
+        write!(f, "{collective} {shape} {bytes} bytes")?;
+        match operator {
+            Some(operator) => write!(f, " of {} {}", datatype.name(), operator.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Serializes a [`Collective`] by its name, for `#[serde(with = "...")]`.
+mod collective_name {
+    use schedule::Collective;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// Writes the name.
+    pub(super) fn serialize<S: Serializer>(value: &Collective, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(value.name())
+    }
+
+    /// Reads the name; an unknown one is an error that lists the known ones.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}

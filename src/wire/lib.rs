@@ -1,0 +1,23 @@
+//! What the command line and the measuring driver tell each other.
+//!
+//! A [`Plan`] goes in as one JSON file; [`Record`]s come back as JSON lines appended to the spool
+//! file that the plan names. Nothing else passes between the two, so a simulated backend that
+//! speaks the same records can stand in for MPI. Times are seconds, sizes are bytes.
+
+mod candidate;
+mod cell;
+mod plan;
+mod record;
+mod sample;
+pub mod units;
+
+pub use candidate::{Candidate, Parameters};
+pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use plan::{Experiment, ExperimentKind, Library, Plan, Repetition, Task, Work};
+pub use record::{
+    Environment, FailureKind, Finish, LaunchStart, Measurement, Record, TaskDone, Warning,
+};
+pub use sample::{Sample, Subject};
+
+/// The version of the plan and record formats; a driver refuses a plan of another version.
+pub const WIRE_VERSION: u32 = 1;

@@ -1,0 +1,136 @@
+//! What the driver is asked to measure in one launch.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Candidate, Cell, CommShape, Datatype, Operator};
+
+/// The orders for one launch of the driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`crate::WIRE_VERSION`] of the writer.
+    pub version: u32,
+    /// Digest of the campaign, repeated in the spool.
+    pub campaign: String,
+    /// Number of this launch within the store, from 1.
+    pub launch: u32,
+    /// Seed of the order in which candidates take turns.
+    pub seed: u64,
+    /// The MPI library that must be found at start.
+    pub library: Library,
+    /// File that the driver creates or appends to, one [`crate::Record`] a line.
+    pub spool: PathBuf,
+    /// A file that the commanding process keeps locked (`flock`); the driver ends when the lock
+    /// is gone, so that no rank outlives a killed command. Absent for detached jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leash: Option<PathBuf>,
+    /// No task is started later than this after the launch's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_seconds: Option<f64>,
+    /// How long one candidate's turn may last before it counts as hung.
+    pub watchdog_seconds: f64,
+    /// When a candidate has been repeated often enough.
+    pub repetition: Repetition,
+    /// What to measure, in this order.
+    pub tasks: Vec<Task>,
+}
+
+/// An MPI library by name and version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// `openmpi` or `mpich`.
+    pub name: String,
+    /// As in `4.1.4`.
+    pub version: String,
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}-{}", self.name, self.version))
+    }
+}
+
+/// When to stop repeating a candidate within a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repetition {
+    /// Repetitions that are always taken.
+    pub minimum: u32,
+    /// Repetitions after which a candidate stops in any case.
+    pub maximum: u32,
+    /// Stop when the interval of the median is narrower than this share of the median.
+    pub precision: f64,
+    /// Confidence of that interval, as in 0.95.
+    pub confidence: f64,
+    /// Measuring time after which a candidate stops once it has its minimum.
+    pub slice_seconds: f64,
+}
+
+/// One unit of work; what is in flight when a launch ends early is lost whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Identifies the task in records; unique within the plan.
+    pub id: u32,
+    /// What is measured.
+    pub work: Work,
+}
+
+/// What a task measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Work {
+    /// Candidates compared in one cell.
+    Compare {
+        /// Where.
+        cell: Cell,
+        /// What; records name a candidate by its index here.
+        candidates: Vec<Candidate>,
+    },
+    /// An experiment that shows the machine's parameters; its records carry candidate index 0.
+    Experiment(Experiment),
+}
+
+/// A small dedicated measurement of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Which.
+    pub kind: ExperimentKind,
+    /// The ranks of the launch; the experiment uses the first two, or the first one.
+    pub shape: CommShape,
+    /// Message or vector size.
+    pub bytes: u64,
+}
+
+/// The kinds of experiments. A repetition's time is what the description says, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ExperimentKind {
+    /// Ranks 0 and 1 send one message forth and back: half of the round trip.
+    PingPong,
+    /// Ranks 0 and 1 send to each other at the same time (`MPI_Sendrecv`): one exchange.
+    Exchange,
+    /// Rank 0 combines two vectors (`MPI_Reduce_local`): one combination.
+    Combine {
+        /// Element type.
+        datatype: Datatype,
+        /// Operator.
+        operator: Operator,
+    },
+}
+
+impl ExperimentKind {
+    /// The name used in files and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PingPong => "ping_pong",
+            Self::Exchange => "exchange",
+            Self::Combine { .. } => "combine",
+        }
+    }
+}

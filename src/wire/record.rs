@@ -1,0 +1,226 @@
+//! What the driver reports back, one JSON object a line.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Library;
+
+/// A line of the spool file. Records of one launch follow each other in time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one record is in memory at a time"
+)]
+pub enum Record {
+    /// The launch is up; always first.
+    Started(LaunchStart),
+    /// A candidate's turn begins. If nothing follows, this is what was in flight when the launch
+    /// died.
+    Trying {
+        /// Task id.
+        task: u32,
+        /// Index into the task's candidates.
+        candidate: u32,
+    },
+    /// A candidate failed in a task and was left out of it.
+    Failed {
+        /// Task id.
+        task: u32,
+        /// Index into the task's candidates.
+        candidate: u32,
+        /// In which way.
+        kind: FailureKind,
+        /// What was seen.
+        message: String,
+    },
+    /// A task is complete: all its measurements at once, so that a task is stored whole or not.
+    Done(TaskDone),
+    /// The launch ended in order; always last.
+    Finished {
+        /// Why.
+        reason: Finish,
+    },
+}
+
+/// Where and when a launch ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LaunchStart {
+    /// [`crate::Plan::campaign`].
+    pub campaign: String,
+    /// [`crate::Plan::launch`].
+    pub launch: u32,
+    /// Seconds since the Unix epoch, on rank 0's host.
+    pub unix_seconds: u64,
+    /// What the launch ran on.
+    pub environment: Environment,
+}
+
+/// What a measurement depends on beside what is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The library found, by name and version.
+    pub library: Option<Library>,
+    /// The first line of `MPI_Get_library_version`.
+    pub library_text: String,
+    /// Version of colltune.
+    pub colltune: String,
+    /// Host names, in rank order, each once.
+    pub hosts: Vec<String>,
+    /// Ranks in the launch.
+    pub ranks: u32,
+    /// Cores that rank 0 may use, all its node's ranks taken together.
+    pub cores: u32,
+    /// CPU model of rank 0's host.
+    pub cpu: String,
+    /// Kernel of rank 0's host.
+    pub kernel: String,
+    /// Frequency governor of rank 0's host; empty if unknown.
+    pub governor: String,
+    /// One-minute load average of rank 0's host at start.
+    pub load: f64,
+    /// Resolution of the timer: smallest step seen.
+    pub timer_resolution_seconds: f64,
+    /// Cost of reading the timer.
+    pub timer_overhead_seconds: f64,
+    /// Environment variables that steer MPI libraries, on rank 0.
+    pub variables: BTreeMap<String, String>,
+    /// What makes the numbers less trustworthy.
+    pub warnings: Vec<Warning>,
+}
+
+/// A reason to trust a measurement less.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "warning")]
+pub enum Warning {
+    /// More ranks than cores on a node.
+    Oversubscribed {
+        /// Ranks on the node.
+        ranks: u32,
+        /// Its cores.
+        cores: u32,
+    },
+    /// Other work was running at start.
+    BusyMachine {
+        /// One-minute load average, times 100.
+        load_percent: u32,
+        /// Cores of the node.
+        cores: u32,
+    },
+    /// Ranks are free to move between cores.
+    Unbound,
+    /// The frequency governor may change the clock.
+    Governor {
+        /// Its name.
+        name: String,
+    },
+    /// The timer's step is coarse.
+    CoarseTimer {
+        /// The step in nanoseconds.
+        resolution_nanoseconds: u64,
+    },
+}
+
+impl fmt::Display for Warning {
+    /// A full sentence that says what to do.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Oversubscribed { ranks, cores } => write!(
+                f,
+                "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say \
+                 little about a real machine; use at most {cores} ranks per node"
+            ),
+            Self::BusyMachine {
+                load_percent,
+                cores,
+            } => write!(
+                f,
+                "the machine was busy at start (load {}.{:02} on {cores} cores): stop other work \
+                 and measure again",
+                load_percent / 100,
+                load_percent % 100
+            ),
+            Self::Unbound => write!(
+                f,
+                "ranks were not bound to cores and may migrate: bind them (for Open MPI \
+                 `--bind-to core`, for MPICH `-bind-to core`)"
+            ),
+            Self::Governor { name } => write!(
+                f,
+                "the CPU frequency governor is `{name}`: set it to `performance` for steady times"
+            ),
+            Self::CoarseTimer {
+                resolution_nanoseconds,
+            } => write!(
+                f,
+                "the timer advances in steps of {resolution_nanoseconds} ns: times near that are \
+                 rounded; use a kernel clock source such as tsc"
+            ),
+        }
+    }
+}
+
+/// How a candidate failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// MPI returned an error code.
+    MpiError,
+    /// The result differs from the library's own.
+    WrongResult,
+    /// The watchdog ran out.
+    Hang,
+    /// The launch died during its turn.
+    Crash,
+    /// The candidate cannot run at this shape or is unknown to the driver.
+    Unsupported,
+}
+
+impl FailureKind {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MpiError => "mpi_error",
+            Self::WrongResult => "wrong_result",
+            Self::Hang => "hang",
+            Self::Crash => "crash",
+            Self::Unsupported => "unsupported",
+        }
+    }
+}
+
+/// Everything that one task gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskDone {
+    /// Task id.
+    pub task: u32,
+    /// Wall-clock time of the task, warm-up and synchronisation included.
+    pub elapsed_seconds: f64,
+    /// One entry a candidate that was measured.
+    pub measurements: Vec<Measurement>,
+}
+
+/// The repetitions of one candidate in one task of one launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Index into the task's candidates.
+    pub candidate: u32,
+    /// Calls made and thrown away before the first repetition.
+    pub warmup: u32,
+    /// Calls in a repetition; its time is divided by this.
+    pub batch: u32,
+    /// One completion time of the slowest rank a repetition, in the order they were taken.
+    pub seconds: Vec<f64>,
+}
+
+/// Why a launch ended in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// All tasks were carried out.
+    Complete,
+    /// The deadline passed.
+    Deadline,
+}

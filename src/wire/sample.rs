@@ -1,0 +1,53 @@
+//! Measurements as the store keeps them and the fit reads them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Candidate, Cell, CommShape, Experiment};
+
+/// What a sample is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Subject {
+    /// A collective in a cell.
+    Cell(Cell),
+    /// An experiment on the machine.
+    Experiment(Experiment),
+}
+
+impl Subject {
+    /// The ranks that took part.
+    pub fn shape(&self) -> CommShape {
+        match self {
+            Self::Cell(cell) => cell.shape,
+            Self::Experiment(experiment) => experiment.shape,
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cell(cell) => write!(f, "{cell}"),
+            Self::Experiment(Experiment { kind, shape, bytes }) => {
+                write!(f, "experiment {} {shape} {bytes} bytes", kind.name())
+            }
+        }
+    }
+}
+
+/// All repetitions that one launch took of one candidate of one subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Number of the launch within the store: the statistical unit.
+    pub launch: u32,
+    /// What was measured.
+    pub subject: Subject,
+    /// With which candidate; [`Candidate::Default`] for experiments.
+    pub candidate: Candidate,
+    /// Calls in a repetition.
+    pub batch: u32,
+    /// Seconds a call, one entry a repetition, in the order they were taken.
+    pub seconds: Vec<f64>,
+}

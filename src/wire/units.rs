@@ -1,0 +1,150 @@
+//! Sizes and durations as people write them.
+
+use thiserror::Error;
+
+/// A size or duration that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UnitError {
+    /// Not a size.
+    #[error("`{0}` is not a size; write bytes as in 512, 64K, 1M or 8MiB (K = 1024)")]
+    Size(String),
+    /// Not a duration.
+    #[error("`{0}` is not a duration; write it as in 90s, 20m, 1h30m or 500ms")]
+    Duration(String),
+    /// Not a range of sizes.
+    #[error("`{0}` is not a range of sizes; write it as in 8..4M x8 (both ends included)")]
+    Range(String),
+}
+
+const SIZE_UNITS: [(&str, u32); 4] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
+
+/// Reads a size: `512`, `64K`, `1M`, `8MiB`; factors are powers of 1024.
+///
+/// ```
+/// assert_eq!(wire::units::parse_bytes("64K"), Ok(65536));
+/// assert_eq!(wire::units::parse_bytes("8MiB"), Ok(8 << 20));
+/// assert!(wire::units::parse_bytes("8 apples").is_err());
+/// ```
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    let error = || UnitError::Size(text.to_owned());
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| error())?;
+    let unit = unit.trim();
+    let shift = match unit
+        .strip_suffix("iB")
+        .or(unit.strip_suffix('B'))
+        .unwrap_or(unit)
+    {
+        "" if unit.starts_with('i') => return Err(error()),
+        "" => 0,
+        letter => {
+            let known = SIZE_UNITS
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(letter));
+            known.ok_or_else(error)?.1
+        }
+    };
+    number.checked_mul(1 << shift).ok_or_else(error)
+}
+
+/// Writes a size with the largest unit that divides it: `65536` is `64K`, `1000` stays `1000`.
+pub fn format_bytes(bytes: u64) -> String {
+    for (name, shift) in SIZE_UNITS.iter().rev() {
+        if bytes > 0 && bytes.is_multiple_of(1 << shift) {
+            return format!("{}{name}", bytes >> shift);
+        }
+    }
+    bytes.to_string()
+}
+
+/// Reads a geometric range, `1..4M x2`: both ends included, the factor 2 if absent; a single size
+/// is a range of one.
+///
+/// ```
+/// assert_eq!(wire::units::parse_byte_range("8..64 x2"), Ok(vec![8, 16, 32, 64]));
+/// assert_eq!(wire::units::parse_byte_range("8..100 x4"), Ok(vec![8, 32, 100]));
+/// ```
+pub fn parse_byte_range(text: &str) -> Result<Vec<u64>, UnitError> {
+    let error = || UnitError::Range(text.to_owned());
+    let Some((first, rest)) = text.split_once("..") else {
+        return Ok(vec![parse_bytes(text)?]);
+    };
+    let (last, factor) = rest.split_once('x').unwrap_or((rest, "2"));
+    let (first, last) = (parse_bytes(first)?, parse_bytes(last)?);
+    let factor: u64 = factor.trim().parse().map_err(|_| error())?;
+    if first == 0 || first > last || factor < 2 {
+        return Err(error());
+    }
+    let mut sizes: Vec<u64> = std::iter::successors(Some(first), |size| size.checked_mul(factor))
+        .take_while(|size| *size < last)
+        .collect();
+    sizes.push(last);
+    Ok(sizes)
+}
+
+const TIME_UNITS: [(&str, f64); 5] = [
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("m", 60.0),
+    ("h", 3600.0),
+    ("d", 86400.0),
+];
+
+/// Reads a duration in seconds: `90s`, `20m`, `1h30m`, `500ms`, `3 days`.
+///
+/// ```
+/// assert_eq!(wire::units::parse_seconds("1h30m"), Ok(5400.0));
+/// ```
+pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
+    let error = || UnitError::Duration(text.to_owned());
+    let mut rest = text.trim();
+    let mut total = 0.0;
+    if rest.is_empty() {
+        return Err(error());
+    }
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(error)?;
+        let (number, tail) = rest.split_at(digits);
+        let number: f64 = number.parse().map_err(|_| error())?;
+        let tail = tail.trim_start();
+        let letters = tail
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(letters);
+        let unit = match unit {
+            "day" | "days" => "d",
+            "min" => "m",
+            "sec" => "s",
+            unit => unit,
+        };
+        let known = TIME_UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(error)?;
+        total += number * known.1;
+        rest = tail.trim_start();
+    }
+    Ok(total)
+}
+
+/// Writes a time with three significant digits and a fitting unit: `1.25 us`, `340 ns`, `2.10 s`.
+pub fn format_seconds(seconds: f64) -> String {
+    let (value, unit) = match seconds.abs() {
+        s if s < 1e-6 => (seconds * 1e9, "ns"),
+        s if s < 1e-3 => (seconds * 1e6, "us"),
+        s if s < 1.0 => (seconds * 1e3, "ms"),
+        _ => (seconds, "s"),
+    };
+    let digits = match value.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {unit}")
+}

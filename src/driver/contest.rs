@@ -1,0 +1,284 @@
+//! Candidates compared in one cell of one launch.
+
+use std::time::Instant;
+
+use exec::{Bytes, Call, Communicator, ExecError, Runner};
+use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
+
+use crate::data;
+use crate::error::DriverError;
+use crate::spool::Spool;
+use crate::stopping::{Progress, has_settled};
+use crate::watchdog::Watchdog;
+
+/// Turns of warming up before a candidate is measured whether or not it has settled.
+const WARMUP_TURNS: u32 = 8;
+
+/// A candidate in the contest.
+struct Seat {
+    index: u32,
+    runner: Runner,
+    /// Its own, so that what a failed candidate left under way meets nobody.
+    communicator: Communicator,
+    progress: Progress,
+    estimate_seconds: f64,
+    warmup: u32,
+    done: bool,
+}
+
+/// A failure that all ranks know of.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Failure {
+    kind: FailureKind,
+    message: String,
+}
+
+/// The contest in one cell.
+pub(crate) struct Contest<'a> {
+    pub(crate) task: u32,
+    pub(crate) cell: &'a Cell,
+    pub(crate) candidates: &'a [Candidate],
+    pub(crate) repetition: &'a Repetition,
+    pub(crate) seed: u64,
+    /// The ranks that take part.
+    pub(crate) communicator: &'a Communicator,
+    pub(crate) spool: &'a Spool,
+    pub(crate) watchdog: &'a Watchdog,
+}
+
+impl Contest<'_> {
+    /// Checks, warms up and measures every candidate; those that fail are recorded and left out.
+    /// Collective.
+    pub(crate) fn run(&self) -> Result<Vec<Measurement>, DriverError> {
+        let call = Call::from(self.cell);
+        let input = data::input(&call, self.communicator.rank());
+        let mut output = Bytes::zeroed(call.bytes as usize);
+        let mut seats = Vec::new();
+        for (index, candidate) in (0..).zip(self.candidates) {
+            self.begin_turn(index)?;
+            match self.admit(index, candidate, &call, &input, &mut output)? {
+                Ok(seat) => seats.push(seat),
+                Err(failure) => self.record(index, failure)?,
+            }
+        }
+        let mut order = fastrand::Rng::with_seed(self.seed ^ u64::from(self.task));
+        while seats.iter().any(|seat| !seat.done) {
+            order.shuffle(&mut seats);
+            let mut failed = None;
+            for (place, seat) in seats.iter_mut().enumerate().filter(|(_, seat)| !seat.done) {
+                self.begin_turn(seat.index)?;
+                if let Err(failure) = self.take_turn(seat, &input, &mut output)? {
+                    self.record(seat.index, failure)?;
+                    failed = Some(place);
+                    break;
+                }
+            }
+            if let Some(place) = failed {
+                seats.remove(place);
+            }
+        }
+        self.watchdog.rest();
+        seats.sort_by_key(|seat| seat.index);
+        Ok(seats.into_iter().map(Seat::into_measurement).collect())
+    }
+
+    fn begin_turn(&self, candidate: u32) -> Result<(), DriverError> {
+        self.watchdog.begin(self.task, candidate);
+        self.spool.write(&Record::Trying {
+            task: self.task,
+            candidate,
+        })
+    }
+
+    fn record(&self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
+        let Failure { kind, message } = failure;
+        self.spool.write(&Record::Failed {
+            task: self.task,
+            candidate,
+            kind,
+            message,
+        })
+    }
+
+    /// The first call, whose result is checked, and warming up.
+    fn admit(
+        &self,
+        index: u32,
+        candidate: &Candidate,
+        call: &Call,
+        input: &Bytes,
+        output: &mut Bytes,
+    ) -> Result<Result<Seat, Failure>, DriverError> {
+        let communicator = self.communicator.duplicate()?;
+        let runner = Runner::new(candidate, call, &communicator);
+        if let Err(failure) = self.agree(runner.as_ref().map(|_| ()).map_err(Failure::of))? {
+            return Ok(Err(failure));
+        }
+        let mut seat = Seat {
+            index,
+            runner: runner?,
+            communicator,
+            progress: Progress::default(),
+            estimate_seconds: 0.0,
+            warmup: 1,
+            done: false,
+        };
+        let checked = self.check(&mut seat, call, input, output);
+        if let Err(failure) = self.agree(checked)? {
+            return Ok(Err(failure));
+        }
+        Ok(self.warm_up(&mut seat, input, output)?.map(|()| seat))
+    }
+
+    /// Calls the candidate once and compares its result with what it must be.
+    fn check(
+        &self,
+        seat: &mut Seat,
+        call: &Call,
+        input: &Bytes,
+        output: &mut Bytes,
+    ) -> Result<(), Failure> {
+        let rank = self.communicator.rank();
+        output.as_mut_slice().fill(0xa5);
+        if !call.collective.is_reduction() && rank == call.root {
+            output.as_mut_slice().copy_from_slice(input.as_slice());
+        }
+        seat.runner
+            .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
+            .map_err(|error| Failure::of(&error))?;
+        if !data::has_result(call, rank) {
+            return Ok(());
+        }
+        let expected = data::expected(call, self.communicator.size());
+        match data::first_difference(call, output.as_slice(), expected.as_slice()) {
+            None => Ok(()),
+            Some(element) => Err(Failure {
+                kind: FailureKind::WrongResult,
+                message: format!("element {element} of the result is wrong on rank {rank}"),
+            }),
+        }
+    }
+
+    fn warm_up(
+        &self,
+        seat: &mut Seat,
+        input: &Bytes,
+        output: &mut Bytes,
+    ) -> Result<Result<(), Failure>, DriverError> {
+        let mut before = Vec::new();
+        let mut spent = 0.0;
+        for turn in 0..WARMUP_TURNS {
+            let calls = match turn {
+                0 => 1,
+                _ => seat
+                    .progress
+                    .turn(seat.estimate_seconds * 4.0, self.repetition)
+                    .min(25),
+            };
+            let (seconds, elapsed) = match self.repeat(seat, calls, input, output)? {
+                Ok(turn) => turn,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            seat.warmup += calls as u32;
+            seat.estimate_seconds = elapsed / calls as f64;
+            spent += elapsed;
+            if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
+                break;
+            }
+            before = seconds;
+        }
+        Ok(Ok(()))
+    }
+
+    fn take_turn(
+        &self,
+        seat: &mut Seat,
+        input: &Bytes,
+        output: &mut Bytes,
+    ) -> Result<Result<(), Failure>, DriverError> {
+        let calls = seat.progress.turn(seat.estimate_seconds, self.repetition);
+        match self.repeat(seat, calls, input, output)? {
+            Err(failure) => Ok(Err(failure)),
+            Ok((seconds, elapsed)) => {
+                seat.progress.add(&seconds, elapsed);
+                seat.done = seat.progress.is_enough(self.repetition);
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    /// Repeats the candidate: a barrier, then the call, timed on every rank. Returns the slowest
+    /// rank's time of each repetition and the time of all, the same on all ranks.
+    fn repeat(
+        &self,
+        seat: &mut Seat,
+        calls: usize,
+        input: &Bytes,
+        output: &mut Bytes,
+    ) -> Result<Result<(Vec<f64>, f64), Failure>, DriverError> {
+        let (input, output) = (input.as_slice(), output.as_mut_slice());
+        let mut seconds = Vec::with_capacity(calls + 1);
+        let mut outcome = Ok(());
+        let start = Instant::now();
+        for _ in 0..calls {
+            self.communicator.dissemination_barrier()?;
+            let start = Instant::now();
+            let called = seat.runner.call(&seat.communicator, input, output);
+            seconds.push(start.elapsed().as_secs_f64());
+            if let Err(error) = called {
+                outcome = Err(Failure::of(&error));
+            }
+        }
+        seconds.push(start.elapsed().as_secs_f64());
+        if let Err(failure) = self.agree(outcome)? {
+            return Ok(Err(failure));
+        }
+        self.communicator.maximum(&mut seconds)?;
+        let elapsed = seconds.pop().unwrap_or_default();
+        Ok(Ok((seconds, elapsed)))
+    }
+
+    /// Makes one rank's failure known to all: the failure of the lowest rank that has one.
+    fn agree(&self, mine: Result<(), Failure>) -> Result<Result<(), Failure>, DriverError> {
+        let size = self.communicator.size();
+        let mut failing = [match mine {
+            Ok(()) => 0.0,
+            Err(_) => f64::from(size - self.communicator.rank()),
+        }];
+        self.communicator.maximum(&mut failing)?;
+        if failing[0] == 0.0 {
+            return Ok(Ok(()));
+        }
+        let mut text = match &mine {
+            Ok(()) => Vec::new(),
+            Err(failure) => serde_json::to_vec(failure)?,
+        };
+        self.communicator
+            .share(&mut text, size - failing[0] as u32)?;
+        Ok(Err(serde_json::from_slice(&text)?))
+    }
+}
+
+impl Seat {
+    fn into_measurement(self) -> Measurement {
+        Measurement {
+            candidate: self.index,
+            warmup: self.warmup,
+            batch: 1,
+            seconds: self.progress.seconds,
+        }
+    }
+}
+
+impl Failure {
+    fn of(error: &ExecError) -> Self {
+        let kind = match error {
+            ExecError::Mpi { .. } => FailureKind::MpiError,
+            _ => FailureKind::Unsupported,
+        };
+        Self {
+            kind,
+            message: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a launch runs on, and what speaks against trusting it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use exec::{Communicator, ExecError};
+use wire::{Environment, Library, Warning};
+
+use crate::topology::Topology;
+
+/// A timer step from which times near it are visibly rounded.
+const COARSE_TIMER_SECONDS: f64 = 200e-9;
+
+/// Variables of these beginnings steer how MPI libraries communicate.
+const STEERING: [&str; 8] = [
+    "OMPI_MCA_",
+    "MPIR_CVAR_",
+    "MPICH_",
+    "UCX_",
+    "FI_",
+    "PSM2_",
+    "I_MPI_",
+    "PRTE_MCA_",
+];
+
+/// Set by Open MPI's launcher for its own purposes.
+const LAUNCHER_INTERNAL: [&str; 4] = [
+    "OMPI_MCA_orte_",
+    "OMPI_MCA_ess_",
+    "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir",
+];
+
+/// Collects the environment. Collective; complete on rank 0.
+pub(crate) fn collect(
+    world: &Communicator,
+    node: &Communicator,
+    topology: &Topology,
+    library: Library,
+) -> Result<Environment, ExecError> {
+    let cores = allowed_cores(node)?;
+    let hosts = host_names(world, topology)?;
+    let mut environment = Environment::default();
+    if world.rank() == 0 {
+        let (overhead, resolution) = exec::timer_overhead_and_resolution();
+        let bound = allowed(&read("/proc/self/status")).len() < cores as usize || cores == 1;
+        environment = Environment {
+            library: Some(library),
+            library_text: exec::library_text(),
+            colltune: env!("CARGO_PKG_VERSION").to_owned(),
+            hosts,
+            ranks: world.size(),
+            cores,
+            cpu: cpu_model(&read("/proc/cpuinfo")),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+                .trim()
+                .to_owned(),
+            load: others_running(),
+            timer_resolution_seconds: resolution,
+            timer_overhead_seconds: overhead,
+            variables: steering_variables(),
+            warnings: Vec::new(),
+        };
+        environment.warnings = warnings(&environment, node.size(), bound);
+    }
+    // The others sleep meanwhile, so that rank 0 sees whether the machine is otherwise idle.
+    world.sleeping_barrier(Duration::from_millis(1))?;
+    Ok(environment)
+}
+
+fn warnings(environment: &Environment, ranks_on_node: u32, bound: bool) -> Vec<Warning> {
+    let cores = environment.cores;
+    let mut warnings = Vec::new();
+    let oversubscribed = ranks_on_node > cores;
+    if oversubscribed {
+        warnings.push(Warning::Oversubscribed {
+            ranks: ranks_on_node,
+            cores,
+        });
+    }
+    if environment.load >= 1.0 {
+        let load_percent = (environment.load * 100.0) as u32;
+        warnings.push(Warning::BusyMachine {
+            load_percent,
+            cores,
+        });
+    }
+    if !bound && !oversubscribed {
+        warnings.push(Warning::Unbound);
+    }
+    if !environment.governor.is_empty() && environment.governor != "performance" {
+        warnings.push(Warning::Governor {
+            name: environment.governor.clone(),
+        });
+    }
+    if environment.timer_resolution_seconds > COARSE_TIMER_SECONDS {
+        let resolution_nanoseconds = (environment.timer_resolution_seconds * 1e9) as u64;
+        warnings.push(Warning::CoarseTimer {
+            resolution_nanoseconds,
+        });
+    }
+    warnings
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Cores that the node's ranks may use between them. Collective over the node.
+fn allowed_cores(node: &Communicator) -> Result<u32, ExecError> {
+    const MOST: usize = 4096;
+    let mut used = vec![0.0; MOST];
+    for core in allowed(&read("/proc/self/status")) {
+        if let Some(slot) = used.get_mut(core) {
+            *slot = 1.0;
+        }
+    }
+    node.maximum(&mut used)?;
+    Ok(used.iter().filter(|used| **used > 0.0).count().max(1) as u32)
+}
+
+/// The cores in the kernel's `Cpus_allowed_list` of a process, as in `0-3,8`.
+fn allowed(status: &str) -> Vec<usize> {
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap_or_default();
+    list.trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+        })
+        .flatten()
+        .collect()
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
+    model
+        .and_then(|line| line.split_once(':'))
+        .map_or("", |(_, name)| name.trim())
+        .to_owned()
+}
+
+/// Runnable tasks beside this thread: the least of a few looks, since all machines have moments.
+fn others_running() -> f64 {
+    let look = || -> Option<f64> {
+        let text = read("/proc/loadavg");
+        let running: f64 = text
+            .split_whitespace()
+            .nth(3)?
+            .split('/')
+            .next()?
+            .parse()
+            .ok()?;
+        Some((running - 1.0).max(0.0))
+    };
+    (0..8)
+        .filter_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            look()
+        })
+        .fold(f64::INFINITY, f64::min)
+        .min(1e6)
+}
+
+fn steering_variables() -> BTreeMap<String, String> {
+    let begins = |name: &str, with: &[&str]| with.iter().any(|begin| name.starts_with(begin));
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| begins(name, &STEERING) && !begins(name, &LAUNCHER_INTERNAL))
+        .collect()
+}
+
+/// The name of each node. Collective.
+fn host_names(world: &Communicator, topology: &Topology) -> Result<Vec<String>, ExecError> {
+    let mut names = Vec::new();
+    for leader in &topology.leaders {
+        let mut name = read("/proc/sys/kernel/hostname").trim().as_bytes().to_vec();
+        world.share(&mut name, *leader)?;
+        names.push(String::from_utf8_lossy(&name).into_owned());
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{allowed, cpu_model};
+
+    #[test]
+    fn kernel_texts_are_read() {
+        assert_eq!(
+            allowed("Name:\tx\nCpus_allowed_list:\t0-2,8\n"),
+            [0, 1, 2, 8]
+        );
+        assert!(allowed("").is_empty());
+        assert_eq!(
+            cpu_model("processor : 0\nmodel name\t: Some CPU @ 2GHz\n"),
+            "Some CPU @ 2GHz"
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! The MPI program that measures. It reads one plan, appends records to the plan's spool file, and
+//! decides nothing but when a candidate has been repeated often enough.
+//!
+//! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
+//! prints the library that it is linked to. Exit codes: 0 all done or deadline reached, 1 MPI or
+//! the spool failed, 2 bad usage or plan, 3 another MPI library than the plan's, 4 a candidate
+//! hung, 5 the commanding process is gone.
+
+mod contest;
+mod data;
+mod environment;
+mod error;
+mod experiment;
+mod identify;
+mod session;
+mod spool;
+mod stopping;
+mod topology;
+mod watchdog;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::error::DriverError;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [flag] if flag == "--identify" => match identify::print() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error),
+        },
+        [plan] => match session::run(Path::new(plan)) {
+            Ok(()) => ExitCode::SUCCESS,
+            // Finalising after an error may wait for ranks that will never come.
+            Err(error) => exec::exit_now(report(&error)),
+        },
+        _ => fail(&DriverError::Usage),
+    }
+}
+
+fn fail(error: &DriverError) -> ExitCode {
+    ExitCode::from(report(error) as u8)
+}
+
+fn report(error: &DriverError) -> i32 {
+    eprintln!("colltune-driver: {error}");
+    error.exit_code()
+}

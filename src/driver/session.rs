@@ -1,0 +1,176 @@
+//! One launch, from plan to last record.
+
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use exec::{Communicator, Universe};
+use wire::{FailureKind, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
+
+use crate::contest::Contest;
+use crate::error::DriverError;
+use crate::spool::Spool;
+use crate::topology::{ShapeMissing, Topology};
+use crate::watchdog::Watchdog;
+use crate::{environment, experiment, identify};
+
+/// How often ranks that take no part look whether a task has ended.
+const NAP: Duration = Duration::from_millis(1);
+
+/// Carries out a plan. Every rank calls this; only rank 0 reads the plan and writes records.
+pub(crate) fn run(path: &Path) -> Result<(), DriverError> {
+    let start = Instant::now();
+    let universe = Universe::start()?;
+    let world = universe.world();
+    let plan = read_plan(path, world)?;
+    let found = identify::library(&exec::library_text());
+    if plan.library != found {
+        return Err(DriverError::OtherLibrary {
+            planned: plan.library,
+            found,
+        });
+    }
+    let spool = Spool::open(&plan.spool, world.rank())?;
+    let patience = Duration::from_secs_f64(plan.watchdog_seconds);
+    let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone());
+    let node = world.node()?;
+    let topology = Topology::discover(world, &node)?;
+    let environment = environment::collect(world, &node, &topology, found)?;
+    let unix_seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
+    spool.write(&Record::Started(LaunchStart {
+        campaign: plan.campaign.clone(),
+        launch: plan.launch,
+        unix_seconds,
+        environment,
+    }))?;
+    let session = Session {
+        plan: &plan,
+        world,
+        topology,
+        spool,
+        watchdog,
+    };
+    let reason = session.carry_out(start)?;
+    session.spool.write(&Record::Finished { reason })
+}
+
+/// Reads the plan on rank 0 and hands it to all.
+fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
+    let mut text = Vec::new();
+    if world.rank() == 0 {
+        text = std::fs::read(path).map_err(|source| DriverError::ReadPlan {
+            path: path.to_owned(),
+            source,
+        })?;
+    }
+    world.share(&mut text, 0)?;
+    // The version first: a plan of another version may not parse at all.
+    let parse_error = |source| DriverError::ParsePlan {
+        path: path.to_owned(),
+        source,
+    };
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(parse_error)?;
+    match value.get("version").and_then(serde_json::Value::as_u64) {
+        Some(version) if version != u64::from(WIRE_VERSION) => Err(DriverError::PlanVersion(
+            u32::try_from(version).unwrap_or(u32::MAX),
+        )),
+        _ => serde_json::from_value(value).map_err(parse_error),
+    }
+}
+
+struct Session<'a> {
+    plan: &'a Plan,
+    world: &'a Communicator,
+    topology: Topology,
+    spool: Spool,
+    watchdog: Watchdog,
+}
+
+impl Session<'_> {
+    fn carry_out(&self, start: Instant) -> Result<Finish, DriverError> {
+        for task in &self.plan.tasks {
+            if !self.may_begin(start)? {
+                return Ok(Finish::Deadline);
+            }
+            self.task(task)?;
+            // Whoever takes no part waits here without occupying a core.
+            self.world.sleeping_barrier(NAP)?;
+        }
+        Ok(Finish::Complete)
+    }
+
+    /// Rank 0's clock decides for all.
+    fn may_begin(&self, start: Instant) -> Result<bool, DriverError> {
+        let in_time = self
+            .plan
+            .deadline_seconds
+            .is_none_or(|end| start.elapsed().as_secs_f64() < end);
+        let mut answer = vec![u8::from(in_time)];
+        self.world.share(&mut answer, 0)?;
+        Ok(answer == [1])
+    }
+
+    fn task(&self, task: &Task) -> Result<(), DriverError> {
+        let begin = Instant::now();
+        let shape = match &task.work {
+            Work::Compare { cell, .. } => cell.shape,
+            Work::Experiment(experiment) => experiment.shape,
+        };
+        let member = match self.topology.takes_part(shape) {
+            Ok(member) => member,
+            Err(ShapeMissing) => return self.refuse(task),
+        };
+        let Some(communicator) = self.world.subset(member)? else {
+            return Ok(());
+        };
+        let measurements = match &task.work {
+            Work::Compare { cell, candidates } => {
+                let contest = Contest {
+                    task: task.id,
+                    cell,
+                    candidates,
+                    repetition: &self.plan.repetition,
+                    seed: self.plan.seed,
+                    communicator: &communicator,
+                    spool: &self.spool,
+                    watchdog: &self.watchdog,
+                };
+                contest.run()?
+            }
+            Work::Experiment(what) => {
+                self.watchdog.begin(task.id, 0);
+                self.spool.write(&Record::Trying {
+                    task: task.id,
+                    candidate: 0,
+                })?;
+                let measured = experiment::run(what, &self.plan.repetition, &communicator)?;
+                self.watchdog.rest();
+                vec![measured]
+            }
+        };
+        let elapsed_seconds = begin.elapsed().as_secs_f64();
+        self.spool.write(&Record::Done(TaskDone {
+            task: task.id,
+            elapsed_seconds,
+            measurements,
+        }))
+    }
+
+    /// The launch does not hold the task's shape: every candidate fails, the launch goes on.
+    fn refuse(&self, task: &Task) -> Result<(), DriverError> {
+        let candidates = match &task.work {
+            Work::Compare { candidates, .. } => candidates.len() as u32,
+            Work::Experiment(_) => 1,
+        };
+        for candidate in 0..candidates {
+            self.spool.write(&Record::Failed {
+                task: task.id,
+                candidate,
+                kind: FailureKind::Unsupported,
+                message: "the launch has too few nodes or too few ranks on a node".to_owned(),
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Ends the launch when it should not go on: a candidate hangs, or nobody waits for the result.
+
+use std::fs::File;
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{Flock, FlockArg};
+use wire::{FailureKind, Record};
+
+use crate::error::{EXIT_HANG, EXIT_ORPHANED};
+use crate::spool::Spool;
+
+/// How often the watchdog looks. Rare enough not to disturb what is measured.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// What is in flight and until when it may be.
+#[derive(Debug)]
+struct Turn {
+    task: u32,
+    candidate: u32,
+    ends: Instant,
+}
+
+/// A thread on every rank that looks after the launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Watchdog {
+    turn: Arc<Mutex<Option<Turn>>>,
+    patience: Duration,
+}
+
+impl Watchdog {
+    /// Starts the thread.
+    pub(crate) fn start(patience: Duration, leash: Option<PathBuf>, spool: Spool) -> Self {
+        let watchdog = Self {
+            turn: Arc::default(),
+            patience,
+        };
+        let turn = Arc::clone(&watchdog.turn);
+        let launcher = parent_id();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(PERIOD);
+                if parent_id() != launcher || leash.as_deref().is_some_and(leash_is_loose) {
+                    exec::exit_now(EXIT_ORPHANED);
+                }
+                let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(turn) = turn.as_ref().filter(|turn| turn.ends < Instant::now()) {
+                    give_up(turn, patience, &spool);
+                }
+            }
+        });
+        watchdog
+    }
+
+    /// A candidate's turn begins.
+    pub(crate) fn begin(&self, task: u32, candidate: u32) {
+        let ends = Instant::now() + self.patience;
+        self.set(Some(Turn {
+            task,
+            candidate,
+            ends,
+        }));
+    }
+
+    /// Nothing is in flight.
+    pub(crate) fn rest(&self) {
+        self.set(None);
+    }
+
+    fn set(&self, turn: Option<Turn>) {
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+    }
+}
+
+fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
+    let record = Record::Failed {
+        task: turn.task,
+        candidate: turn.candidate,
+        kind: FailureKind::Hang,
+        message: format!("a turn did not end within {} s", patience.as_secs_f64()),
+    };
+    if let Err(error) = spool.write(&record) {
+        eprintln!("colltune-driver: {error}");
+    }
+    exec::exit_now(EXIT_HANG);
+}
+
+/// Whether nobody holds the lock any more. A file that cannot be opened is no proof of that.
+fn leash_is_loose(leash: &Path) -> bool {
+    let Ok(file) = File::open(leash) else {
+        return false;
+    };
+    Flock::lock(file, FlockArg::LockSharedNonblock).is_ok()
+}

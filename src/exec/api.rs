@@ -1,0 +1,103 @@
+//! MPI's constants and return codes.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::time::Instant;
+
+use mpi::ffi;
+use wire::{Datatype, Operator};
+
+use crate::ExecError;
+
+/// Turns a return code into a result that names the call.
+pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
+    if code == 0 {
+        Ok(())
+    } else {
+        Err(failure(call, code))
+    }
+}
+
+#[cold]
+fn failure(call: &'static str, code: c_int) -> ExecError {
+    let mut text = [0 as c_char; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: `text` holds MPI_MAX_ERROR_STRING characters and stays zero-terminated.
+    let message = unsafe {
+        ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut length);
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+    };
+    ExecError::Mpi {
+        call,
+        code,
+        message,
+    }
+}
+
+/// The first line of the library's description of itself; needs no `MPI_Init`.
+pub fn library_text() -> String {
+    // SAFETY: a constant of the library.
+    let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
+    let mut text = vec![0 as c_char; room + 1];
+    let mut length = 0;
+    // SAFETY: `text` holds what the library may write and one zero more.
+    let text = unsafe {
+        ffi::MPI_Get_library_version(text.as_mut_ptr(), &mut length);
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+    };
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// The cost of reading the clock and the smallest step that it shows, in seconds.
+pub fn timer_overhead_and_resolution() -> (f64, f64) {
+    const READS: u32 = 10_000;
+    let start = Instant::now();
+    let mut last = start;
+    let mut smallest = f64::INFINITY;
+    for _ in 0..READS {
+        let now = Instant::now();
+        let step = (now - last).as_secs_f64();
+        if step > 0.0 {
+            smallest = smallest.min(step);
+        }
+        last = now;
+    }
+    let overhead = start.elapsed().as_secs_f64() / f64::from(READS);
+    (
+        overhead,
+        if smallest.is_finite() {
+            smallest
+        } else {
+            overhead
+        },
+    )
+}
+
+/// The library's handle of a datatype.
+pub(crate) fn datatype(datatype: Datatype) -> ffi::MPI_Datatype {
+    // SAFETY: constants that the library has set before `main`.
+    unsafe {
+        match datatype {
+            Datatype::Byte => ffi::RSMPI_UINT8_T,
+            Datatype::Int32 => ffi::RSMPI_INT32_T,
+            Datatype::Int64 => ffi::RSMPI_INT64_T,
+            Datatype::Float32 => ffi::RSMPI_FLOAT,
+            Datatype::Float64 => ffi::RSMPI_DOUBLE,
+        }
+    }
+}
+
+/// The library's handle of an operator.
+pub(crate) fn operator(operator: Operator) -> ffi::MPI_Op {
+    // SAFETY: constants that the library has set before `main`.
+    unsafe {
+        match operator {
+            Operator::Sum => ffi::RSMPI_SUM,
+            Operator::Max => ffi::RSMPI_MAX,
+        }
+    }
+}
+
+/// A length as an MPI count.
+pub(crate) fn count(units: u64) -> Result<c_int, ExecError> {
+    c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })
+}

@@ -1,0 +1,311 @@
+//! Communicators with checked calls, and what the driver needs of them beside collectives.
+
+use std::ffi::{c_int, c_void};
+use std::time::Duration;
+
+use mpi::ffi;
+
+use crate::ExecError;
+use crate::api::{check, count};
+
+/// MPI, initialised; finalised when dropped.
+pub struct Universe {
+    world: Communicator,
+}
+
+impl Universe {
+    /// Initialises MPI for calls from one thread; other threads may run beside it.
+    ///
+    /// # Errors
+    ///
+    /// If the library refuses.
+    pub fn start() -> Result<Self, ExecError> {
+        let mut provided = 0;
+        // SAFETY: null arguments are allowed; called once, before any other MPI call.
+        let code = unsafe {
+            ffi::MPI_Init_thread(
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                ffi::RSMPI_THREAD_FUNNELED,
+                &mut provided,
+            )
+        };
+        check("MPI_Init_thread", code)?;
+        // SAFETY: a constant of the initialised library.
+        let world = unsafe { ffi::RSMPI_COMM_WORLD };
+        Ok(Self {
+            world: Communicator::duplicate_of(world)?,
+        })
+    }
+
+    /// All ranks of the launch.
+    pub fn world(&self) -> &Communicator {
+        &self.world
+    }
+}
+
+impl Drop for Universe {
+    fn drop(&mut self) {
+        self.world.free();
+        // SAFETY: MPI is initialised, and every communicator borrows from or outlives nothing of
+        // this value that finalisation would touch.
+        unsafe { ffi::MPI_Finalize() };
+    }
+}
+
+/// Ends this process at once, without finalising anything: for watchdogs, when a rank may hang
+/// inside MPI. The launcher then ends the other ranks.
+pub fn exit_now(code: i32) -> ! {
+    unsafe extern "C" {
+        fn _exit(code: c_int) -> !;
+    }
+    // SAFETY: ends the process; nothing of ours runs after it.
+    unsafe { _exit(code) }
+}
+
+/// A communicator of our own: errors are returned, and no message of the application's or of
+/// another candidate's can be mistaken for one of ours.
+#[derive(Debug)]
+pub struct Communicator {
+    raw: ffi::MPI_Comm,
+    rank: u32,
+    size: u32,
+}
+
+impl Communicator {
+    fn duplicate_of(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
+        // SAFETY: the handle is written by the call; `raw` is a valid communicator.
+        let copy = unsafe {
+            let mut copy = ffi::RSMPI_COMM_NULL;
+            check("MPI_Comm_dup", ffi::MPI_Comm_dup(raw, &mut copy))?;
+            copy
+        };
+        Self::own(copy)
+    }
+
+    fn own(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: `raw` is a valid communicator that nobody else frees.
+        unsafe {
+            let code = ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN);
+            check("MPI_Comm_set_errhandler", code)?;
+            check("MPI_Comm_rank", ffi::MPI_Comm_rank(raw, &mut rank))?;
+            check("MPI_Comm_size", ffi::MPI_Comm_size(raw, &mut size))?;
+        }
+        Ok(Self {
+            raw,
+            rank: rank as u32,
+            size: size as u32,
+        })
+    }
+
+    /// The library's handle.
+    pub(crate) fn raw(&self) -> ffi::MPI_Comm {
+        self.raw
+    }
+
+    /// This process's rank.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// A communicator of the same ranks with traffic of its own. Collective.
+    pub fn duplicate(&self) -> Result<Self, ExecError> {
+        Self::duplicate_of(self.raw)
+    }
+
+    /// The ranks that call this with `member`, in rank order; `None` on the others. Collective.
+    pub fn subset(&self, member: bool) -> Result<Option<Self>, ExecError> {
+        // SAFETY: the handle is written by the call; MPI_UNDEFINED yields the null communicator.
+        unsafe {
+            let mut part = ffi::RSMPI_COMM_NULL;
+            let color = if member { 0 } else { ffi::RSMPI_UNDEFINED };
+            check(
+                "MPI_Comm_split",
+                ffi::MPI_Comm_split(self.raw, color, 0, &mut part),
+            )?;
+            if member {
+                Self::own(part).map(Some)
+            } else {
+                Ok(None)
+            }
+        }
+    }
+
+    /// The ranks that share memory with this one, in rank order: a node. Collective.
+    pub fn node(&self) -> Result<Self, ExecError> {
+        // SAFETY: the handle is written by the call.
+        unsafe {
+            let mut node = ffi::RSMPI_COMM_NULL;
+            let code = ffi::MPI_Comm_split_type(
+                self.raw,
+                ffi::RSMPI_COMM_TYPE_SHARED,
+                0,
+                ffi::RSMPI_INFO_NULL,
+                &mut node,
+            );
+            check("MPI_Comm_split_type", code)?;
+            Self::own(node)
+        }
+    }
+
+    /// Our own dissemination barrier: `ceil(log2 p)` exchanges of empty messages, the same for
+    /// every size and library (Hensgen, Finkel, Manber 1988).
+    pub fn dissemination_barrier(&self) -> Result<(), ExecError> {
+        let mut distance = 1;
+        while distance < self.size {
+            let to = (self.rank + distance) % self.size;
+            let from = (self.rank + self.size - distance) % self.size;
+            self.exchange_bytes(&[], to, &mut [], from)?;
+            distance *= 2;
+        }
+        Ok(())
+    }
+
+    /// Waits for all ranks without occupying a core: for ranks that have nothing to measure.
+    /// Every rank of the communicator calls it; ranks that come late find nobody spinning.
+    pub fn sleeping_barrier(&self, nap: Duration) -> Result<(), ExecError> {
+        // SAFETY: the request is written by the first call and owned by this function until the
+        // test reports it complete.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            check("MPI_Ibarrier", ffi::MPI_Ibarrier(self.raw, &mut request))?;
+            loop {
+                let mut done = 0;
+                let code = ffi::MPI_Test(&mut request, &mut done, ffi::RSMPI_STATUS_IGNORE);
+                check("MPI_Test", code)?;
+                if done != 0 {
+                    return Ok(());
+                }
+                std::thread::sleep(nap);
+            }
+        }
+    }
+
+    /// Element-wise maximum over all ranks, on all ranks. Collective.
+    pub fn maximum(&self, values: &mut [f64]) -> Result<(), ExecError> {
+        let mine = values.to_vec();
+        let length = count(values.len() as u64)?;
+        // SAFETY: both vectors hold `length` doubles and do not overlap.
+        let code = unsafe {
+            ffi::MPI_Allreduce(
+                mine.as_ptr().cast(),
+                values.as_mut_ptr().cast(),
+                length,
+                ffi::RSMPI_DOUBLE,
+                ffi::RSMPI_MAX,
+                self.raw,
+            )
+        };
+        check("MPI_Allreduce", code)
+    }
+
+    /// The root's bytes, on all ranks; the length need only be known to the root. Collective.
+    pub fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), ExecError> {
+        let mut length = bytes.len() as u64;
+        let raw_length: *mut u64 = &mut length;
+        self.broadcast(raw_length.cast(), size_of::<u64>() as u64, root)?;
+        bytes.resize(length as usize, 0);
+        self.broadcast(bytes.as_mut_ptr().cast(), length, root)
+    }
+
+    fn broadcast(&self, data: *mut c_void, bytes: u64, root: u32) -> Result<(), ExecError> {
+        let length = count(bytes)?;
+        // SAFETY: the callers pass memory of `bytes` bytes.
+        let code =
+            unsafe { ffi::MPI_Bcast(data, length, ffi::RSMPI_UINT8_T, root as c_int, self.raw) };
+        check("MPI_Bcast", code)
+    }
+
+    /// Sends bytes; may block until they are received.
+    pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
+        let length = count(bytes.len() as u64)?;
+        // SAFETY: the slice is valid for the length given.
+        let code = unsafe {
+            ffi::MPI_Send(
+                bytes.as_ptr().cast(),
+                length,
+                ffi::RSMPI_UINT8_T,
+                to as c_int,
+                TAG,
+                self.raw,
+            )
+        };
+        check("MPI_Send", code)
+    }
+
+    /// Receives exactly as many bytes as the slice holds.
+    pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
+        let length = count(bytes.len() as u64)?;
+        // SAFETY: the slice is valid for the length given.
+        let code = unsafe {
+            ffi::MPI_Recv(
+                bytes.as_mut_ptr().cast(),
+                length,
+                ffi::RSMPI_UINT8_T,
+                from as c_int,
+                TAG,
+                self.raw,
+                ffi::RSMPI_STATUS_IGNORE,
+            )
+        };
+        check("MPI_Recv", code)
+    }
+
+    /// Sends to one rank while receiving from another.
+    pub fn exchange_bytes(
+        &self,
+        send: &[u8],
+        to: u32,
+        recv: &mut [u8],
+        from: u32,
+    ) -> Result<(), ExecError> {
+        let lengths = [count(send.len() as u64)?, count(recv.len() as u64)?];
+        // SAFETY: the slices are valid for the lengths given and do not overlap.
+        let code = unsafe {
+            ffi::MPI_Sendrecv(
+                send.as_ptr().cast(),
+                lengths[0],
+                ffi::RSMPI_UINT8_T,
+                to as c_int,
+                TAG,
+                recv.as_mut_ptr().cast(),
+                lengths[1],
+                ffi::RSMPI_UINT8_T,
+                from as c_int,
+                TAG,
+                self.raw,
+                ffi::RSMPI_STATUS_IGNORE,
+            )
+        };
+        check("MPI_Sendrecv", code)
+    }
+
+    fn free(&mut self) {
+        // SAFETY: the handle is ours; a null handle has been freed.
+        unsafe {
+            if self.raw != ffi::RSMPI_COMM_NULL {
+                ffi::MPI_Comm_free(&mut self.raw);
+            }
+        }
+    }
+}
+
+/// All messages of ours: communicators are private and messages of a pair match in order.
+pub(crate) const TAG: c_int = 0;
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        let mut finalized = 0;
+        // SAFETY: may be called at any time.
+        unsafe { ffi::MPI_Finalized(&mut finalized) };
+        if finalized == 0 {
+            self.free();
+        }
+    }
+}

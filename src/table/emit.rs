@@ -1,0 +1,215 @@
+//! The text of a table, laid out for review: one line a rule, evidence in columns.
+
+use std::fmt::{self, Write as _};
+
+use wire::Parameters;
+use wire::units::format_bytes;
+
+use crate::decimal::shifted;
+use crate::parse::FORMAT_NAME;
+use crate::{FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use crate::{message_size, scalar::scalar};
+
+const HEADER: &str = "\
+# A decision table of colltune: which candidate to use for which messages.
+# A rule holds from its size up to where the next rule starts; `default` is the library's choice.
+# Speed-ups and `default_microseconds` refer to that default; between the measured sizes, times
+# are interpolated. Ask it with `colltune lookup`.
+";
+
+/// Lines are wrapped here where a list can be.
+const LINE_WIDTH: usize = 100;
+
+impl Table {
+    /// The text of the table: the same for equal tables, and read back as an equal table if this
+    /// one keeps the rules of [`Table`] (what [`Table::save`] makes sure of).
+    pub fn to_yaml(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{HEADER}format: {FORMAT_NAME} {FORMAT_VERSION}\nname: {}\n",
+            scalar(&self.name)
+        )?;
+        provenance(f, &self.provenance)?;
+        if self.collectives.is_empty() {
+            return f.write_str("collectives: {}\n");
+        }
+        f.write_str("collectives:\n")?;
+        for (collective, entries) in &self.collectives {
+            writeln!(
+                f,
+                "  {collective}:\n    message_size: {}",
+                message_size(*collective)
+            )?;
+            if entries.is_empty() {
+                f.write_str("    shapes: []\n")?;
+                continue;
+            }
+            f.write_str("    shapes:\n")?;
+            for entry in entries {
+                // Where nothing is combined the class says nothing, and would puzzle.
+                let combines = collective.is_reduction() || entry.operators != Operators::Any;
+                shape_rules(f, entry, combines)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Result {
+    let Provenance {
+        campaign,
+        store,
+        library,
+        colltune,
+        date,
+        hosts,
+        cpu,
+        launches,
+        warnings,
+    } = provenance;
+    writeln!(f, "provenance:")?;
+    writeln!(f, "  campaign: {}", scalar(campaign))?;
+    writeln!(f, "  store: {}", scalar(store))?;
+    let (name, version) = (scalar(&library.name), scalar(&library.version));
+    writeln!(f, "  library: {{name: {name}, version: {version}}}")?;
+    writeln!(f, "  colltune: {}", scalar(colltune))?;
+    writeln!(f, "  date: {}", scalar(date))?;
+    let hosts: Vec<_> = hosts.iter().map(|host| scalar(host).into_owned()).collect();
+    list(f, "  hosts: [", &hosts)?;
+    writeln!(f, "  cpu: {}", scalar(cpu))?;
+    writeln!(f, "  launches: {launches}")?;
+    if warnings.is_empty() {
+        return writeln!(f, "  warnings: []");
+    }
+    writeln!(f, "  warnings:")?;
+    warnings
+        .iter()
+        .try_for_each(|warning| writeln!(f, "    - {}", scalar(warning)))
+}
+
+fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -> fmt::Result {
+    let ShapeRules {
+        shape,
+        operators,
+        rules,
+        measured,
+    } = entry;
+    writeln!(
+        f,
+        "      - nodes: {}\n        ppn: {}",
+        shape.nodes, shape.ppn
+    )?;
+    if combines {
+        writeln!(f, "        operators: {operators}")?;
+    }
+    if rules.is_empty() {
+        writeln!(f, "        rules: []")?;
+    } else {
+        writeln!(f, "        rules:")?;
+    }
+    let sizes: Vec<_> = rules
+        .iter()
+        .map(|rule| format_bytes(rule.from_bytes))
+        .collect();
+    let width = sizes.iter().map(String::len).max().unwrap_or(0) + 1;
+    for (rule, size) in rules.iter().zip(sizes) {
+        writeln!(
+            f,
+            "          - {{from: {:<width$} {}}}",
+            format!("{size},"),
+            choice(rule)?
+        )?;
+    }
+    measured_columns(f, measured)
+}
+
+fn choice(rule: &Rule) -> Result<String, fmt::Error> {
+    let Rule {
+        candidate,
+        speedup,
+        confidence,
+        ..
+    } = rule;
+    let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
+    let Parameters {
+        block_bytes,
+        blocks,
+        reduce,
+        bcast,
+    } = candidate.parameters();
+    if let Some(bytes) = block_bytes {
+        write!(text, ", block_bytes: {}", format_bytes(bytes))?;
+    }
+    if let Some(blocks) = blocks {
+        write!(text, ", blocks: {blocks}")?;
+    }
+    if let Some(id) = reduce {
+        write!(text, ", reduce: {}", scalar(&id))?;
+    }
+    if let Some(id) = bcast {
+        write!(text, ", bcast: {}", scalar(&id))?;
+    }
+    if let Some(speedup) = speedup {
+        write!(text, ", speedup: {speedup}")?;
+    }
+    write!(text, ", confidence: {confidence}")?;
+    Ok(text)
+}
+
+/// Three rows, aligned so that a column reads as one measured size.
+fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
+    if points.is_empty() {
+        return Ok(());
+    }
+    let row = |cell: fn(&MeasuredPoint) -> String| points.iter().map(cell).collect::<Vec<_>>();
+    let rows = [
+        (
+            "bytes:               ",
+            row(|point| format_bytes(point.bytes)),
+        ),
+        (
+            "microseconds:        ",
+            row(|point| shifted(point.seconds, 6)),
+        ),
+        (
+            "default_microseconds:",
+            row(|point| shifted(point.default_seconds, 6)),
+        ),
+    ];
+    let width = rows
+        .iter()
+        .flat_map(|(_, row)| row)
+        .map(String::len)
+        .max()
+        .unwrap_or(0);
+    writeln!(f, "        measured:")?;
+    for (name, row) in rows {
+        let cells: Vec<_> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
+        list(f, &format!("          {name} ["), &cells)?;
+    }
+    Ok(())
+}
+
+/// A list in brackets, continued under its first item where the line is full.
+fn list(f: &mut fmt::Formatter<'_>, start: &str, items: &[String]) -> fmt::Result {
+    f.write_str(start)?;
+    let mut column = start.len();
+    for (i, item) in items.iter().enumerate() {
+        let length = item.chars().count() + 2;
+        if i > 0 && column + length > LINE_WIDTH {
+            write!(f, ",\n{:1$}", "", start.len())?;
+            column = start.len();
+        } else if i > 0 {
+            f.write_str(", ")?;
+        }
+        f.write_str(item)?;
+        column += length;
+    }
+    writeln!(f, "]")
+}

@@ -1,0 +1,63 @@
+//! Decisions for programs.
+
+use serde::Serialize;
+use wire::Parameters;
+
+use crate::{Confidence, Decision, OperatorClass};
+
+/// A [`Decision`] as one JSON object with stable keys: what `colltune lookup --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DecisionJson {
+    /// The collective asked for.
+    pub collective: &'static str,
+    /// Nodes asked for.
+    pub nodes: u32,
+    /// Ranks per node asked for.
+    pub ppn: u32,
+    /// Message size asked for.
+    pub bytes: u64,
+    /// Operator class asked for; left out where nothing is combined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator: Option<OperatorClass>,
+    /// Full name of the candidate, with parameters.
+    pub candidate: String,
+    /// Bare id of the algorithm, or `default`.
+    pub algorithm: String,
+    /// The parameters given; an empty object if none.
+    pub parameters: Parameters,
+    /// Expected time of the candidate, or null.
+    pub expected_seconds: Option<f64>,
+    /// Expected time of the library's default, or null.
+    pub default_seconds: Option<f64>,
+    /// Default's time divided by the candidate's, or null.
+    pub speedup: Option<f64>,
+    /// `high`, `medium` or `low`.
+    pub confidence: Confidence,
+    /// The rule that decided, in words.
+    pub rule: String,
+    /// `measured`, `nearest 1x2` or `none`.
+    pub shape: String,
+}
+
+impl Decision<'_> {
+    /// The decision for programs.
+    pub fn to_json(&self) -> DecisionJson {
+        let query = &self.query;
+        DecisionJson {
+            collective: query.collective.name(),
+            nodes: query.shape.nodes,
+            ppn: query.shape.ppn,
+            bytes: query.bytes,
+            operator: query.collective.is_reduction().then_some(query.operators),
+            candidate: self.candidate.to_string(),
+            algorithm: self.candidate.id().to_owned(),
+            parameters: self.candidate.parameters(),
+            expected_seconds: self.expected_seconds,
+            default_seconds: self.default_seconds,
+            speedup: self.speedup,
+            confidence: self.confidence,
+            rule: self.rule.to_string(),
+            shape: self.matched.to_string(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Decision tables: which candidate to use for a collective, communicator shape, operator class
+//! and message size.
+//!
+//! A [`Table`] is read from a YAML file made for review, strictly: [`Table::load`] either returns
+//! a table whose every rule can be carried out, or says which line to change. [`Table::lookup`]
+//! answers a [`Query`]; [`Table::save`] writes a file that reads back equal. Sizes are bytes,
+//! times are seconds in memory and microseconds in the file.
+//!
+//! ```
+//! use schedule::Collective;
+//! use table::{OperatorClass, Query, Table};
+//! use wire::CommShape;
+//!
+//! let text = r#"
+//! format: colltune-table 1
+//! name: example
+//! provenance:
+//!   campaign: 9f86d081
+//!   store: .colltune/example.db
+//!   library: {name: openmpi, version: "4.1.4"}
+//!   colltune: "0.1.0"
+//!   date: "2026-11-20"
+//!   hosts: [n1]
+//!   cpu: Some CPU
+//!   launches: 6
+//!   warnings: []
+//! collectives:
+//!   allreduce:
+//!     message_size: bytes of one rank's vector
+//!     shapes:
+//!       - nodes: 1
+//!         ppn: 2
+//!         rules:
+//!           - {from: 0, candidate: default, confidence: high}
+//!           - {from: 1500, candidate: allreduce/dual_root, block_bytes: 64K, speedup: 1.3, confidence: high}
+//! "#;
+//! let table = Table::parse(text, "tables/example.yaml".as_ref())?;
+//! let decision = table.lookup(&Query {
+//!     collective: Collective::Allreduce,
+//!     shape: CommShape { nodes: 1, ppn: 2 },
+//!     bytes: 1 << 20,
+//!     operators: OperatorClass::Commutative,
+//! });
+//! assert_eq!(decision.candidate.to_string(), "allreduce/dual_root[block_bytes=64K]");
+//! assert_eq!(decision.rule.to_string(), "allreduce, 1x2, from 1500 bytes");
+//! # Ok::<(), table::TableError>(())
+//! ```
+
+mod decimal;
+mod document;
+mod emit;
+mod error;
+mod field;
+mod file;
+mod interpolate;
+mod json;
+mod lookup;
+mod parse;
+mod problem;
+mod rule;
+mod scalar;
+mod types;
+
+pub use error::{Invalid, TableError};
+pub use json::DecisionJson;
+pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
+pub use problem::Problem;
+pub use types::{
+    Confidence, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators, Provenance, Rule,
+    ShapeRules, Table, message_size,
+};

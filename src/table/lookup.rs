@@ -1,0 +1,236 @@
+//! Asking a table.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use schedule::Collective;
+use wire::{Candidate, CommShape};
+
+use crate::interpolate::Times;
+use crate::{Confidence, OperatorClass, Operators, Rule, ShapeRules, Table};
+
+/// A call to decide about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Query {
+    /// What is called.
+    pub collective: Collective,
+    /// On which ranks.
+    pub shape: CommShape,
+    /// Message size, as defined by [`crate::message_size`].
+    pub bytes: u64,
+    /// Whether the operator commutes; without meaning where nothing is combined.
+    pub operators: OperatorClass,
+}
+
+/// A table's answer to a [`Query`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision<'t> {
+    /// The question.
+    pub query: Query,
+    /// What to use.
+    pub candidate: &'t Candidate,
+    /// Expected time of the candidate, at the shape that `matched` names; unknown without
+    /// evidence.
+    pub expected_seconds: Option<f64>,
+    /// Expected time of the library's default, at the same shape.
+    pub default_seconds: Option<f64>,
+    /// The default's time divided by the candidate's: from the expected times, else as the rule
+    /// says; 1 for the default itself.
+    pub speedup: Option<f64>,
+    /// How certain the decision is.
+    pub confidence: Confidence,
+    /// Whether the shape was measured.
+    pub matched: ShapeMatch,
+    /// The rule that decided.
+    pub rule: RulePlace,
+}
+
+/// How a query's shape was found in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ShapeMatch {
+    /// The very shape was measured.
+    Measured,
+    /// It was not: this one stands in for it.
+    Nearest(CommShape),
+    /// The table has nothing for the collective and operator class.
+    Absent,
+}
+
+impl fmt::Display for ShapeMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Measured => f.pad("measured"),
+            Self::Nearest(shape) => f.pad(&format!("nearest {shape}")),
+            Self::Absent => f.pad("none"),
+        }
+    }
+}
+
+/// Where a rule stands in its table.
+///
+/// Displayed as in `allreduce, 1x2, commutative operators, from 1500 bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RulePlace {
+    /// A rule of the table.
+    Rule {
+        /// Its collective.
+        collective: Collective,
+        /// Its shape.
+        shape: CommShape,
+        /// Its operator class.
+        operators: Operators,
+        /// Its first size.
+        from_bytes: u64,
+    },
+    /// No rule of the table: the library's default for lack of a better answer.
+    Absent {
+        /// The collective asked for.
+        collective: Collective,
+        /// The operator class asked for.
+        operators: OperatorClass,
+    },
+}
+
+impl fmt::Display for RulePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rule {
+                collective,
+                shape,
+                operators,
+                from_bytes,
+            } => {
+                write!(f, "{collective}, {shape}, ")?;
+                if *operators != Operators::Any {
+                    write!(f, "{operators} operators, ")?;
+                }
+                write!(f, "from {from_bytes} bytes")
+            }
+            Self::Absent {
+                collective,
+                operators,
+            } if collective.is_reduction() => {
+                write!(f, "no rule for {collective} with {operators} operators")
+            }
+            Self::Absent { collective, .. } => write!(f, "no rule for {collective}"),
+        }
+    }
+}
+
+impl Table {
+    /// Decides about a call. Depends on nothing but the table and the query, so that ranks that
+    /// ask the same get the same; allocates nothing.
+    ///
+    /// *Shape.* Among the entries of the collective that hold for the operator class (all, if the
+    /// collective combines nothing): the entry of exactly that shape; else of the largest number
+    /// of nodes that does not exceed the one asked for (failing that, the smallest there is), and
+    /// among these of the largest number of ranks per node that does not exceed the one asked for
+    /// (failing that, the smallest). Such a stand-in is marked, and of low confidence. Without any
+    /// entry the answer is the library's default, of low confidence, its time unknown.
+    ///
+    /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size.
+    ///
+    /// *Times.* At measured sizes as measured; between them interpolated linearly in the
+    /// logarithms of size and time; below the smallest as at the smallest; above the largest
+    /// proportional to the size, as bandwidth rules there, and the confidence is one step lower.
+    pub fn lookup(&self, query: &Query) -> Decision<'_> {
+        let entries = self
+            .collectives
+            .get(&query.collective)
+            .map_or(&[][..], Vec::as_slice);
+        let entry = nearest(entries, query);
+        match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
+            Some((entry, rule)) => decide(query, entry, rule),
+            None => unknown(query),
+        }
+    }
+}
+
+/// The entry to use for a query's shape and operator class.
+fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRules> {
+    let CommShape { nodes, ppn } = query.shape;
+    let combines = query.collective.is_reduction();
+    let covering = entries
+        .iter()
+        .filter(|e| !combines || e.operators.cover(query.operators));
+    covering.max_by_key(|entry| {
+        (
+            closeness(entry.shape.nodes, nodes),
+            closeness(entry.shape.ppn, ppn),
+        )
+    })
+}
+
+/// Greater is better: the largest number up to the one asked for, else the smallest.
+fn closeness(have: u32, asked: u32) -> (bool, u32, Reverse<u32>) {
+    if have <= asked {
+        (true, have, Reverse(0))
+    } else {
+        (false, 0, Reverse(have))
+    }
+}
+
+/// The last rule that starts at or below a size.
+fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
+    let after = rules.partition_point(|rule| rule.from_bytes <= bytes);
+    rules.get(after.checked_sub(1)?)
+}
+
+fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<'t> {
+    let is_default = rule.candidate == Candidate::Default;
+    let times = Times::at(&entry.measured, query.bytes);
+    let default_seconds = times.map(|times| times.default_seconds);
+    let expected_seconds = if is_default {
+        default_seconds
+    } else {
+        times.map(|times| times.seconds)
+    };
+    let ratio = expected_seconds
+        .zip(default_seconds)
+        .map(|(ours, default)| default / ours);
+    let exact = entry.shape == query.shape;
+    let confidence = match times {
+        _ if !exact => Confidence::Low,
+        Some(Times { beyond: true, .. }) => rule.confidence.lowered(),
+        _ => rule.confidence,
+    };
+    Decision {
+        query: *query,
+        candidate: &rule.candidate,
+        expected_seconds,
+        default_seconds,
+        speedup: if is_default {
+            Some(1.0)
+        } else {
+            ratio.or(rule.speedup)
+        },
+        confidence,
+        matched: if exact {
+            ShapeMatch::Measured
+        } else {
+            ShapeMatch::Nearest(entry.shape)
+        },
+        rule: RulePlace::Rule {
+            collective: query.collective,
+            shape: entry.shape,
+            operators: entry.operators,
+            from_bytes: rule.from_bytes,
+        },
+    }
+}
+
+fn unknown<'t>(query: &Query) -> Decision<'t> {
+    Decision {
+        query: *query,
+        candidate: &Candidate::Default,
+        expected_seconds: None,
+        default_seconds: None,
+        speedup: Some(1.0),
+        confidence: Confidence::Low,
+        matched: ShapeMatch::Absent,
+        rule: RulePlace::Absent {
+            collective: query.collective,
+            operators: query.operators,
+        },
+    }
+}

@@ -1,0 +1,473 @@
+//! Every refusal names its place and a remedy. The cases are edits of a good table.
+
+use std::path::Path;
+
+use table::{Table, TableError};
+
+const GOOD: &str = r#"format: colltune-table 1
+name: good
+provenance:
+  campaign: abc
+  store: .colltune/good.db
+  library: {name: openmpi, version: "4.1.4"}
+  colltune: "0.1.0"
+  date: "2026-11-20"
+  hosts: [n1]
+  cpu: Some CPU
+  launches: 6
+  warnings: []
+collectives:
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: bcast/binomial, speedup: 1.1, confidence: low}
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: any
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+          - {from: 1500, candidate: allreduce/dual_root, block_bytes: 64K, confidence: high}
+          - {from: 1M, candidate: allreduce/reduce_broadcast, reduce: binomial, confidence: high}
+        measured:
+          bytes: [8, 64]
+          microseconds: [0.5, 0.75]
+          default_microseconds: [0.5, 1.5]
+      - nodes: 2
+        ppn: 2
+        operators: commutative
+        rules:
+          - {from: 0, candidate: allreduce/ring, confidence: high}
+"#;
+
+fn refusal(text: &str) -> String {
+    match Table::parse(text, Path::new("tables/t.yaml")) {
+        Err(TableError::Invalid(invalid)) => invalid.to_string(),
+        other => panic!("accepted:\n{text}\n{other:?}"),
+    }
+}
+
+/// Replaces the only occurrence of `old` in the good table.
+fn edit(old: &str, new: &str) -> String {
+    assert_eq!(GOOD.matches(old).count(), 1, "`{old}` must stand once");
+    GOOD.replace(old, new)
+}
+
+#[test]
+fn the_good_table_is_good() {
+    let table = Table::parse(GOOD, Path::new("t.yaml")).expect("valid");
+    assert_eq!(table.collectives.len(), 2);
+    assert_eq!(table.provenance.library.version, "4.1.4");
+}
+
+/// A refusal's message and place, and a part of its remedy.
+fn check(old: &str, new: &str, message: &str, place: &str, help: &str) {
+    let text = refusal(&edit(old, new));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], message, "`{old}` -> `{new}`");
+    let found = lines[1]
+        .trim_start()
+        .trim_start_matches("--> tables/t.yaml:");
+    assert_eq!(found, place, "`{old}` -> `{new}`");
+    let remedy = lines.last().expect("help");
+    assert!(
+        remedy.contains(&format!("= help: {help}")),
+        "`{old}` -> `{new}`: {remedy}"
+    );
+}
+
+#[test]
+fn documents() {
+    let help = "compare with the neighbouring lines";
+    for (new, message, place) in [
+        ("name: [", "invalid indentation", "3:1 (name[0])"),
+        (
+            "name: a: b",
+            "mapping values are not allowed in this context",
+            "2:8",
+        ),
+        (
+            "name: *a",
+            "while parsing node, found unknown anchor",
+            "2:7 (name)",
+        ),
+    ] {
+        let message = format!("this is not valid YAML: {message}");
+        check("name: good", new, &message, place, help);
+    }
+    let path_of_deep = format!("2:22 (name{})", "[0]".repeat(15));
+    let deep = format!("name: {}{}", "[".repeat(40), "]".repeat(40));
+    for (new, feature, place) in [
+        ("name: &a good", "an anchor", "2:7 (name)"),
+        ("name: !!str good", "a tag", "2:7 (name)"),
+        ("[a]: b", "a key that is not text", "2:1"),
+        ("name: good\n---", "a second document", "3:1"),
+        (&deep, "such deep nesting", &path_of_deep),
+    ] {
+        let message = format!("{feature} is not allowed in a table");
+        check(
+            "name: good",
+            new,
+            &message,
+            place,
+            "write plain keys, values, lists and mappings",
+        );
+    }
+}
+
+#[test]
+fn formats() {
+    let help = "a table begins with `format: colltune-table 1`";
+    let none = "this is not a decision table: it has no `format`";
+    check("format: colltune-table 1\n", "", none, "1:1", help);
+    let message = "`colltune-tables 1` is not the format of a decision table";
+    check(
+        "colltune-table 1",
+        "colltune-tables 1",
+        message,
+        "1:9 (format)",
+        help,
+    );
+    let message = "`colltune-table 0` is not the format of a decision table";
+    check(
+        "colltune-table 1",
+        "colltune-table 0",
+        message,
+        "1:9 (format)",
+        help,
+    );
+    // The version comes first, whatever else a later format may hold.
+    check(
+        "colltune-table 1\nname",
+        "colltune-table 2\ntitle",
+        "the table has format version 2; this colltune reads versions up to 1",
+        "1:9 (format)",
+        "update colltune",
+    );
+    for text in ["", "# nothing\n", "---\n"] {
+        assert!(refusal(text).contains("help: "), "{text:?}");
+    }
+    assert!(refusal("").starts_with(none));
+}
+
+#[test]
+fn keys() {
+    check(
+        "name: good",
+        "nam: good",
+        "unknown key `nam`",
+        "2:1 (nam)",
+        "did you mean `name`?",
+    );
+    check(
+        "  cpu:",
+        "  gpu:",
+        "unknown key `gpu`",
+        "10:3 (provenance.gpu)",
+        "did you mean `cpu`?",
+    );
+    check(
+        "block_bytes: 64K",
+        "blockbytes: 64K",
+        "unknown key `blockbytes`",
+        "29:58 (collectives.allreduce.shapes[0].rules[1].blockbytes)",
+        "did you mean `block_bytes`?",
+    );
+    check(
+        "name: good",
+        "name: good\nowner: me",
+        "unknown key `owner`",
+        "3:1 (owner)",
+        "known: format, name, provenance, collectives",
+    );
+    check(
+        "  cpu: Some CPU\n",
+        "",
+        "missing key `cpu`",
+        "4:3 (provenance)",
+        "add `cpu: ...` here",
+    );
+    check(
+        "name: good",
+        "",
+        "missing key `name`",
+        "1:1",
+        "add `name: ...` here",
+    );
+    check(
+        "  launches: 6",
+        "  cpu: x",
+        "key `cpu` is given twice, first in line 10",
+        "11:3 (provenance.cpu)",
+        "remove one of the two",
+    );
+}
+
+#[test]
+fn types() {
+    let whole = "write a whole number from 0 to 4294967295";
+    let place = "11:13 (provenance.launches)";
+    for (new, found) in [
+        ("six", "`six`"),
+        ("-1", "`-1`"),
+        ("\"6\"", "`6`"),
+        ("6.0", "`6.0`"),
+    ] {
+        let message = format!("expected a whole number from 0 to 4294967295, found {found}");
+        check(
+            "launches: 6",
+            &format!("launches: {new}"),
+            &message,
+            place,
+            whole,
+        );
+    }
+    check(
+        "hosts: [n1]",
+        "hosts: n1",
+        "expected a list, found `n1`",
+        "9:10 (provenance.hosts)",
+        "write a list",
+    );
+    check(
+        "cpu: Some CPU",
+        "cpu: [x]",
+        "expected a text, found a list",
+        "10:8 (provenance.cpu)",
+        "write a text",
+    );
+    check(
+        "cpu: Some CPU",
+        "cpu:",
+        "expected a text, found nothing",
+        "10:6 (provenance.cpu)",
+        "write a text",
+    );
+    let size = "write a size in bytes, as in 1500, 64K or 8MiB";
+    let message = "expected a size in bytes, as in 1500, 64K or 8MiB, found `-5`";
+    check(
+        "from: 1500",
+        "from: -5",
+        message,
+        "29:20 (collectives.allreduce.shapes[0].rules[1].from)",
+        size,
+    );
+    let place = "20:59 (collectives.bcast.shapes[0].rules[0].speedup)";
+    for bad in ["0", "-1.5", "inf", "NaN", "fast"] {
+        let message = format!("expected a positive number, found `{bad}`");
+        check(
+            "speedup: 1.1",
+            &format!("speedup: {bad}"),
+            &message,
+            place,
+            "write a positive number",
+        );
+    }
+    let place = "33:31 (collectives.allreduce.shapes[0].measured.microseconds[1])";
+    for bad in ["0", "-0.75", "nan", "1e999", "1e-999"] {
+        let message = format!("expected a positive time in microseconds, found `{bad}`");
+        check(
+            "0.75]",
+            &format!("{bad}]"),
+            &message,
+            place,
+            "write a positive time in microseconds",
+        );
+    }
+}
+
+#[test]
+fn names() {
+    check(
+        "bcast:\n    message",
+        "bcst:\n    message",
+        "unknown collective `bcst`",
+        "14:3 (collectives.bcst)",
+        "did you mean `bcast`?",
+    );
+    check(
+        "message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",
+        "message_size: bytes of all ranks\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",
+        "message size of bcast is defined as `bytes of all ranks`",
+        "15:19 (collectives.bcast.message_size)",
+        "this colltune means `bytes of one rank's vector`",
+    );
+    let rule = "29:37 (collectives.allreduce.shapes[0].rules[1].candidate)";
+    for (name, help) in [
+        ("allreduce/dual_rot", "did you mean `allreduce/dual_root`?"),
+        ("dual_root", "did you mean `allreduce/dual_root`?"),
+        ("defualt", "did you mean `default`?"),
+        (
+            "allreduce/magic",
+            "known: allreduce/recursive_doubling, allreduce/ring, ",
+        ),
+    ] {
+        let message = format!("unknown candidate `{name}`");
+        check("allreduce/dual_root", name, &message, rule, help);
+    }
+    check(
+        "allreduce/dual_root",
+        "bcast/chain",
+        "`bcast/chain` is an algorithm of bcast, not of allreduce",
+        rule,
+        "algorithms of allreduce: allreduce/recursive_doubling, ",
+    );
+    check(
+        "confidence: low",
+        "confidence: hihg",
+        "unknown confidence `hihg`",
+        "20:76 (collectives.bcast.shapes[0].rules[0].confidence)",
+        "did you mean `high`?",
+    );
+    check(
+        "operators: any",
+        "operators: all",
+        "unknown operator class `all`",
+        "26:20 (collectives.allreduce.shapes[0].operators)",
+        "known: any, commutative, noncommutative",
+    );
+}
+
+#[test]
+fn parameters() {
+    let rules = "collectives.allreduce.shapes[0].rules";
+    check(
+        "bcast/binomial,",
+        "bcast/binomial, block_bytes: 8K,",
+        "`bcast/binomial` takes no `block_bytes`",
+        "20:63 (collectives.bcast.shapes[0].rules[0].block_bytes)",
+        "it has no parameters: remove `block_bytes`",
+    );
+    check(
+        "default, confidence",
+        "default, blocks: 2, confidence",
+        "`default` takes no `blocks`",
+        &format!("28:51 ({rules}[0].blocks)"),
+        "it has no parameters: remove `blocks`",
+    );
+    check(
+        "block_bytes: 64K",
+        "reduce: binomial",
+        "`allreduce/dual_root` takes no `reduce`",
+        &format!("29:66 ({rules}[1].reduce)"),
+        "it takes: block_bytes, blocks",
+    );
+    check(
+        "block_bytes: 64K",
+        "block_bytes: 64K, blocks: 2",
+        "`blocks` and `block_bytes` are both given",
+        &format!("29:84 ({rules}[1].blocks)"),
+        "keep one",
+    );
+    check(
+        "block_bytes: 64K",
+        "block_bytes: 0",
+        "`block_bytes` must not be zero",
+        &format!("29:71 ({rules}[1].block_bytes)"),
+        "write a positive number, or leave `block_bytes` out",
+    );
+    check(
+        "reduce: binomial",
+        "reduce: binomal",
+        "unknown inner reduce `binomal`",
+        &format!("30:71 ({rules}[2].reduce)"),
+        "did you mean `binomial`?",
+    );
+    check(
+        "reduce: binomial",
+        "bcast: ring",
+        "unknown inner broadcast `ring`",
+        &format!("30:70 ({rules}[2].bcast)"),
+        "known: binomial, chain",
+    );
+}
+
+#[test]
+fn operator_classes() {
+    let help = "name an ordered algorithm";
+    for class in ["noncommutative", "any"] {
+        check(
+            "operators: commutative",
+            &format!("operators: {class}"),
+            &format!(
+                "`allreduce/ring` combines out of rank order: wrong results for noncommutative \
+                 operators, which `operators: {class}` includes"
+            ),
+            "39:34 (collectives.allreduce.shapes[1].rules[0].candidate)",
+            help,
+        );
+    }
+    check(
+        "        ppn: 2\n        rules",
+        "        ppn: 2\n        operators: commutative\n        rules",
+        "bcast combines nothing: `operators: commutative` has no meaning",
+        "19:20 (collectives.bcast.shapes[0].operators)",
+        "remove `operators`, or write `any`",
+    );
+}
+
+#[test]
+fn sizes_and_shapes() {
+    let group = "collectives.allreduce.shapes[0]";
+    check(
+        "from: 0, candidate: default",
+        "from: 1, candidate: default",
+        "the first rule starts at 1 bytes: smaller messages have no rule",
+        &format!("28:20 ({group}.rules[0].from)"),
+        "let the first rule start `from: 0`",
+    );
+    for (size, bytes) in [("1500", 1500), ("1K", 1024)] {
+        check(
+            "from: 1M",
+            &format!("from: {size}"),
+            &format!("{bytes} bytes does not come after 1500 bytes"),
+            &format!("30:20 ({group}.rules[2].from)"),
+            "list sizes in ascending order, each once",
+        );
+    }
+    check(
+        "bytes: [8, 64]",
+        "bytes: [8, 8]",
+        "8 bytes does not come after 8 bytes",
+        &format!("32:22 ({group}.measured.bytes[1])"),
+        "list sizes in ascending order, each once",
+    );
+    check(
+        "[0.5, 0.75]",
+        "[0.5]",
+        "1 values for 2 sizes",
+        &format!("33:25 ({group}.measured.microseconds)"),
+        "give one value for each size in `bytes`",
+    );
+    check(
+        "      - nodes: 2",
+        "      - nodes: 0",
+        "`nodes` must not be zero",
+        "35:16 (collectives.allreduce.shapes[1].nodes)",
+        "write a positive number",
+    );
+    check(
+        "      - nodes: 2",
+        "      - nodes: 1",
+        "`operators: commutative` at shape 1x2 overlaps an earlier entry, in line 24",
+        "35:9 (collectives.allreduce.shapes[1])",
+        "keep one entry for a shape, or one for each operator class",
+    );
+    check(
+        "          - {from: 0, candidate: allreduce/ring, confidence: high}\n",
+        "          []\n",
+        "`rules` is empty",
+        "39:11 (collectives.allreduce.shapes[1].rules)",
+        "write one rule at least",
+    );
+}
+
+#[test]
+fn rendering() {
+    insta::assert_snapshot!(refusal(&edit("allreduce/dual_root", "allreduce/dual_rot")));
+}

@@ -1,0 +1,239 @@
+//! Answers of tables.
+
+use schedule::Collective;
+use table::{Confidence, Decision, OperatorClass, Query, Table};
+use wire::CommShape;
+
+use crate::sample;
+
+fn ask(table: &Table, collective: Collective, shape: (u32, u32), bytes: u64) -> Decision<'_> {
+    table.lookup(&Query {
+        collective,
+        shape: CommShape {
+            nodes: shape.0,
+            ppn: shape.1,
+        },
+        bytes,
+        operators: OperatorClass::Commutative,
+    })
+}
+
+#[test]
+fn a_rule_holds_up_to_the_next() {
+    let table = sample::table();
+    let check = |bytes: u64, candidate: &str, rule: &str| {
+        let decision = ask(&table, Collective::Allreduce, (1, 2), bytes);
+        assert_eq!(decision.candidate.to_string(), candidate, "{bytes} bytes");
+        assert_eq!(decision.rule.to_string(), rule, "{bytes} bytes");
+        assert_eq!(decision.matched.to_string(), "measured");
+    };
+    let dual_root = "allreduce/dual_root[block_bytes=64K]";
+    let composed = "allreduce/reduce_broadcast[block_bytes=8K,reduce=binomial,bcast=chain]";
+    for bytes in [0, 1, 1499] {
+        check(bytes, "default", "allreduce, 1x2, from 0 bytes");
+    }
+    for bytes in [1500, 1501, (1 << 20) - 1] {
+        check(bytes, dual_root, "allreduce, 1x2, from 1500 bytes");
+    }
+    for bytes in [1 << 20, u64::MAX] {
+        check(bytes, composed, "allreduce, 1x2, from 1048576 bytes");
+    }
+}
+
+#[test]
+fn operator_classes_are_kept_apart() {
+    let table = sample::table();
+    let check = |collective, operators, candidate: &str, rule: &str| {
+        let shape = CommShape { nodes: 4, ppn: 2 };
+        let decision = table.lookup(&Query {
+            collective,
+            shape,
+            bytes: 200,
+            operators,
+        });
+        assert_eq!(decision.candidate.to_string(), candidate);
+        assert_eq!(decision.rule.to_string(), rule);
+    };
+    use OperatorClass::{Commutative, Noncommutative};
+    let rule = "allreduce, 4x2, commutative operators, from 0 bytes";
+    check(Collective::Allreduce, Commutative, "allreduce/ring", rule);
+    let rule = "allreduce, 4x2, noncommutative operators, from 0 bytes";
+    check(Collective::Allreduce, Noncommutative, "default", rule);
+    // A broadcast has no operator.
+    check(
+        Collective::Bcast,
+        Noncommutative,
+        "bcast/chain[blocks=4]",
+        "bcast, 1x2, from 100 bytes",
+    );
+    let rule = "no rule for reduce with noncommutative operators";
+    check(Collective::Reduce, Noncommutative, "default", rule);
+}
+
+/// A table that has measured only the given shapes.
+fn with_shapes(shapes: &[(u32, u32)]) -> Table {
+    let mut table = sample::table();
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Bcast)
+        .expect("bcast");
+    let model = entries[0].clone();
+    *entries = shapes
+        .iter()
+        .map(|&(nodes, ppn)| {
+            let mut entry = model.clone();
+            entry.shape = CommShape { nodes, ppn };
+            entry
+        })
+        .collect();
+    table
+}
+
+#[test]
+fn shapes_that_were_not_measured_have_a_stand_in() {
+    let table = with_shapes(&[(8, 2), (2, 4), (2, 32), (8, 16), (2, 1)]);
+    let cases = [
+        ((2, 4), "measured"),
+        ((2, 5), "nearest 2x4"),
+        ((2, 31), "nearest 2x4"),
+        ((2, 1000), "nearest 2x32"),
+        ((7, 4), "nearest 2x4"),
+        ((8, 4), "nearest 8x2"),
+        ((4096, 64), "nearest 8x16"),
+        ((8, 1), "nearest 8x2"),
+        ((1, 3), "nearest 2x1"),
+        ((1, 1), "nearest 2x1"),
+    ];
+    for (shape, matched) in cases {
+        let decision = ask(&table, Collective::Bcast, shape, 4096);
+        assert_eq!(decision.matched.to_string(), matched, "{shape:?}");
+        let expected = if matched == "measured" {
+            Confidence::Medium
+        } else {
+            Confidence::Low
+        };
+        assert_eq!(decision.confidence, expected, "{shape:?}");
+        assert!(decision.expected_seconds.is_some(), "{shape:?}");
+    }
+}
+
+#[test]
+fn the_order_of_entries_does_not_matter() {
+    let shapes = [(8, 2), (2, 4), (2, 32), (8, 16), (2, 1)];
+    let reversed: Vec<_> = shapes.iter().rev().copied().collect();
+    let (forth, back) = (with_shapes(&shapes), with_shapes(&reversed));
+    for nodes in 1..10 {
+        for ppn in 1..40 {
+            let a = ask(&forth, Collective::Bcast, (nodes, ppn), 64);
+            let b = ask(&back, Collective::Bcast, (nodes, ppn), 64);
+            assert_eq!(a, b, "{nodes}x{ppn}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_in_the_table_gets_the_default() {
+    let table = sample::table();
+    let decision = ask(&table, Collective::Reduce, (1, 2), 64);
+    assert_eq!(decision.candidate.to_string(), "default");
+    assert_eq!(decision.expected_seconds, None);
+    assert_eq!(decision.default_seconds, None);
+    assert_eq!(decision.confidence, Confidence::Low);
+    assert_eq!(decision.matched.to_string(), "none");
+}
+
+#[test]
+fn confidence_falls_beyond_the_measured_sizes() {
+    let table = sample::table();
+    let confidence = |bytes| ask(&table, Collective::Allreduce, (1, 2), bytes).confidence;
+    assert_eq!(confidence(1), Confidence::High);
+    assert_eq!(confidence(4 << 20), Confidence::Medium);
+    assert_eq!(confidence((4 << 20) + 1), Confidence::Low);
+}
+
+#[test]
+fn speedup_comes_from_times_else_from_the_rule() {
+    let mut table = sample::table();
+    let near = |found: Option<f64>, expected: f64| {
+        assert!(
+            found.is_some_and(|found| (found / expected - 1.0).abs() < 1e-3),
+            "{found:?}"
+        );
+    };
+    near(
+        ask(&table, Collective::Allreduce, (1, 2), 4096).speedup,
+        1.25,
+    );
+    near(ask(&table, Collective::Allreduce, (1, 2), 64).speedup, 1.0);
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Allreduce)
+        .expect("allreduce");
+    entries[0].measured.clear();
+    let decision = ask(&table, Collective::Allreduce, (1, 2), 4096);
+    near(decision.speedup, 1.32);
+    assert_eq!(decision.expected_seconds, None);
+}
+
+#[test]
+fn json_has_stable_keys() {
+    let table = sample::table();
+    let decision = ask(&table, Collective::Allreduce, (1, 2), 32768);
+    insta::assert_json_snapshot!(decision.to_json(), @r#"
+    {
+      "collective": "allreduce",
+      "nodes": 1,
+      "ppn": 2,
+      "bytes": 32768,
+      "operator": "commutative",
+      "candidate": "allreduce/dual_root[block_bytes=64K]",
+      "algorithm": "dual_root",
+      "parameters": {
+        "block_bytes": 65536
+      },
+      "expected_seconds": 0.000004354,
+      "default_seconds": 0.000005442,
+      "speedup": 1.2498851630684427,
+      "confidence": "high",
+      "rule": "allreduce, 1x2, from 1500 bytes",
+      "shape": "measured"
+    }
+    "#);
+    let decision = ask(&table, Collective::Bcast, (3, 1), 8);
+    insta::assert_json_snapshot!(decision.to_json(), @r#"
+    {
+      "collective": "bcast",
+      "nodes": 3,
+      "ppn": 1,
+      "bytes": 8,
+      "candidate": "default",
+      "algorithm": "default",
+      "parameters": {},
+      "expected_seconds": 0.000000311,
+      "default_seconds": 0.000000311,
+      "speedup": 1.0,
+      "confidence": "low",
+      "rule": "bcast, 1x2, from 0 bytes",
+      "shape": "nearest 1x2"
+    }
+    "#);
+    let decision = ask(&table, Collective::Reduce, (1, 2), 8);
+    insta::assert_json_snapshot!(decision.to_json(), @r#"
+    {
+      "collective": "reduce",
+      "nodes": 1,
+      "ppn": 2,
+      "bytes": 8,
+      "operator": "commutative",
+      "candidate": "default",
+      "algorithm": "default",
+      "parameters": {},
+      "expected_seconds": null,
+      "default_seconds": null,
+      "speedup": 1.0,
+      "confidence": "low",
+      "rule": "no rule for reduce with commutative operators",
+      "shape": "none"
+    }
+    "#);
+}

@@ -1,0 +1,8 @@
+//! Tests of decision tables through the public interface.
+
+mod file;
+mod invalid;
+mod layout;
+mod lookup;
+mod round_trip;
+mod sample;

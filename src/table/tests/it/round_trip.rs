@@ -1,0 +1,238 @@
+//! What is written reads back equal.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::*;
+use proptest::sample::select;
+use schedule::{ALGORITHMS, Algorithm, Collective, Parameter};
+use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use wire::{Candidate, CommShape, Library, Parameters};
+
+fn positive() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        (1e-9..1e3_f64),
+        (prop::num::f64::POSITIVE | prop::num::f64::SUBNORMAL)
+            .prop_map(f64::abs)
+            .prop_filter("a time is positive and finite", |x| *x > 0.0
+                && x.is_finite()),
+    ]
+}
+
+fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
+    let ids: Vec<_> = schedule::of(collective)
+        .map(|algorithm| algorithm.id.to_owned())
+        .collect();
+    prop::option::of(select(ids))
+}
+
+fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
+    let cut = prop_oneof![
+        Just((None, None)),
+        (1..=u64::MAX).prop_map(|bytes| (Some(bytes), None)),
+        (1..=u32::MAX).prop_map(|blocks| (None, Some(blocks))),
+    ];
+    (cut, id_of(Collective::Reduce), id_of(Collective::Bcast)).prop_map(
+        move |(cut, reduce, bcast)| {
+            let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
+                cut
+            } else {
+                (None, None)
+            };
+            let parameters = Parameters {
+                block_bytes,
+                blocks,
+                reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
+                bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+            };
+            Candidate::Ours {
+                algorithm: algorithm.name(),
+                parameters,
+            }
+        },
+    )
+}
+
+fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Value = Candidate> {
+    let ordered = collective.is_reduction() && operators != Operators::Commutative;
+    let usable = |algorithm: &&Algorithm| {
+        algorithm.collective == collective && (algorithm.ordered || !ordered)
+    };
+    let algorithms: Vec<&'static Algorithm> = ALGORITHMS.iter().filter(usable).collect();
+    prop_oneof![
+        Just(Candidate::Default),
+        select(algorithms).prop_flat_map(ours)
+    ]
+}
+
+fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = ShapeRules> {
+    let rule = (
+        candidate(collective, operators),
+        prop::option::of(positive()),
+        select(&Confidence::ALL[..]),
+    );
+    let sizes = btree_set(any::<u64>(), 0..4);
+    let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
+    (sizes, vec(rule, 4), points).prop_map(move |(sizes, rules, points)| {
+        let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
+        let rule = |(from_bytes, (candidate, speedup, confidence))| Rule {
+            from_bytes,
+            candidate,
+            speedup,
+            confidence,
+        };
+        let point = |(bytes, (seconds, default_seconds))| MeasuredPoint {
+            bytes,
+            seconds,
+            default_seconds,
+        };
+        ShapeRules {
+            shape: CommShape { nodes: 1, ppn: 1 },
+            operators,
+            rules: sizes.zip(rules).map(rule).collect(),
+            measured: points.into_iter().map(point).collect(),
+        }
+    })
+}
+
+/// Entries of different shapes; in reductions some shapes have one for each operator class.
+fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
+    let any = entry(collective, Operators::Any).prop_map(|entry| vec![entry]);
+    let both = (
+        entry(collective, Operators::Commutative),
+        entry(collective, Operators::Noncommutative),
+    )
+        .prop_map(|(first, second)| vec![first, second]);
+    let split = if collective.is_reduction() { 1 } else { 0 };
+    let shapes = btree_map(
+        (1..u32::MAX, 1..u32::MAX),
+        prop_oneof![1 => any, split => both],
+        1..4,
+    );
+    shapes.prop_map(|shapes| {
+        let place = |((nodes, ppn), entries): ((u32, u32), Vec<ShapeRules>)| {
+            let shape = CommShape { nodes, ppn };
+            entries
+                .into_iter()
+                .map(move |entry| ShapeRules { shape, ..entry })
+        };
+        shapes.into_iter().flat_map(place).collect()
+    })
+}
+
+fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<ShapeRules>>> {
+    let some = |collective| prop::option::of(entries(collective));
+    (
+        some(Collective::Bcast),
+        some(Collective::Reduce),
+        some(Collective::Allreduce),
+    )
+        .prop_map(|(bcast, reduce, allreduce)| {
+            let present = [bcast, reduce, allreduce].into_iter();
+            let named = Collective::ALL.into_iter().zip(present);
+            named
+                .filter_map(|(collective, entries)| Some((collective, entries?)))
+                .collect()
+        })
+}
+
+/// Texts that YAML could take for something else.
+const TRAPS: &[&str] = &[
+    "",
+    " ",
+    "~",
+    "null",
+    "No",
+    "4.10",
+    "0x1f",
+    "1e3",
+    ".inf",
+    "- a",
+    "a -",
+    "a: b",
+    "a #b",
+    "#",
+    "'",
+    "\"",
+    "\\",
+    "a\nb",
+    "\t",
+    "\u{feff}",
+    "\u{85}",
+    "{",
+    "[a]",
+    "&a",
+    "*a",
+    "!a",
+    "%a",
+    "@a",
+    "a  b",
+    "é\u{301}",
+    "---",
+    "...",
+    "| x",
+    "> x",
+    "? x",
+    "2026-11-20",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        select(TRAPS).prop_map(str::to_owned),
+        any::<String>(),
+        "[a-z ./-]{0,12}"
+    ]
+}
+
+fn provenance() -> impl Strategy<Value = Provenance> {
+    let texts = (text(), text(), text(), text(), text(), text(), text());
+    (texts, vec(text(), 0..20), any::<u32>(), vec(text(), 0..3)).prop_map(
+        |((campaign, store, name, version, colltune, date, cpu), hosts, launches, warnings)| {
+            let library = Library { name, version };
+            Provenance {
+                campaign,
+                store,
+                library,
+                colltune,
+                date,
+                hosts,
+                cpu,
+                launches,
+                warnings,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn parse_of_to_yaml_is_the_table(
+        name in text(),
+        provenance in provenance(),
+        collectives in collectives(),
+    ) {
+        let table = Table { name, provenance, collectives };
+        let text = table.to_yaml();
+        let read = match Table::parse(&text, Path::new("t.yaml")) {
+            Ok(read) => read,
+            Err(error) => return Err(TestCaseError::fail(format!("{error}\n\n{text}"))),
+        };
+        prop_assert_eq!(&read, &table);
+        prop_assert_eq!(read.to_yaml(), text);
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in any::<String>(), cut in any::<prop::sample::Index>()) {
+        let good = crate::sample::table().to_yaml();
+        let at = cut.index(good.len());
+        let spliced = format!("{}{text}{}", &good[..at], &good[at..]);
+        for text in [text.as_str(), &good[..at], &spliced] {
+            if let Err(error) = Table::parse(text, Path::new("t.yaml")) {
+                prop_assert!(error.to_string().contains("help: "), "{error}");
+            }
+        }
+    }
+}

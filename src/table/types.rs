@@ -1,0 +1,244 @@
+//! What a decision table is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schedule::Collective;
+use serde::Serialize;
+use wire::{Candidate, CommShape, Library};
+
+/// The version of the file format that this crate writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A decision table: which candidate to use for a collective, communicator shape, operator class
+/// and message size.
+///
+/// The fields are open so that a table can be built from decisions; [`Table::save`] refuses a
+/// table that breaks the rules stated here, and [`Table::load`] never returns one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What the table is called, usually as its campaign.
+    pub name: String,
+    /// What the decisions rest on.
+    pub provenance: Provenance,
+    /// The decisions for each collective, at least one entry each; no two entries of a collective
+    /// hold for the same shape and operator class.
+    pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
+}
+
+/// Where a table comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// Digest of the campaign.
+    pub campaign: String,
+    /// The store that holds the samples, as a path.
+    pub store: String,
+    /// The MPI library that was measured, and whose default the speed-ups refer to.
+    pub library: Library,
+    /// Version of colltune that decided.
+    pub colltune: String,
+    /// Day of the last measurement, as in `2026-11-20`.
+    pub date: String,
+    /// Host names.
+    pub hosts: Vec<String>,
+    /// CPU model of the first host.
+    pub cpu: String,
+    /// Number of launches: the statistical unit.
+    pub launches: u32,
+    /// Reasons to trust the measurements less, each a full sentence.
+    pub warnings: Vec<String>,
+}
+
+/// The decisions for one communicator shape and operator class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeRules {
+    /// The communicator shape that was measured; neither number is zero.
+    pub shape: CommShape,
+    /// The operators that the rules hold for; [`Operators::Any`] where nothing is combined.
+    pub operators: Operators,
+    /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0.
+    pub rules: Vec<Rule>,
+    /// The evidence, by strictly ascending size: what [`Table::lookup`] interpolates. May be
+    /// empty, then expected times are unknown.
+    pub measured: Vec<MeasuredPoint>,
+}
+
+/// One decision: holds from `from_bytes` up to the next rule's `from_bytes`, which is excluded;
+/// the last rule has no upper end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The smallest message size that the rule holds for, as defined by [`message_size`].
+    pub from_bytes: u64,
+    /// What to use: the library's default, or a registered algorithm with parameters it takes.
+    pub candidate: Candidate,
+    /// Expected time of the default divided by that of the candidate; absent for the default.
+    pub speedup: Option<f64>,
+    /// How certain the decision is.
+    pub confidence: Confidence,
+}
+
+impl Rule {
+    /// A rule with its speed-up rounded to three significant digits, so that the file stays short.
+    pub fn new(
+        from_bytes: u64,
+        candidate: Candidate,
+        speedup: Option<f64>,
+        confidence: Confidence,
+    ) -> Self {
+        let speedup = speedup.map(|ratio| round_significant(ratio, 3));
+        Self {
+            from_bytes,
+            candidate,
+            speedup,
+            confidence,
+        }
+    }
+}
+
+/// What was measured at one size with the candidate that the table chooses there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuredPoint {
+    /// Message size, as defined by [`message_size`].
+    pub bytes: u64,
+    /// Median time of the chosen candidate; positive and finite.
+    pub seconds: f64,
+    /// Median time of the library's default; positive and finite.
+    pub default_seconds: f64,
+}
+
+impl MeasuredPoint {
+    /// A point with its times rounded to four significant digits, so that the file stays short.
+    pub fn new(bytes: u64, seconds: f64, default_seconds: f64) -> Self {
+        Self {
+            bytes,
+            seconds: round_significant(seconds, 4),
+            default_seconds: round_significant(default_seconds, 4),
+        }
+    }
+}
+
+/// The nearest number that has only `digits` significant decimal digits.
+fn round_significant(value: f64, digits: usize) -> f64 {
+    let text = format!("{value:.*e}", digits.saturating_sub(1));
+    text.parse().unwrap_or(value)
+}
+
+/// The operators that a group of rules holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operators {
+    /// All of them: only ordered algorithms may be named.
+    Any,
+    /// Commutative ones; unordered algorithms may be named.
+    Commutative,
+    /// Noncommutative ones: only ordered algorithms may be named.
+    Noncommutative,
+}
+
+impl Operators {
+    /// Every value.
+    pub const ALL: [Self; 3] = [Self::Any, Self::Commutative, Self::Noncommutative];
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Commutative => "commutative",
+            Self::Noncommutative => "noncommutative",
+        }
+    }
+
+    /// Whether the rules hold for an operator of this class.
+    pub const fn cover(self, class: OperatorClass) -> bool {
+        matches!(
+            (self, class),
+            (Self::Any, _)
+                | (Self::Commutative, OperatorClass::Commutative)
+                | (Self::Noncommutative, OperatorClass::Noncommutative)
+        )
+    }
+}
+
+impl fmt::Display for Operators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether the operator of a call commutes (`MPI_Op_commutative`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatorClass {
+    /// It does: contributions may be combined in any order.
+    Commutative,
+    /// It does not: contributions must be combined in rank order.
+    Noncommutative,
+}
+
+impl OperatorClass {
+    /// The name used in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Commutative => "commutative",
+            Self::Noncommutative => "noncommutative",
+        }
+    }
+}
+
+impl fmt::Display for OperatorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How certain a decision is. Ordered: `Low < Medium < High`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Decided by the size of the difference alone, from fewer than 6 launches, or taken over
+    /// from another shape.
+    Low,
+    /// Between the two: enough launches, but at some measured size of the rule the interval does
+    /// not settle it, or the size asked for lies beyond the measured ones.
+    Medium,
+    /// At every measured size of the rule, the interval of the paired ratio of default to
+    /// candidate excludes 1 at an attained coverage of at least 95 %; or the default was kept
+    /// with the same certainty.
+    High,
+}
+
+impl Confidence {
+    /// Every value, most certain first.
+    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+
+    /// One step less certain.
+    pub const fn lowered(self) -> Self {
+        match self {
+            Self::High => Self::Medium,
+            Self::Medium | Self::Low => Self::Low,
+        }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What "message size" means for a collective, in the words that stand in the file.
+pub const fn message_size(collective: Collective) -> &'static str {
+    match collective {
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce => {
+            "bytes of one rank's vector"
+        }
+    }
+}

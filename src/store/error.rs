@@ -1,0 +1,254 @@
+//! What can go wrong with a store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// Why a store cannot do what it was asked. No error leaves a half-done change behind.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Opened for reading, and nothing is there.
+    #[error("there is no store at {}; `colltune tune` or `colltune measure` creates it", path.display())]
+    Absent {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// The folder of a new store cannot be made.
+    #[error(
+        "cannot create the folder {} for the store: {source}; choose another place with the \
+         campaign's `output.store`",
+        path.display()
+    )]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The store, its lock or a spool file cannot be read or written.
+    #[error("cannot read or write {}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error(
+        "{} is not a colltune store ({found}); it was left as it is: move it away or name another \
+         store",
+        path.display()
+    )]
+    NotAStore {
+        /// Which file.
+        path: PathBuf,
+        /// What it seems to be.
+        found: Found,
+    },
+    /// Written by a later colltune.
+    #[error(
+        "{} has store format {found}, and this colltune knows formats up to {known}; it was left \
+         as it is: use the colltune that wrote it, or a newer one",
+        path.display()
+    )]
+    Newer {
+        /// Which store.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version that is understood.
+        known: u32,
+    },
+    /// The file is damaged, or a row in it cannot be understood.
+    #[error(
+        "{} is damaged ({detail}); it was left as it is: restore a copy of it, save what is left \
+         with `sqlite3 FILE .recover`, or move it away and measure again",
+        path.display()
+    )]
+    Corrupt {
+        /// Which store.
+        path: PathBuf,
+        /// What SQLite or the reader found.
+        detail: String,
+    },
+    /// The file or its folder does not permit writing.
+    #[error(
+        "cannot write to {}: {source}; SQLite needs to write to the file and to its folder",
+        path.display()
+    )]
+    NotWritable {
+        /// Which store.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
+    },
+    /// No space is left.
+    #[error(
+        "the disk of {} is full; everything stored before is intact: free some space and run the \
+         same command again",
+        path.display()
+    )]
+    DiskFull {
+        /// Which store.
+        path: PathBuf,
+    },
+    /// Another process is writing and did not end in time.
+    #[error("{} is being written by another process; try again later", path.display())]
+    Busy {
+        /// Which store.
+        path: PathBuf,
+    },
+    /// Reading or writing failed below SQLite.
+    #[error(
+        "the file system failed below {}: {source}; check its space, quota and health, and run \
+         the same command again",
+        path.display()
+    )]
+    Device {
+        /// Which store.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
+    },
+    /// Anything else that SQLite reports.
+    #[error("SQLite on {}: {source}", path.display())]
+    Sqlite {
+        /// Which store.
+        path: PathBuf,
+        /// The cause.
+        source: rusqlite::Error,
+    },
+    /// Somebody else holds the lock.
+    #[error(
+        "another colltune is at work on {}{}; wait for it to end, or stop it",
+        store.display(),
+        holder.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    Locked {
+        /// Which store.
+        store: PathBuf,
+        /// Process that holds it, as far as it has said so.
+        holder: Option<u32>,
+    },
+    /// A plan names a campaign that [`crate::Store::record_campaign`] has not seen.
+    #[error("campaign {digest} is not in {}", path.display())]
+    UnknownCampaign {
+        /// Which store.
+        path: PathBuf,
+        /// The digest in the plan.
+        digest: String,
+    },
+    /// A launch of this number exists already.
+    #[error("launch {launch} is in {} already", path.display())]
+    LaunchExists {
+        /// Which store.
+        path: PathBuf,
+        /// Its number.
+        launch: u32,
+    },
+    /// The launch was never begun, or has ended.
+    #[error("launch {launch} is not under way in {}", path.display())]
+    NotUnderWay {
+        /// Which store.
+        path: PathBuf,
+        /// Its number.
+        launch: u32,
+    },
+    /// A record does not belong to the plan's launch.
+    #[error(
+        "launch {launch} of campaign {campaign} reported itself where launch {expected} of \
+         campaign {expected_campaign} was expected"
+    )]
+    OtherLaunch {
+        /// Launch in the record.
+        launch: u32,
+        /// Campaign in the record.
+        campaign: String,
+        /// Launch in the plan.
+        expected: u32,
+        /// Campaign in the plan.
+        expected_campaign: String,
+    },
+    /// A record names a task that its plan lacks.
+    #[error("launch {launch} reported task {task}, which its plan does not have")]
+    UnknownTask {
+        /// Number of the launch.
+        launch: u32,
+        /// The task's id.
+        task: u32,
+    },
+    /// A record names a candidate that its task lacks.
+    #[error("launch {launch} reported candidate {candidate} of task {task}, which has {count}")]
+    UnknownCandidate {
+        /// Number of the launch.
+        launch: u32,
+        /// The task's id.
+        task: u32,
+        /// The candidate's index.
+        candidate: u32,
+        /// How many candidates the task has.
+        count: usize,
+    },
+    /// A complete line of a spool file is no record.
+    #[error("{}:{line}: not a record that this colltune knows: {source}", path.display())]
+    Spool {
+        /// The spool file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The cause.
+        source: serde_json::Error,
+    },
+}
+
+/// What was found in the place of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Found {
+    /// No SQLite header.
+    #[error("it does not begin like an SQLite file")]
+    OtherFormat,
+    /// Another program's database.
+    #[error("it is the SQLite database of another program")]
+    OtherDatabase,
+}
+
+impl StoreError {
+    /// Sorts an SQLite error by what the user can do about it.
+    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match &source {
+            rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..) => {
+                return Self::Corrupt {
+                    path,
+                    detail: source.to_string(),
+                };
+            }
+            _ => {}
+        }
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt {
+                path,
+                detail: source.to_string(),
+            },
+            Some(ErrorCode::DiskFull) => Self::DiskFull { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::NotWritable { path, source }
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::SystemIoFailure) => Self::Device { path, source },
+            _ => Self::Sqlite { path, source },
+        }
+    }
+
+    /// An error of the operating system about a file.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Self {
+        Self::File {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

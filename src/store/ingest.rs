@@ -1,0 +1,229 @@
+//! Taking in what a launch reports.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde::Serialize;
+use wire::{Candidate, FailureKind, LaunchStart, Plan, Record, Subject, Task, TaskDone, Work};
+
+use crate::columns::{Json, Repetitions};
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Stores one record of the launch that carries out `plan`, in one transaction.
+    ///
+    /// Returns whether the store has changed: a record that it holds already is passed over, so a
+    /// spool file may be read again from its beginning. [`Record::Trying`] and
+    /// [`Record::Finished`] hold nothing to keep. A measurement without repetitions is left out;
+    /// its task still counts as done.
+    ///
+    /// # Errors
+    /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::OtherLaunch`],
+    /// [`StoreError::UnknownTask`] and [`StoreError::UnknownCandidate`] if the record does not fit
+    /// the plan.
+    pub fn ingest(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
+        match record {
+            Record::Trying { .. } | Record::Finished { .. } => Ok(false),
+            Record::Started(start) => self.ingest_start(plan, start),
+            Record::Failed {
+                task,
+                candidate,
+                kind,
+                message,
+            } => {
+                let position = Position {
+                    task: *task,
+                    candidate: *candidate,
+                };
+                self.ingest_failure(plan, position, *kind, message)
+            }
+            Record::Done(done) => self.ingest_task(plan, done),
+        }
+    }
+
+    fn ingest_start(&mut self, plan: &Plan, start: &LaunchStart) -> Result<bool, StoreError> {
+        if start.launch != plan.launch || start.campaign != plan.campaign {
+            return Err(StoreError::OtherLaunch {
+                launch: start.launch,
+                campaign: start.campaign.clone(),
+                expected: plan.launch,
+                expected_campaign: plan.campaign.clone(),
+            });
+        }
+        self.write_launch(plan.launch, |transaction| {
+            let changed = transaction.execute(
+                "UPDATE launch SET environment = ?2 WHERE number = ?1 AND environment IS NULL",
+                params![plan.launch, Json(start)],
+            )?;
+            Ok(changed == 1)
+        })
+    }
+
+    fn ingest_failure(
+        &mut self,
+        plan: &Plan,
+        position: Position,
+        kind: FailureKind,
+        message: &str,
+    ) -> Result<bool, StoreError> {
+        let task = task_of(plan, position.task)?;
+        let candidate = candidate_of(plan, task, position.candidate)?;
+        self.write_launch(plan.launch, |transaction| {
+            let subject = intern(transaction, Interned::Subject, &subject_of(task))?;
+            let named = intern(transaction, Interned::Candidate, candidate)?;
+            let changed = transaction
+                .prepare_cached(
+                    "INSERT INTO failure
+                     (launch, task, position, subject, candidate, kind, message)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![
+                    plan.launch,
+                    position.task,
+                    position.candidate,
+                    subject,
+                    named,
+                    Json(kind),
+                    message
+                ])?;
+            Ok(changed == 1)
+        })
+    }
+
+    fn ingest_task(&mut self, plan: &Plan, done: &TaskDone) -> Result<bool, StoreError> {
+        let task = task_of(plan, done.task)?;
+        let mut samples = Vec::with_capacity(done.measurements.len());
+        for measurement in &done.measurements {
+            let candidate = candidate_of(plan, task, measurement.candidate)?;
+            if !measurement.seconds.is_empty() {
+                samples.push((candidate, measurement));
+            }
+        }
+        self.write_launch(plan.launch, |transaction| {
+            let known: bool = transaction
+                .prepare_cached(
+                    "SELECT EXISTS (SELECT 1 FROM task WHERE launch = ?1 AND number = ?2)",
+                )?
+                .query_row([plan.launch, done.task], |row| row.get(0))?;
+            if known {
+                return Ok(false);
+            }
+            let subject = intern(transaction, Interned::Subject, &subject_of(task))?;
+            transaction
+                .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![
+                    plan.launch,
+                    done.task,
+                    subject,
+                    done.elapsed_seconds
+                ])?;
+            let mut insert = transaction
+                .prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            for (candidate, measurement) in samples {
+                let named = intern(transaction, Interned::Candidate, candidate)?;
+                insert.execute(params![
+                    plan.launch,
+                    done.task,
+                    measurement.candidate,
+                    named,
+                    measurement.warmup,
+                    measurement.batch,
+                    Repetitions::encode(&measurement.seconds)
+                ])?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Runs `work` in a transaction if the launch has been begun.
+    fn write_launch(
+        &mut self,
+        launch: u32,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<bool>,
+    ) -> Result<bool, StoreError> {
+        let changed = self.write(|transaction| {
+            let begun = transaction
+                .prepare_cached("SELECT 1 FROM launch WHERE number = ?1")?
+                .query_row([launch], |_| Ok(()))
+                .optional()?;
+            begun.map(|()| work(transaction)).transpose()
+        })?;
+        changed.ok_or_else(|| StoreError::NotUnderWay {
+            path: self.path().to_owned(),
+            launch,
+        })
+    }
+}
+
+/// A candidate's place in a plan.
+#[derive(Clone, Copy)]
+struct Position {
+    task: u32,
+    candidate: u32,
+}
+
+/// Tables of definitions.
+#[derive(Clone, Copy)]
+enum Interned {
+    Subject,
+    Candidate,
+}
+
+/// The row of a definition, which is added if it is new.
+fn intern<T: Serialize>(
+    transaction: &Transaction<'_>,
+    table: Interned,
+    definition: &T,
+) -> rusqlite::Result<i64> {
+    let (select, insert) = match table {
+        Interned::Subject => (
+            "SELECT id FROM subject WHERE definition = ?1",
+            "INSERT INTO subject (definition) VALUES (?1)",
+        ),
+        Interned::Candidate => (
+            "SELECT id FROM candidate WHERE definition = ?1",
+            "INSERT INTO candidate (definition) VALUES (?1)",
+        ),
+    };
+    let known = transaction
+        .prepare_cached(select)?
+        .query_row([Json(definition)], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(id) => Ok(id),
+        None => transaction
+            .prepare_cached(insert)?
+            .insert([Json(definition)]),
+    }
+}
+
+fn task_of(plan: &Plan, id: u32) -> Result<&Task, StoreError> {
+    plan.tasks
+        .iter()
+        .find(|task| task.id == id)
+        .ok_or(StoreError::UnknownTask {
+            launch: plan.launch,
+            task: id,
+        })
+}
+
+fn subject_of(task: &Task) -> Subject {
+    match &task.work {
+        Work::Compare { cell, .. } => Subject::Cell(*cell),
+        Work::Experiment(experiment) => Subject::Experiment(*experiment),
+    }
+}
+
+fn candidate_of<'a>(plan: &Plan, task: &'a Task, index: u32) -> Result<&'a Candidate, StoreError> {
+    let candidates = match &task.work {
+        Work::Compare { candidates, .. } => candidates.as_slice(),
+        Work::Experiment(_) => &[Candidate::Default],
+    };
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| candidates.get(index))
+        .ok_or(StoreError::UnknownCandidate {
+            launch: plan.launch,
+            task: task.id,
+            candidate: index,
+            count: candidates.len(),
+        })
+}

@@ -1,0 +1,155 @@
+//! Campaigns and launches: the book-keeping around samples.
+
+use rusqlite::{OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use wire::{Finish, Plan};
+
+use crate::columns::Json;
+use crate::{Store, StoreError};
+
+/// How a launch ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// All tasks were carried out.
+    Complete,
+    /// The deadline passed.
+    Deadline,
+    /// colltune was interrupted or killed.
+    Interrupted,
+    /// The launcher or the driver ended on its own, with tasks left.
+    Died {
+        /// What was seen, for people.
+        message: String,
+    },
+}
+
+impl From<Finish> for Outcome {
+    fn from(finish: Finish) -> Self {
+        match finish {
+            Finish::Complete => Self::Complete,
+            Finish::Deadline => Self::Deadline,
+        }
+    }
+}
+
+/// A launch that was begun and not ended: its colltune was killed, or is at work right now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnfinishedLaunch {
+    /// Number of the launch.
+    pub number: u32,
+    /// Its plan, which names its spool file.
+    pub plan: Plan,
+}
+
+impl Store {
+    /// Remembers a campaign: its digest, its name and the full text of its definition.
+    ///
+    /// The first text of a digest stays; campaigns of equal digest differ in comments only.
+    pub fn record_campaign(
+        &mut self,
+        digest: &str,
+        name: &str,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO campaign (digest, name, definition) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO NOTHING",
+                [digest, name, text],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The number for the next plan: 1 in a new store. Reserved by nobody but the holder of the
+    /// [`crate::Lock`].
+    pub fn next_launch(&self) -> Result<u32, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT coalesce(max(number), 0) + 1 FROM launch",
+                [],
+                |row| row.get(0),
+            )
+        })
+    }
+
+    /// Writes down that `plan` is about to be launched; do this before the driver starts.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownCampaign`], [`StoreError::LaunchExists`].
+    pub fn begin_launch(&mut self, plan: &Plan) -> Result<(), StoreError> {
+        let Plan {
+            launch, library, ..
+        } = plan;
+        let inserted = self.write(|transaction| {
+            let campaign: Option<i64> = transaction
+                .query_row(
+                    "SELECT id FROM campaign WHERE digest = ?1",
+                    [&plan.campaign],
+                    |row| row.get(0),
+                )
+                .optional()?;
+            let Some(campaign) = campaign else {
+                return Ok(None);
+            };
+            let inserted = transaction.execute(
+                "INSERT INTO launch (number, campaign, library_name, library_version, plan)
+                 VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+                params![launch, campaign, library.name, library.version, Json(plan)],
+            )?;
+            Ok(Some(inserted))
+        })?;
+        let path = self.path().to_owned();
+        match inserted {
+            None => Err(StoreError::UnknownCampaign {
+                path,
+                digest: plan.campaign.clone(),
+            }),
+            Some(0) => Err(StoreError::LaunchExists {
+                path,
+                launch: *launch,
+            }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Writes down how a launch ended, once.
+    ///
+    /// # Errors
+    /// [`StoreError::NotUnderWay`] if it was never begun or has ended before.
+    pub fn end_launch(&mut self, number: u32, outcome: &Outcome) -> Result<(), StoreError> {
+        let changed = self.write(|transaction| {
+            transaction.execute(
+                "UPDATE launch SET ended = unixepoch(), outcome = ?2
+                 WHERE number = ?1 AND ended IS NULL",
+                params![number, Json(outcome)],
+            )
+        })?;
+        if changed == 0 {
+            return Err(StoreError::NotUnderWay {
+                path: self.path().to_owned(),
+                launch: number,
+            });
+        }
+        Ok(())
+    }
+
+    /// Launches that were begun and not ended, oldest first.
+    ///
+    /// The holder of the [`crate::Lock`] ingests what their spool files still hold, and ends them.
+    pub fn unfinished_launches(&self) -> Result<Vec<UnfinishedLaunch>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare("SELECT number, plan FROM launch WHERE ended IS NULL ORDER BY number")?
+                .query_map([], |row| {
+                    let Json(plan) = row.get(1)?;
+                    Ok(UnfinishedLaunch {
+                        number: row.get(0)?,
+                        plan,
+                    })
+                })?
+                .collect()
+        })
+    }
+}

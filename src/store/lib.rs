@@ -1,0 +1,34 @@
+//! The campaign's memory: one SQLite file with every raw repetition that was ever measured.
+//!
+//! Samples are append-only, in the schema itself. Statistics, fits, tables and reports are
+//! computed from [`Store::samples`] and never written back, so they can always be rebuilt.
+//!
+//! The path of a measurement:
+//!
+//! 1. [`Lock::acquire`]: one measuring colltune per store; the lock ends with the process.
+//! 2. [`Store::open_or_create`], [`Store::record_campaign`].
+//! 3. [`Store::begin_launch`] with a plan numbered by [`Store::next_launch`].
+//! 4. A [`SpoolReader`] follows what the driver writes; [`Store::ingest`] takes each record in a
+//!    transaction of its own, and takes none twice.
+//! 5. [`Store::end_launch`].
+//!
+//! A process killed at any moment leaves a consistent store. What the driver had written and the
+//! store had not taken is still in the spool: at the next start [`Store::unfinished_launches`]
+//! names it, and steps 4 and 5 are carried out again from the beginning of the file.
+
+mod columns;
+mod error;
+mod ingest;
+mod launch;
+mod lock;
+mod open;
+mod query;
+mod schema;
+mod spool;
+
+pub use error::{Found, StoreError};
+pub use launch::{Outcome, UnfinishedLaunch};
+pub use lock::Lock;
+pub use open::Store;
+pub use query::{CampaignRow, FailureRow, LaunchRow};
+pub use spool::SpoolReader;

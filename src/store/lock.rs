@@ -1,0 +1,96 @@
+//! One measuring process per store.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::StoreError;
+
+/// Drivers take the lock in shared mode for an instant, to see whether their master still lives.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The right to measure into a store: an exclusive `flock` on the file beside it.
+///
+/// The operating system releases it when the value is dropped or the process ends in whatever way.
+/// The file itself stays; removing it would let two processes lock two files of the same name.
+#[derive(Debug)]
+pub struct Lock {
+    /// Held for its lifetime.
+    _file: Flock<File>,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock of the store at `store`, whose folder is created if need be.
+    ///
+    /// Tries for two seconds, because drivers probe the lock.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
+    /// [`StoreError::File`] if the file cannot be made.
+    pub fn acquire(store: &Path) -> Result<Self, StoreError> {
+        let mut path = store.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|source| StoreError::file(&path, source))?;
+        let start = Instant::now();
+        let mut held = loop {
+            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(held) => break held,
+                Err((mut refused, Errno::EWOULDBLOCK)) => {
+                    if start.elapsed() >= PATIENCE {
+                        let holder = read_holder(&mut refused);
+                        return Err(StoreError::Locked {
+                            store: store.to_owned(),
+                            holder,
+                        });
+                    }
+                    file = refused;
+                    std::thread::sleep(PAUSE);
+                }
+                Err((refused, Errno::EINTR)) => file = refused,
+                Err((_, errno)) => return Err(StoreError::file(&path, errno.into())),
+            }
+        };
+        write_holder(&mut held).map_err(|source| StoreError::file(&path, source))?;
+        Ok(Self { _file: held, path })
+    }
+
+    /// The locked file: a plan's `leash`.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A courtesy for whoever is refused.
+fn write_holder(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.seek(SeekFrom::Start(0))?;
+    writeln!(file, "{}", std::process::id())
+}
+
+fn read_holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

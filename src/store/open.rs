@@ -1,0 +1,241 @@
+//! Opening and creating stores.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::error::{Found, StoreError};
+use crate::schema::{self, APPLICATION_ID};
+
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An open store.
+///
+/// Any number of processes may read while one writes. Writing goes through the write-ahead log
+/// and is on disk when a method returns.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store at `path`, or creates it together with the folders above it.
+    ///
+    /// A store of an older format is brought up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`], [`StoreError::Newer`] and [`StoreError::Corrupt`] leave the file
+    /// as it is; [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the place.
+    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        check_header(path)?;
+        Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
+    }
+
+    /// Opens the store at `path`.
+    ///
+    /// # Errors
+    /// [`StoreError::Absent`] if nothing is there, else those of [`Store::open_or_create`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if check_header(path)? == Header::Nothing {
+            return Err(StoreError::Absent {
+                path: path.to_owned(),
+            });
+        }
+        Self::connect(path, OpenFlags::empty())
+    }
+
+    /// A store that lasts as long as the value, for tests.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        Self::connect(Path::new(":memory:"), OpenFlags::empty())
+    }
+
+    /// Where the store is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connect(path: &Path, create: OpenFlags) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
+        let at = |source| StoreError::sqlite(path, source);
+        let mut connection = Connection::open_with_flags(path, flags).map_err(at)?;
+        connection.busy_timeout(PATIENCE).map_err(at)?;
+        let found = schema::version(&connection).map_err(at)?;
+        if found > schema::VERSION {
+            return Err(StoreError::Newer {
+                path: path.to_owned(),
+                found,
+                known: schema::VERSION,
+            });
+        }
+        check_integrity(&connection, path)?;
+        prepare(&mut connection).map_err(at)?;
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Runs `work` in a transaction that is on disk when this returns, or has left no trace.
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let result = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let value = work(&transaction)?;
+                transaction.commit()?;
+                Ok(value)
+            });
+        result.map_err(|source| StoreError::sqlite(&self.path, source))
+    }
+
+    /// Runs a reading query.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        work(&self.connection).map_err(|source| StoreError::sqlite(&self.path, source))
+    }
+}
+
+/// What stands at a path before SQLite touches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Header {
+    /// No file, or an empty one.
+    Nothing,
+    /// A store of ours.
+    Ours,
+}
+
+/// Looks at the first bytes, so that foreign files are refused without being opened for writing.
+///
+/// Layout: <https://www.sqlite.org/fileformat.html#the_database_header>.
+fn check_header(path: &Path) -> Result<Header, StoreError> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(file) => file
+            .take(100)
+            .read_to_end(&mut bytes)
+            .map_err(|source| StoreError::file(path, source))?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Header::Nothing),
+        Err(source) => return Err(StoreError::file(path, source)),
+    };
+    let not_a_store = |found| {
+        Err(StoreError::NotAStore {
+            path: path.to_owned(),
+            found,
+        })
+    };
+    if bytes.is_empty() {
+        return Ok(Header::Nothing);
+    }
+    if bytes.len() < 100 || !bytes.starts_with(b"SQLite format 3\0") {
+        return not_a_store(Found::OtherFormat);
+    }
+    if bytes[68..72] != APPLICATION_ID.to_be_bytes() {
+        return not_a_store(Found::OtherDatabase);
+    }
+    Ok(Header::Ours)
+}
+
+/// Reads the whole file once: a damaged store must not grow, nor be fitted.
+fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let verdict: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(|source| StoreError::sqlite(path, source))?;
+    if verdict == "ok" {
+        return Ok(());
+    }
+    let detail = verdict.replace('\n', " ");
+    Err(StoreError::Corrupt {
+        path: path.to_owned(),
+        detail,
+    })
+}
+
+/// Settings of the connection; creates or updates the schema.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    // Before the log is switched on, so that the header of a new file is ours from its first
+    // byte on; see `check_header`.
+    schema::migrate(connection)?;
+    // A file system without shared memory answers with another mode, which is as durable.
+    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_intact(store: &Store) {
+        check_integrity(&store.connection, store.path()).expect("intact");
+    }
+
+    #[test]
+    fn full_disk_loses_nothing_and_goes_on_once_there_is_space() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let path = folder.path().join("full.db");
+        let mut store = Store::open_or_create(&path).expect("created");
+        store
+            .record_campaign("a", "first", "name: first")
+            .expect("stored");
+        let pages: u32 = store
+            .connection
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .expect("page count");
+        let limit = |store: &Store, pages: u32| {
+            store
+                .connection
+                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+                .expect("limited");
+        };
+        limit(&store, pages + 2);
+        let long = "#".repeat(1 << 20);
+        let error = store
+            .record_campaign("b", "second", &long)
+            .expect_err("full");
+        assert!(
+            matches!(&error, StoreError::DiskFull { path: named } if *named == path),
+            "{error}"
+        );
+        check_intact(&store);
+        assert_eq!(store.campaigns().expect("readable").len(), 1);
+
+        limit(&store, 1 << 20);
+        store.record_campaign("b", "second", &long).expect("stored");
+        check_intact(&store);
+        assert_eq!(store.campaigns().expect("readable").len(), 2);
+    }
+
+    #[test]
+    fn files_are_written_ahead_and_synchronised() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let store = Store::open_or_create(&folder.path().join("a.db")).expect("created");
+        let pragma = |name| {
+            store
+                .connection
+                .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
+                .expect("pragma")
+        };
+        assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
+        assert_eq!(pragma("synchronous"), 2.into(), "2 is FULL");
+        assert_eq!(pragma("foreign_keys"), 1.into());
+    }
+}

@@ -1,0 +1,296 @@
+//! Reading a store. All results have an order that depends on the content alone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::{Connection, Row};
+use serde::de::DeserializeOwned;
+use wire::{Candidate, FailureKind, LaunchStart, Library, Sample, Subject};
+
+use crate::columns::{Json, Repetitions};
+use crate::{Outcome, Store, StoreError};
+
+/// A campaign that the store has samples for, or was about to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CampaignRow {
+    /// Digest of the normalised definition.
+    pub digest: String,
+    /// Its name.
+    pub name: String,
+    /// The definition as it was written.
+    pub text: String,
+    /// When it was first recorded, in seconds since the Unix epoch.
+    pub first_seen_unix_seconds: i64,
+}
+
+/// A launch and how it went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchRow {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Digest of its campaign.
+    pub campaign: String,
+    /// The library that was measured.
+    pub library: Library,
+    /// Begin, in seconds since the Unix epoch.
+    pub started_unix_seconds: i64,
+    /// End, in seconds since the Unix epoch; absent while unfinished.
+    pub ended_unix_seconds: Option<i64>,
+    /// How it ended; absent while unfinished.
+    pub outcome: Option<Outcome>,
+}
+
+/// A candidate that failed, and is not to be tried again in that cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureRow {
+    /// Number of the launch.
+    pub launch: u32,
+    /// Where.
+    pub subject: Subject,
+    /// Which.
+    pub candidate: Candidate,
+    /// In which way.
+    pub kind: FailureKind,
+    /// What was seen.
+    pub message: String,
+}
+
+impl Store {
+    /// Campaigns in the order in which they were first recorded.
+    pub fn campaigns(&self) -> Result<Vec<CampaignRow>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare("SELECT digest, name, definition, first_seen FROM campaign ORDER BY id")?
+                .query_map([], |row| {
+                    Ok(CampaignRow {
+                        digest: row.get(0)?,
+                        name: row.get(1)?,
+                        text: row.get(2)?,
+                        first_seen_unix_seconds: row.get(3)?,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Libraries for which a launch was begun, by name and version.
+    pub fn libraries(&self) -> Result<Vec<Library>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare("SELECT DISTINCT library_name, library_version FROM launch ORDER BY 1, 2")?
+                .query_map([], |row| {
+                    Ok(Library {
+                        name: row.get(0)?,
+                        version: row.get(1)?,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// All launches, by number.
+    pub fn launches(&self) -> Result<Vec<LaunchRow>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare(
+                    "SELECT number, digest, library_name, library_version, started, ended, outcome
+                     FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number",
+                )?
+                .query_map([], |row| {
+                    let outcome: Option<Json<Outcome>> = row.get(6)?;
+                    Ok(LaunchRow {
+                        number: row.get(0)?,
+                        campaign: row.get(1)?,
+                        library: Library {
+                            name: row.get(2)?,
+                            version: row.get(3)?,
+                        },
+                        started_unix_seconds: row.get(4)?,
+                        ended_unix_seconds: row.get(5)?,
+                        outcome: outcome.map(|Json(outcome)| outcome),
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// What the launches of a library reported about where they ran, by launch number.
+    pub fn environments(&self, library: &Library) -> Result<Vec<(u32, LaunchStart)>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare(
+                    "SELECT number, environment FROM launch
+                     WHERE library_name = ?1 AND library_version = ?2 AND environment IS NOT NULL
+                     ORDER BY number",
+                )?
+                .query_map(of(library), |row| {
+                    let Json(start) = row.get(1)?;
+                    Ok((row.get(0)?, start))
+                })?
+                .collect()
+        })
+    }
+
+    /// Every raw repetition measured with a library, by subject, candidate, launch and task.
+    pub fn samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
+        self.read(|connection| {
+            let definitions = Definitions::load(connection)?;
+            let mut samples: Vec<Sample> = connection
+                .prepare(
+                    "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
+                            sample.seconds
+                     FROM sample
+                     JOIN task ON task.launch = sample.launch AND task.number = sample.task
+                     JOIN launch ON launch.number = sample.launch
+                     WHERE library_name = ?1 AND library_version = ?2
+                     ORDER BY sample.launch, sample.task, sample.position",
+                )?
+                .query_map(of(library), |row| {
+                    let (subject, candidate) = definitions.of(row)?;
+                    let Repetitions(seconds) = row.get(4)?;
+                    Ok(Sample {
+                        launch: row.get(2)?,
+                        subject,
+                        candidate,
+                        batch: row.get(3)?,
+                        seconds,
+                    })
+                })?
+                .collect::<rusqlite::Result<_>>()?;
+            // Row ids depend on the order of measuring, so the database cannot sort by content.
+            // The sort is stable: tasks of one launch stay in order.
+            samples.sort_by(|a, b| {
+                (&a.subject, &a.candidate, a.launch).cmp(&(&b.subject, &b.candidate, b.launch))
+            });
+            Ok(samples)
+        })
+    }
+
+    /// How many distinct launches of a library have measured each candidate of each subject.
+    pub fn counts(
+        &self,
+        library: &Library,
+    ) -> Result<BTreeMap<(Subject, Candidate), u32>, StoreError> {
+        self.read(|connection| {
+            let definitions = Definitions::load(connection)?;
+            connection
+                .prepare(
+                    "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
+                     FROM sample
+                     JOIN task ON task.launch = sample.launch AND task.number = sample.task
+                     JOIN launch ON launch.number = sample.launch
+                     WHERE library_name = ?1 AND library_version = ?2
+                     GROUP BY 1, 2",
+                )?
+                .query_map(of(library), |row| Ok((definitions.of(row)?, row.get(2)?)))?
+                .collect()
+        })
+    }
+
+    /// Failures seen with a library and not forgotten, by launch, task and candidate.
+    pub fn failures(&self, library: &Library) -> Result<Vec<FailureRow>, StoreError> {
+        self.read(|connection| {
+            let definitions = Definitions::load(connection)?;
+            connection
+                .prepare(
+                    "SELECT failure.subject, failure.candidate, failure.launch, kind, message
+                     FROM failure JOIN launch ON launch.number = failure.launch
+                     WHERE library_name = ?1 AND library_version = ?2 AND forgotten IS NULL
+                     ORDER BY failure.launch, failure.task, failure.position",
+                )?
+                .query_map(of(library), |row| {
+                    let (subject, candidate) = definitions.of(row)?;
+                    let Json(kind) = row.get(3)?;
+                    let (launch, message) = (row.get(2)?, row.get(4)?);
+                    Ok(FailureRow {
+                        launch,
+                        subject,
+                        candidate,
+                        kind,
+                        message,
+                    })
+                })?
+                .collect()
+        })
+    }
+
+    /// Marks all failures of a library as forgotten, so that the candidates are tried again.
+    ///
+    /// The rows stay in the file as history. Returns how many were marked.
+    pub fn forget_failures(&mut self, library: &Library) -> Result<usize, StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE failure SET forgotten = unixepoch()
+                 WHERE forgotten IS NULL AND launch IN
+                     (SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2)",
+                of(library),
+            )
+        })
+    }
+
+    /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation
+    /// included.
+    pub fn measuring_seconds(&self, library: &Library) -> Result<f64, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT total(elapsed_seconds) FROM task JOIN launch ON launch.number = task.launch
+                 WHERE library_name = ?1 AND library_version = ?2",
+                of(library),
+                |row| row.get(0),
+            )
+        })
+    }
+}
+
+/// The parameters that select a library's launches.
+fn of(library: &Library) -> [&str; 2] {
+    [&library.name, &library.version]
+}
+
+/// The interned definitions, each parsed once.
+struct Definitions {
+    subjects: HashMap<i64, Subject>,
+    candidates: HashMap<i64, Candidate>,
+}
+
+impl Definitions {
+    fn load(connection: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            subjects: load(connection, "SELECT id, definition FROM subject")?,
+            candidates: load(connection, "SELECT id, definition FROM candidate")?,
+        })
+    }
+
+    /// What the first two columns of a row refer to.
+    fn of(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
+        Ok((
+            find(&self.subjects, row, 0)?,
+            find(&self.candidates, row, 1)?,
+        ))
+    }
+}
+
+fn load<T: DeserializeOwned>(
+    connection: &Connection,
+    query: &str,
+) -> rusqlite::Result<HashMap<i64, T>> {
+    connection
+        .prepare(query)?
+        .query_map([], |row| {
+            let Json(definition) = row.get(1)?;
+            Ok((row.get(0)?, definition))
+        })?
+        .collect()
+}
+
+/// The definition with the id in a column; foreign keys see to it that there is one.
+fn find<T: Clone>(
+    definitions: &HashMap<i64, T>,
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    let id = row.get(column)?;
+    definitions
+        .get(&id)
+        .cloned()
+        .ok_or(rusqlite::Error::IntegralValueOutOfRange(column, id))
+}

@@ -1,0 +1,77 @@
+//! Following the file that a driver writes.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use wire::Record;
+
+use crate::StoreError;
+
+/// Reads the records of a spool file while it grows.
+///
+/// Only complete lines count. A last line without its end is kept and continued when more of it
+/// has been written; if the driver died in the middle of it, it is never seen.
+#[derive(Debug)]
+pub struct SpoolReader {
+    path: PathBuf,
+    file: Option<BufReader<File>>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl SpoolReader {
+    /// A reader at the beginning of the file, which need not exist yet.
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: None,
+            line: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// The next record, or nothing if no further line is complete at the moment.
+    ///
+    /// # Errors
+    /// [`StoreError::Spool`] for a complete line that is no record; the next call goes on behind
+    /// it. [`StoreError::File`] if the file cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record>, StoreError> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => match File::open(&self.path) {
+                Ok(file) => self.file.insert(BufReader::new(file)),
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(source) => return Err(StoreError::file(&self.path, source)),
+            },
+        };
+        file.read_until(b'\n', &mut self.line)
+            .map_err(|source| StoreError::file(&self.path, source))?;
+        if self.line.last() != Some(&b'\n') {
+            return Ok(None);
+        }
+        self.number += 1;
+        let record = serde_json::from_slice(&self.line);
+        self.line.clear();
+        record.map(Some).map_err(|source| StoreError::Spool {
+            path: self.path.clone(),
+            line: self.number,
+            source,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Complete lines read so far.
+    pub fn lines(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes of the last line, if it has no end yet.
+    pub fn torn_bytes(&self) -> usize {
+        self.line.len()
+    }
+}

@@ -1,0 +1,304 @@
+//! From records to samples.
+
+use std::path::Path;
+
+use store::{Store, StoreError};
+use wire::{Candidate, FailureKind, Finish, Library, Record, Sample, Subject};
+
+use crate::fixture::{
+    cell, done, dual_root, first_plan, first_plan_as, library, ping_pong, plan, started,
+    store_with, times,
+};
+
+fn failed(task: u32, candidate: u32, kind: FailureKind) -> Record {
+    Record::Failed {
+        task,
+        candidate,
+        kind,
+        message: format!("{} | there", kind.name()),
+    }
+}
+
+fn sample(launch: u32, subject: Subject, candidate: Candidate, seconds: &[f64]) -> Sample {
+    Sample {
+        launch,
+        subject,
+        candidate,
+        batch: 4,
+        seconds: seconds.to_vec(),
+    }
+}
+
+#[test]
+fn samples_come_back_bit_for_bit_in_the_order_of_content() {
+    let (one, awkward) = (first_plan(2), [0.1 + 0.2, 5e-324, 1e-6, f64::MAX]);
+    let mut store = store_with(&one);
+    // Task 2 before task 1, the experiment last, a second launch after the first.
+    store
+        .ingest(&one, &done(2, &[vec![2.0], awkward.to_vec()]))
+        .expect("stored");
+    store
+        .ingest(&one, &done(1, &[vec![1.0], vec![]]))
+        .expect("stored");
+    store.ingest(&one, &done(0, &[vec![0.5]])).expect("stored");
+    let two = plan(2, library("openmpi"), Path::new("spool-2.jsonl"), 1);
+    store.begin_launch(&two).expect("begun");
+    store
+        .ingest(&two, &done(1, &[vec![1.5], vec![1.25]]))
+        .expect("stored");
+
+    let (small, large) = (Subject::Cell(cell(8)), Subject::Cell(cell(16)));
+    let experiment = Subject::Experiment(ping_pong());
+    let expected = [
+        sample(1, small, Candidate::Default, &[1.0]),
+        sample(2, small, Candidate::Default, &[1.5]),
+        sample(2, small, dual_root(), &[1.25]),
+        sample(1, large, Candidate::Default, &[2.0]),
+        sample(1, large, dual_root(), &awkward),
+        sample(1, experiment, Candidate::Default, &[0.5]),
+    ];
+    assert_eq!(
+        store.samples(&library("openmpi")).expect("readable"),
+        expected
+    );
+
+    let counts = store.counts(&library("openmpi")).expect("readable");
+    assert_eq!(counts.get(&(small, Candidate::Default)), Some(&2));
+    assert_eq!(
+        counts.get(&(small, dual_root())),
+        Some(&1),
+        "an empty measurement is none"
+    );
+    assert_eq!(counts.len(), 5);
+    assert_eq!(
+        store
+            .measuring_seconds(&library("openmpi"))
+            .expect("readable"),
+        1.0
+    );
+}
+
+#[test]
+fn a_record_counts_once() {
+    let plan = first_plan(2);
+    let mut store = store_with(&plan);
+    let records = [
+        started(&plan),
+        Record::Trying {
+            task: 1,
+            candidate: 0,
+        },
+        failed(1, 1, FailureKind::Hang),
+        done(1, &[vec![1.0]]),
+        done(2, &[vec![2.0], vec![3.0]]),
+        Record::Finished {
+            reason: Finish::Complete,
+        },
+    ];
+    let mut ingest_all = || -> Vec<bool> {
+        records
+            .iter()
+            .map(|record| store.ingest(&plan, record).expect("stored"))
+            .collect()
+    };
+    assert_eq!(ingest_all(), [true, false, true, true, true, false]);
+    assert_eq!(ingest_all(), [false; 6]);
+    // The first report stands, even if a second one differs.
+    assert_eq!(
+        store.ingest(&plan, &done(1, &[vec![9.0], vec![9.0]])).ok(),
+        Some(false)
+    );
+    let samples = store.samples(&library("openmpi")).expect("readable");
+    assert_eq!(
+        samples.iter().map(|s| s.seconds[0]).collect::<Vec<_>>(),
+        [1.0, 2.0, 3.0]
+    );
+    assert_eq!(
+        store
+            .measuring_seconds(&library("openmpi"))
+            .expect("readable"),
+        0.5
+    );
+    assert_eq!(
+        store.failures(&library("openmpi")).expect("readable").len(),
+        1
+    );
+}
+
+#[test]
+fn records_that_do_not_fit_the_plan_are_refused_whole() {
+    let plan = first_plan(1);
+    let mut store = store_with(&plan);
+    let refused = |store: &mut Store, record: &Record| store.ingest(&plan, record).expect_err("no");
+    let error = refused(&mut store, &done(7, &[vec![1.0]]));
+    assert!(
+        matches!(error, StoreError::UnknownTask { launch: 1, task: 7 }),
+        "{error:?}"
+    );
+    let error = refused(&mut store, &done(1, &[vec![1.0], vec![2.0], vec![3.0]]));
+    let expected = matches!(
+        error,
+        StoreError::UnknownCandidate {
+            candidate: 2,
+            count: 2,
+            ..
+        }
+    );
+    assert!(expected, "{error:?}");
+    let error = refused(&mut store, &failed(0, 1, FailureKind::Crash));
+    let expected = matches!(
+        error,
+        StoreError::UnknownCandidate {
+            candidate: 1,
+            count: 1,
+            ..
+        }
+    );
+    assert!(expected, "{error:?}");
+    let error = refused(&mut store, &started(&first_plan_as(5)));
+    assert!(
+        matches!(error, StoreError::OtherLaunch { launch: 5, .. }),
+        "{error:?}"
+    );
+    assert!(
+        store
+            .samples(&library("openmpi"))
+            .expect("readable")
+            .is_empty()
+    );
+    assert!(
+        store
+            .failures(&library("openmpi"))
+            .expect("readable")
+            .is_empty()
+    );
+
+    let never_begun = first_plan_as(5);
+    let error = store
+        .ingest(&never_begun, &done(1, &[vec![1.0]]))
+        .expect_err("no");
+    assert!(
+        matches!(error, StoreError::NotUnderWay { launch: 5, .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn libraries_are_kept_apart() {
+    let ours = first_plan(1);
+    let mut store = store_with(&ours);
+    let theirs = plan(2, library("mpich"), Path::new("spool-2.jsonl"), 1);
+    store.begin_launch(&theirs).expect("begun");
+    for plan in [&ours, &theirs] {
+        let seconds = f64::from(plan.launch);
+        store.ingest(plan, &started(plan)).expect("stored");
+        store
+            .ingest(plan, &done(1, &[vec![seconds]]))
+            .expect("stored");
+        store
+            .ingest(plan, &failed(1, 1, FailureKind::MpiError))
+            .expect("stored");
+    }
+    assert_eq!(
+        store.libraries().expect("readable"),
+        [library("mpich"), library("openmpi")]
+    );
+    for (name, launch) in [("openmpi", 1), ("mpich", 2)] {
+        let library = library(name);
+        let samples = store.samples(&library).expect("readable");
+        assert_eq!(
+            samples.iter().map(|s| s.launch).collect::<Vec<_>>(),
+            [launch]
+        );
+        assert_eq!(store.counts(&library).expect("readable").len(), 1);
+        assert_eq!(
+            store.failures(&library).expect("readable")[0].launch,
+            launch
+        );
+        assert_eq!(store.measuring_seconds(&library).expect("readable"), 0.25);
+        let environments = store.environments(&library).expect("readable");
+        assert_eq!(environments.len(), 1);
+        assert_eq!(
+            (environments[0].0, environments[0].1.launch),
+            (launch, launch)
+        );
+        assert_eq!(environments[0].1.environment.load, 0.1 + 0.2);
+    }
+    let absent = Library {
+        version: "5.0.0".to_owned(),
+        ..library("openmpi")
+    };
+    assert!(store.samples(&absent).expect("readable").is_empty());
+    assert_eq!(store.measuring_seconds(&absent).expect("readable"), 0.0);
+
+    assert_eq!(
+        store.forget_failures(&library("mpich")).expect("forgotten"),
+        1
+    );
+    assert!(
+        store
+            .failures(&library("mpich"))
+            .expect("readable")
+            .is_empty()
+    );
+    assert_eq!(
+        store.failures(&library("openmpi")).expect("readable").len(),
+        1
+    );
+}
+
+#[test]
+fn forgotten_failures_stay_forgotten_and_new_ones_count() {
+    let plan = first_plan(1);
+    let mut store = store_with(&plan);
+    let library = library("openmpi");
+    let record = failed(1, 1, FailureKind::WrongResult);
+    store.ingest(&plan, &record).expect("stored");
+    let failures = store.failures(&library).expect("readable");
+    assert_eq!(failures.len(), 1);
+    assert_eq!(
+        (failures[0].subject, &failures[0].candidate),
+        (Subject::Cell(cell(8)), &dual_root())
+    );
+    assert_eq!(failures[0].kind, FailureKind::WrongResult);
+    assert_eq!(failures[0].message, "wrong_result | there");
+
+    assert_eq!(store.forget_failures(&library).expect("forgotten"), 1);
+    assert_eq!(store.forget_failures(&library).expect("forgotten"), 0);
+    assert!(!store.ingest(&plan, &record).expect("read again"));
+    assert!(store.failures(&library).expect("readable").is_empty());
+
+    let next = first_plan_as(2);
+    store.begin_launch(&next).expect("begun");
+    store
+        .ingest(&next, &failed(1, 1, FailureKind::Crash))
+        .expect("stored");
+    assert_eq!(
+        store.failures(&library).expect("readable")[0].kind,
+        FailureKind::Crash
+    );
+}
+
+/// A campaign of 10^5 batches of 100 repetitions must stay below 200 MB; this is a fortieth.
+#[test]
+fn the_file_is_compact() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("a.db");
+    let plan = plan(1, library("openmpi"), &folder.path().join("spool"), 1250);
+    let mut store = Store::open_or_create(&path).expect("created");
+    store
+        .record_campaign("digest", "a", "name: a")
+        .expect("stored");
+    store.begin_launch(&plan).expect("begun");
+    for task in 1..=1250 {
+        let record = done(task, &[times(task, 0, 100), times(task, 1, 100)]);
+        store.ingest(&plan, &record).expect("stored");
+    }
+    drop(store);
+    let bytes = std::fs::metadata(&path).expect("there").len();
+    assert!(bytes < 200_000_000 / 40, "{bytes} bytes for 2500 batches");
+    assert!(
+        bytes > 2500 * 100 * 8,
+        "{bytes} bytes cannot hold all repetitions"
+    );
+}

@@ -1,0 +1,114 @@
+//! The book-keeping around samples.
+
+use store::{Outcome, SpoolReader, Store, StoreError};
+use wire::Finish;
+
+use crate::fixture::{
+    done, first_plan, first_plan_as, library, plan, store_with, times, write_spool,
+};
+
+#[test]
+fn launches_are_numbered_begun_and_ended_once() {
+    let mut store = Store::in_memory().expect("created");
+    assert_eq!(store.next_launch().expect("readable"), 1);
+    let error = store
+        .begin_launch(&first_plan(1))
+        .expect_err("no campaign yet");
+    assert!(
+        matches!(error, StoreError::UnknownCampaign { .. }),
+        "{error:?}"
+    );
+
+    let mut store = store_with(&first_plan(1));
+    assert_eq!(store.next_launch().expect("readable"), 2);
+    let error = store
+        .begin_launch(&first_plan(1))
+        .expect_err("begun before");
+    assert!(
+        matches!(error, StoreError::LaunchExists { launch: 1, .. }),
+        "{error:?}"
+    );
+    store.begin_launch(&first_plan_as(2)).expect("begun");
+    let unfinished = store.unfinished_launches().expect("readable");
+    assert_eq!(
+        unfinished
+            .iter()
+            .map(|launch| launch.number)
+            .collect::<Vec<_>>(),
+        [1, 2]
+    );
+    assert_eq!(unfinished[0].plan, first_plan(1));
+
+    let died = Outcome::Died {
+        message: "mpirun: signal 9".to_owned(),
+    };
+    store.end_launch(1, &died).expect("ended");
+    store
+        .end_launch(2, &Finish::Deadline.into())
+        .expect("ended");
+    for number in [1, 3] {
+        let error = store
+            .end_launch(number, &Outcome::Interrupted)
+            .expect_err("not under way");
+        assert!(matches!(error, StoreError::NotUnderWay { launch, .. } if launch == number));
+    }
+    assert!(store.unfinished_launches().expect("readable").is_empty());
+    let launches = store.launches().expect("readable");
+    let outcomes: Vec<_> = launches.into_iter().map(|launch| launch.outcome).collect();
+    assert_eq!(outcomes, [Some(died), Some(Outcome::Deadline)]);
+}
+
+#[test]
+fn a_campaign_is_recorded_once() {
+    let mut store = Store::in_memory().expect("created");
+    store
+        .record_campaign("b", "second", "# one")
+        .expect("stored");
+    store
+        .record_campaign("b", "second", "# two")
+        .expect("stored");
+    store
+        .record_campaign("a", "first", "# three")
+        .expect("stored");
+    let campaigns = store.campaigns().expect("readable");
+    let texts: Vec<_> = campaigns
+        .iter()
+        .map(|campaign| campaign.text.as_str())
+        .collect();
+    assert_eq!(texts, ["# one", "# three"]);
+    assert!(campaigns[0].first_seen_unix_seconds > 1_600_000_000);
+}
+
+#[test]
+fn a_launch_left_behind_is_finished_from_its_spool() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let plan = plan(
+        1,
+        library("openmpi"),
+        &folder.path().join("spool.jsonl"),
+        20,
+    );
+    write_spool(&plan, 5);
+    let mut store = store_with(&plan);
+    for task in 0..7 {
+        store
+            .ingest(&plan, &done(task, &[times(task, 0, 5)]))
+            .expect("stored");
+    }
+    for launch in store.unfinished_launches().expect("readable") {
+        let mut spool = SpoolReader::new(&launch.plan.spool);
+        while let Some(record) = spool.next_record().expect("readable") {
+            store.ingest(&launch.plan, &record).expect("stored");
+        }
+        store
+            .end_launch(launch.number, &Outcome::Interrupted)
+            .expect("ended");
+    }
+    let samples = store.samples(&library("openmpi")).expect("readable");
+    assert_eq!(
+        samples.len(),
+        7 + 2 * 14,
+        "one a task stored before, two a cell from the spool"
+    );
+    assert!(store.unfinished_launches().expect("readable").is_empty());
+}

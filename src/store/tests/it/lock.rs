@@ -1,0 +1,92 @@
+//! One measuring process a store, whatever becomes of it.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{Flock, FlockArg};
+use store::{Lock, StoreError};
+
+/// Names the store to the child processes that tests start.
+pub(crate) const CHILD: &str = "COLLTUNE_TEST_STORE";
+
+/// Runs one of the ignored tests of this binary as a process of its own, its output piped.
+pub(crate) fn start_child(test: &str, store: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["--ignored", "--exact", test, "--nocapture"])
+        .env(CHILD, store)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("started")
+}
+
+#[test]
+#[ignore = "a child process of the tests below"]
+fn holder() {
+    let Some(store) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let _lock = Lock::acquire(Path::new(&store)).expect("free");
+    println!("\nheld");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_second_process_is_refused_until_the_first_is_killed() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let store = folder.path().join("new/a.db");
+    let mut child = start_child("lock::holder", &store);
+    let output = BufReader::new(child.stdout.take().expect("piped"));
+    assert!(output.lines().any(|line| line.expect("text") == "held"));
+
+    let start = Instant::now();
+    let error = Lock::acquire(&store).expect_err("held by the child");
+    assert!(
+        start.elapsed() >= Duration::from_secs(2),
+        "drivers may hold it for an instant"
+    );
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let holder = child.id();
+    assert!(
+        matches!(&error, StoreError::Locked { store: named, holder: Some(pid) }
+            if *named == store && *pid == holder),
+        "{error:?}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("another colltune") && text.contains(&holder.to_string()),
+        "{text}"
+    );
+
+    child.kill().expect("killed");
+    child.wait().expect("ended");
+    let lock = Lock::acquire(&store).expect("free again");
+    let written = fs::read_to_string(lock.path()).expect("readable");
+    assert_eq!(written.trim(), std::process::id().to_string());
+    drop(lock);
+    Lock::acquire(&store).expect("released on drop");
+}
+
+#[test]
+fn a_probing_driver_does_not_refuse_us() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let store = folder.path().join("a.db");
+    let leash = Lock::acquire(&store).expect("free").path().to_owned();
+    let probe = || {
+        let file = File::open(&leash).expect("there");
+        Flock::lock(file, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno)
+    };
+    let probing = probe().expect("nobody holds it");
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(probing);
+    });
+    let lock = Lock::acquire(&store).expect("patient");
+    assert!(probe().is_err(), "the leash holds");
+    release.join().expect("released");
+    drop(lock);
+    probe().expect("the leash is gone");
+}

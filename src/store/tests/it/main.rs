@@ -1,0 +1,10 @@
+//! The store as its users see it: files, processes and records.
+
+mod append_only;
+mod fixture;
+mod ingest;
+mod kill;
+mod launch;
+mod lock;
+mod open;
+mod spool;

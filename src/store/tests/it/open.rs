@@ -1,0 +1,190 @@
+//! Opening what is, is not, or is no longer a store.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use store::{Found, Lock, Store, StoreError};
+
+use crate::fixture::{done, library, plan, times};
+
+/// A closed store with a few hundred samples.
+fn filled(folder: &Path) -> PathBuf {
+    let path = folder.join("a.db");
+    let plan = plan(1, library("openmpi"), &folder.join("spool"), 100);
+    let mut store = Store::open_or_create(&path).expect("created");
+    store
+        .record_campaign("digest", "a", "name: a")
+        .expect("stored");
+    store.begin_launch(&plan).expect("begun");
+    for task in 1..=100 {
+        let record = done(task, &[times(task, 0, 100), times(task, 1, 100)]);
+        store.ingest(&plan, &record).expect("stored");
+    }
+    path
+}
+
+/// Opens `path` both ways: each must fail as `expected` says, name the file, and leave it alone.
+fn check_refused(path: &Path, expected: impl Fn(&StoreError) -> bool) {
+    let before = fs::read(path).expect("readable");
+    for result in [Store::open(path), Store::open_or_create(path)] {
+        let error = result.expect_err("refused");
+        assert!(expected(&error), "{error:?}");
+        assert!(
+            error.to_string().contains(&path.display().to_string()),
+            "{error}"
+        );
+    }
+    assert!(
+        fs::read(path).expect("readable") == before,
+        "the file was changed"
+    );
+}
+
+#[test]
+fn creates_folders_and_keeps_content() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("deep/er/a.db");
+    assert!(matches!(Store::open(&path), Err(StoreError::Absent { .. })));
+    assert!(!path.exists());
+    let mut store = Store::open_or_create(&path).expect("created");
+    store.record_campaign("d", "a", "name: a").expect("stored");
+    drop(store);
+    for store in [Store::open(&path), Store::open_or_create(&path)] {
+        let campaigns = store.and_then(|store| store.campaigns()).expect("readable");
+        assert_eq!(campaigns.len(), 1);
+        assert_eq!(
+            (campaigns[0].digest.as_str(), campaigns[0].text.as_str()),
+            ("d", "name: a")
+        );
+    }
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("a.db");
+    fs::write(&path, "").expect("written");
+    assert!(matches!(Store::open(&path), Err(StoreError::Absent { .. })));
+    Store::open_or_create(&path).expect("created");
+    Store::open(&path).expect("opened");
+}
+
+#[test]
+fn two_readers_and_a_writer_share_a_store() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = filled(folder.path());
+    let reader = Store::open(&path).expect("opened");
+    let mut writer = Store::open(&path).expect("opened");
+    writer.record_campaign("e", "b", "name: b").expect("stored");
+    assert_eq!(reader.campaigns().expect("readable").len(), 2);
+}
+
+#[test]
+fn refuses_a_newer_version() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = filled(folder.path());
+    let other = Connection::open(&path).expect("opened");
+    other
+        .pragma_update(None, "user_version", 77)
+        .expect("changed");
+    drop(other);
+    check_refused(&path, |error| {
+        matches!(
+            error,
+            StoreError::Newer {
+                found: 77,
+                known: 1,
+                ..
+            }
+        )
+    });
+}
+
+#[test]
+fn refuses_what_is_not_a_store() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("a.db");
+    for garbage in [
+        "x",
+        "name: a YAML file\n",
+        &"\0".repeat(8192),
+        "SQLite format 3\0",
+    ] {
+        fs::write(&path, garbage).expect("written");
+        check_refused(&path, |error| {
+            matches!(
+                error,
+                StoreError::NotAStore {
+                    found: Found::OtherFormat,
+                    ..
+                }
+            )
+        });
+    }
+    fs::remove_file(&path).expect("removed");
+    let other = Connection::open(&path).expect("opened");
+    other
+        .execute_batch("CREATE TABLE bookmarks (url TEXT)")
+        .expect("created");
+    drop(other);
+    check_refused(&path, |error| {
+        matches!(
+            error,
+            StoreError::NotAStore {
+                found: Found::OtherDatabase,
+                ..
+            }
+        )
+    });
+}
+
+#[test]
+fn refuses_a_corrupt_store() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let intact = fs::read(filled(folder.path())).expect("readable");
+    let page = 4096;
+    assert!(intact.len() > 20 * page, "enough pages to damage");
+    let mut first = intact.clone();
+    first[100..page].fill(0xff);
+    let mut middle = intact.clone();
+    middle[10 * page..12 * page].fill(0xff);
+    let truncated = intact[..intact.len() / 2].to_vec();
+    for (name, bytes) in [
+        ("first", first),
+        ("middle", middle),
+        ("truncated", truncated),
+    ] {
+        let path = folder.path().join(name).with_extension("db");
+        fs::write(&path, bytes).expect("written");
+        check_refused(&path, |error| matches!(error, StoreError::Corrupt { .. }));
+    }
+}
+
+#[test]
+fn names_the_place_where_nothing_can_be_written() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "content").expect("written");
+    let below = file.join("folder/a.db");
+    for error in [
+        Store::open_or_create(&below)
+            .map(drop)
+            .expect_err("refused"),
+        Lock::acquire(&below).map(drop).expect_err("refused"),
+    ] {
+        assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
+        assert!(error.to_string().contains("file/folder"), "{error}");
+    }
+    assert_eq!(fs::read(&file).expect("readable"), b"content");
+
+    // Permissions do not bind root, but nobody creates files in /proc.
+    let error = Store::open_or_create(Path::new("/proc/a.db")).expect_err("refused");
+    assert!(matches!(error, StoreError::NotWritable { .. }), "{error:?}");
+    assert!(error.to_string().contains("/proc/a.db"), "{error}");
+    let error = Lock::acquire(Path::new("/proc/a.db")).expect_err("refused");
+    assert!(error.to_string().contains("/proc/a.db.lock"), "{error}");
+
+    let error = Store::open_or_create(folder.path()).expect_err("a folder");
+    assert!(matches!(error, StoreError::File { .. }), "{error:?}");
+}

@@ -1,0 +1,18 @@
+//! Reports: what was measured, fitted and decided, for people.
+//!
+//! A [`View`] holds the content and knows nothing of how it looks; whoever has a store and a fit
+//! builds it. [`render_markdown`] lays it out, [`render_summary`] gives the few lines that a
+//! terminal has room for. Both are pure: the same view gives the same text.
+
+mod grid;
+mod markdown;
+mod summary;
+mod text;
+mod view;
+
+pub use markdown::render_markdown;
+pub use summary::render_summary;
+pub use view::{
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
+    Unit, Verdict, View,
+};

@@ -1,0 +1,339 @@
+//! A report as Markdown that can be read as it stands.
+
+use std::fmt::Write;
+
+use table::Rule;
+use wire::units::{format_bytes, format_seconds};
+
+use crate::grid::{Side::Left, Side::Right, grid};
+use crate::summary::{headline, line};
+use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
+use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
+
+/// What stands in a cell that has no value.
+const NONE: &str = "-";
+
+/// Lays out a report; it ends with a line end.
+pub fn render_markdown(view: &View) -> String {
+    let sections = [
+        head(view),
+        summary(view),
+        decisions(view),
+        blocks(view),
+        machine(view),
+        failures(view),
+        measuring(view),
+    ];
+    sections.concat().trim_end().to_owned() + "\n"
+}
+
+fn head(view: &View) -> String {
+    let provenance = &view.provenance;
+    let mut text = format!(
+        "# colltune report: {}\n\n{} on {}, {}, colltune {}.\n\n",
+        view.name,
+        provenance.library,
+        one_line(&provenance.hosts.join(", ")),
+        provenance.date,
+        provenance.colltune,
+    );
+    for warning in &provenance.warnings {
+        text += &format!(
+            "> **Warning:** {}.\n>\n",
+            one_line(warning).trim_end_matches('.')
+        );
+    }
+    text.trim_end_matches(">\n").trim_end().to_owned() + "\n\n"
+}
+
+fn summary(view: &View) -> String {
+    let mut text = format!("## Summary\n\n{}\n\n", headline(view));
+    for comparison in &view.comparisons {
+        text += &format!("- {}.\n", line(comparison));
+    }
+    if !view.failures.is_empty() {
+        let count = view.failures.len();
+        let noun = if count == 1 { "failure" } else { "failures" };
+        text += &format!("- {count} {noun}: see below.\n");
+    }
+    text + "\n"
+}
+
+fn decisions(view: &View) -> String {
+    let mut text = "## Decisions\n\n\
+        Times are medians over launches of the slowest rank's completion time. The speed-up is\n\
+        the default's time divided by the candidate's, paired inside launches.\n\n"
+        .to_owned();
+    for comparison in &view.comparisons {
+        text += &format!("### {}\n\n", title(comparison));
+        text += &measured_with(comparison);
+        text += &sizes(&comparison.sizes);
+        text += "Rules:\n\n";
+        text += &rules(&comparison.rules);
+    }
+    text
+}
+
+/// What the numbers of a comparison are and how far they can be trusted.
+fn measured_with(comparison: &Comparison) -> String {
+    let Comparison {
+        collective,
+        datatype,
+        operator,
+        sizes,
+        ..
+    } = comparison;
+    let mut text = format!("Size: {}", table::message_size(*collective));
+    if let Some(operator) = operator {
+        text += &format!("; measured with {} {}", datatype.name(), operator.name());
+    }
+    let coverages = sizes
+        .iter()
+        .filter_map(|row| row.best.as_ref())
+        .map(|b| b.speedup.coverage);
+    match coverages.min_by(f64::total_cmp) {
+        Some(least) => text + &format!("; intervals cover {} or more.\n\n", percent(least)),
+        None => text + ".\n\n",
+    }
+}
+
+fn sizes(rows: &[SizeRow]) -> String {
+    let columns = [
+        ("bytes", Right),
+        ("default", Right),
+        ("best other candidate", Left),
+        ("its time", Right),
+        ("speed-up", Right),
+        ("interval", Right),
+        ("verdict", Left),
+    ];
+    let rows = rows.iter().map(|row| {
+        let [candidate, time, speedup, interval] = match &row.best {
+            Some(best) => [
+                short_name(&best.candidate),
+                format_seconds(best.seconds),
+                factor(best.speedup.value),
+                format!(
+                    "{} .. {}",
+                    factor(best.speedup.low),
+                    factor(best.speedup.high)
+                ),
+            ],
+            None => [NONE; 4].map(str::to_owned),
+        };
+        let (bytes, default) = (format_bytes(row.bytes), format_seconds(row.default_seconds));
+        [
+            bytes,
+            default,
+            candidate,
+            time,
+            speedup,
+            interval,
+            row.verdict.to_string(),
+        ]
+    });
+    grid(columns, rows)
+}
+
+fn rules(rules: &[Rule]) -> String {
+    let columns = [
+        ("from", Right),
+        ("below", Right),
+        ("candidate", Left),
+        ("speed-up", Right),
+        ("confidence", Left),
+    ];
+    let ends = rules
+        .iter()
+        .skip(1)
+        .map(|rule| format_bytes(rule.from_bytes));
+    let rows = rules
+        .iter()
+        .zip(ends.chain([NONE.to_owned()]))
+        .map(|(rule, end)| {
+            [
+                format_bytes(rule.from_bytes),
+                end,
+                short_name(&rule.candidate),
+                rule.speedup.map_or(NONE.to_owned(), factor),
+                rule.confidence.to_string(),
+            ]
+        });
+    grid(columns, rows)
+}
+
+fn blocks(view: &View) -> String {
+    let mut text = "## Block sizes: predicted against measured\n\n".to_owned();
+    if view
+        .comparisons
+        .iter()
+        .all(|comparison| comparison.blocks.is_empty())
+    {
+        return text + "No pipelined algorithm was measured with more than one block size.\n\n";
+    }
+    text += "Predicted by the pipelining lemma from the parameters of the machine below. The loss\n\
+             is what following the prediction costs.\n\n";
+    for comparison in view
+        .comparisons
+        .iter()
+        .filter(|comparison| !comparison.blocks.is_empty())
+    {
+        text += &format!("### {}: blocks\n\n", title(comparison));
+        text += &block_rows(&comparison.blocks);
+    }
+    text
+}
+
+fn block_rows(rows: &[BlockRow]) -> String {
+    let columns = [
+        ("algorithm", Left),
+        ("bytes", Right),
+        ("predicted block", Right),
+        ("measured best block", Right),
+        ("time at predicted", Right),
+        ("time at measured", Right),
+        ("loss", Right),
+    ];
+    let rows = rows.iter().map(|row| {
+        let loss = row
+            .seconds_at_predicted
+            .map(|time| time / row.seconds_at_measured - 1.0);
+        [
+            row.algorithm.clone(),
+            format_bytes(row.bytes),
+            row.predicted_block_bytes
+                .map_or(NONE.to_owned(), format_bytes),
+            format_bytes(row.measured_block_bytes),
+            row.seconds_at_predicted
+                .map_or("not measured".to_owned(), format_seconds),
+            format_seconds(row.seconds_at_measured),
+            loss.map_or(NONE.to_owned(), percent),
+        ]
+    });
+    grid(columns, rows)
+}
+
+fn machine(view: &View) -> String {
+    let mut text = "## Machine parameters\n\n".to_owned();
+    if view.parameters.is_empty() {
+        return text + "None were fitted.\n\n";
+    }
+    text +=
+        "The residual is the typical relative error of the fit at the points it was fitted to.\n\n";
+    let columns = [
+        ("parameter", Left),
+        ("value", Right),
+        ("interval", Right),
+        ("residual", Right),
+    ];
+    let identified = view
+        .parameters
+        .iter()
+        .filter_map(|MachineParameter { name, estimate }| {
+            let Estimate::Identified {
+                value,
+                low,
+                high,
+                unit,
+                residual,
+            } = estimate
+            else {
+                return None;
+            };
+            let interval = format!("{} .. {}", quantity(*low, *unit), quantity(*high, *unit));
+            Some([
+                name.clone(),
+                quantity(*value, *unit),
+                interval,
+                percent(*residual),
+            ])
+        });
+    let identified: Vec<_> = identified.collect();
+    if !identified.is_empty() {
+        text += &grid(columns, identified);
+    }
+    for MachineParameter { name, estimate } in &view.parameters {
+        if let Estimate::NotIdentified { reason } = estimate {
+            text += &format!("- {name}: not identified: {}.\n", one_line(reason));
+        }
+    }
+    text.trim_end().to_owned() + "\n\n"
+}
+
+fn failures(view: &View) -> String {
+    let mut text = "## Failures\n\n".to_owned();
+    if view.failures.is_empty() {
+        return text + "No candidate failed.\n\n";
+    }
+    text += "These candidates are in no table for these cells, and are not tried again there unless\n\
+             asked.\n\n";
+    for Failure {
+        launch,
+        candidate,
+        subject,
+        kind,
+        message,
+    } in &view.failures
+    {
+        text += &format!(
+            "- {candidate} in {subject}, launch {launch}: {}: {}\n",
+            kind.name(),
+            code(message)
+        );
+    }
+    text + "\n"
+}
+
+fn measuring(view: &View) -> String {
+    let (provenance, environment, cost) = (&view.provenance, &view.environment, view.cost);
+    let mut text = format!(
+        "## How it was measured\n\n{} of measuring in {} launches: {} cells, {} repetitions.\n\n",
+        format_seconds(cost.seconds),
+        provenance.launches,
+        cost.cells,
+        grouped(cost.repetitions),
+    );
+    let facts = [
+        ("campaign", code(&provenance.campaign)),
+        ("store", code(&provenance.store)),
+        (
+            "library",
+            format!(
+                "{} ({})",
+                provenance.library,
+                one_line(&environment.library_text)
+            ),
+        ),
+        ("colltune", provenance.colltune.clone()),
+        ("date", provenance.date.clone()),
+        ("hosts", one_line(&provenance.hosts.join(", "))),
+        ("CPU", one_line(&provenance.cpu)),
+        ("kernel", one_line(&environment.kernel)),
+        ("governor", one_line(&environment.governor)),
+        (
+            "ranks",
+            format!("{} on {} cores", environment.ranks, environment.cores),
+        ),
+        (
+            "timer",
+            format!(
+                "resolution {}, overhead {}",
+                format_seconds(environment.timer_resolution_seconds),
+                format_seconds(environment.timer_overhead_seconds)
+            ),
+        ),
+    ];
+    for (name, fact) in facts {
+        let fact = if fact.is_empty() {
+            "unknown".to_owned()
+        } else {
+            fact
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {name}: {fact}");
+    }
+    for (name, value) in &environment.variables {
+        let _ = writeln!(text, "- environment: {}", code(&format!("{name}={value}")));
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! Reports as people read them.
+
+mod example;
+
+use report::{Verdict, View, render_markdown, render_summary};
+use table::Operators;
+
+/// Every row of every table is as wide as its head: it can be read without rendering.
+fn check_aligned(text: &str) {
+    let lines: Vec<&str> = text.lines().collect();
+    for pair in lines.windows(2) {
+        if pair.iter().all(|line| line.starts_with('|')) {
+            assert_eq!(
+                pair[0].chars().count(),
+                pair[1].chars().count(),
+                "{pair:#?}"
+            );
+        }
+    }
+    assert!(
+        lines.iter().any(|line| line.starts_with('|')),
+        "no table at all"
+    );
+    assert!(
+        text.lines().all(|line| line.trim_end() == line),
+        "trailing blanks"
+    );
+}
+
+#[test]
+fn markdown() {
+    let text = render_markdown(&example::view());
+    check_aligned(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn summary() {
+    insta::assert_snapshot!(render_summary(&example::view()));
+}
+
+#[test]
+fn nothing_measured_is_a_report_too() {
+    let view = View {
+        comparisons: Vec::new(),
+        parameters: Vec::new(),
+        failures: Vec::new(),
+        ..example::view()
+    };
+    let text = render_markdown(&view);
+    for expected in [
+        "Nothing has been compared with the default of openmpi-4.1.4 yet.",
+        "No candidate failed.",
+        "None were fitted.",
+        "No pipelined algorithm was measured",
+    ] {
+        assert!(text.contains(expected), "{expected}:\n{text}");
+    }
+}
+
+#[test]
+fn a_default_that_holds_is_said_to_hold() {
+    let mut view = example::view();
+    for row in view
+        .comparisons
+        .iter_mut()
+        .flat_map(|comparison| &mut comparison.sizes)
+    {
+        row.verdict = Verdict::WithinNoise;
+    }
+    let text = render_summary(&view);
+    assert!(
+        text.contains("was not beaten at any of 9 measured points"),
+        "{text}"
+    );
+    assert!(
+        text.contains("bcast on 1x2: the default holds at all 3 sizes"),
+        "{text}"
+    );
+    assert!(!text.contains("loses"), "{text}");
+}
+
+#[test]
+fn a_cell_decided_for_two_operator_classes_counts_once() {
+    let mut view = example::view();
+    let mut again = view.comparisons[0].clone();
+    again.operators = Operators::Noncommutative;
+    view.comparisons.insert(1, again);
+    let (before, after) = (render_summary(&example::view()), render_summary(&view));
+    assert_eq!(before.lines().next(), after.lines().next());
+    assert_eq!(before.lines().count() + 1, after.lines().count());
+    assert!(
+        after.contains("allreduce on 1x2, noncommutative operators: "),
+        "{after}"
+    );
+}
+
+#[test]
+fn foreign_text_cannot_break_the_layout() {
+    let mut view = example::view();
+    view.failures[0].message = "line\n## not a heading\n| not | a row |\n`code`".to_owned();
+    view.provenance.warnings.push("two\nlines.".to_owned());
+    view.provenance.cpu = "CPU\n# @ 2 GHz".to_owned();
+    let (before, after) = (render_markdown(&example::view()), render_markdown(&view));
+    let shape = |text: &str| {
+        let of = |start| text.lines().filter(|line| line.starts_with(start)).count();
+        [of("#"), of("|"), of("-")]
+    };
+    assert_eq!(shape(&before), shape(&after));
+    assert!(after.contains("> **Warning:** two lines.\n"), "{after}");
+}

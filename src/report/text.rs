@@ -1,0 +1,136 @@
+//! Numbers and names as reports write them.
+
+use table::Operators;
+use wire::Candidate;
+use wire::units::{format_bytes, format_seconds};
+
+use crate::view::{Comparison, Unit};
+
+/// A candidate within the tables of its collective, where the collective need not be repeated.
+pub(crate) fn short_name(candidate: &Candidate) -> String {
+    format!("{}{}", candidate.id(), candidate.parameters())
+}
+
+/// What a comparison is about: `allreduce on 1x2`, with the operator class where it matters.
+pub(crate) fn title(comparison: &Comparison) -> String {
+    let Comparison {
+        collective,
+        shape,
+        operators,
+        ..
+    } = comparison;
+    match operators {
+        Operators::Any => format!("{collective} on {shape}"),
+        class => format!("{collective} on {shape}, {class} operators"),
+    }
+}
+
+/// Sizes from the first to the last: `64K`, `64K to 4M`.
+pub(crate) fn size_range(first: u64, last: u64) -> String {
+    if first == last {
+        format_bytes(first)
+    } else {
+        format!("{} to {}", format_bytes(first), format_bytes(last))
+    }
+}
+
+/// A factor with as many digits as can matter.
+pub(crate) fn factor(ratio: f64) -> String {
+    let digits = match ratio.abs() {
+        r if r < 9.995 => 2,
+        r if r < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{ratio:.digits$}x")
+}
+
+/// A share of one in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A parameter's value with its unit.
+pub(crate) fn quantity(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds => format_seconds(value),
+        Unit::SecondsPerByte => format!("{} ns/byte", significant(value * 1e9)),
+        Unit::One => significant(value),
+    }
+}
+
+/// Three significant digits without an exponent.
+fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor();
+    let digits = (2.0 - magnitude).clamp(0.0, 12.0) as usize;
+    format!("{value:.digits$}")
+}
+
+/// A number with its thousands set apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Text from outside on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Text from outside as inline code, where Markdown leaves it alone.
+pub(crate) fn code(text: &str) -> String {
+    format!("`{}`", one_line(text).replace('`', "'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_matter() {
+        for (value, text) in [
+            (0.1234, "0.123"),
+            (1.0, "1.00"),
+            (12.34, "12.3"),
+            (1234.5, "1234"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(significant(value), text);
+        }
+        for (ratio, text) in [
+            (0.5, "0.50x"),
+            (1.876, "1.88x"),
+            (12.34, "12.3x"),
+            (123.4, "123x"),
+        ] {
+            assert_eq!(factor(ratio), text);
+        }
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1 000"),
+            (1_234_567, "1 234 567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+        assert_eq!(quantity(1.5e-10, Unit::SecondsPerByte), "0.150 ns/byte");
+        assert_eq!(quantity(0.0, Unit::Seconds), "0.00 ns");
+    }
+
+    #[test]
+    fn foreign_text_stays_on_its_line_and_in_its_quotes() {
+        assert_eq!(code("a\n`b` |\x1b[0m  c"), "`a 'b' | [0m c`");
+    }
+}

@@ -1,0 +1,217 @@
+//! The content of a report. Times are seconds, sizes are bytes.
+
+use std::fmt;
+
+use schedule::Collective;
+use table::{Operators, Provenance, Rule};
+use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
+
+/// Everything that a report says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Name of the campaign.
+    pub name: String,
+    /// What the decisions rest on, warnings included: the same as in the table.
+    pub provenance: Provenance,
+    /// What the last launch reported about where it ran.
+    pub environment: Environment,
+    /// What measuring has cost.
+    pub cost: MeasuringCost,
+    /// The machine as the model sees it.
+    pub parameters: Vec<MachineParameter>,
+    /// What was compared, one entry a collective, shape and operator class.
+    pub comparisons: Vec<Comparison>,
+    /// Candidates that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// What measuring has cost, over all launches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeasuringCost {
+    /// Wall-clock seconds, warm-up and synchronisation included.
+    pub seconds: f64,
+    /// Cells with at least one measurement.
+    pub cells: usize,
+    /// Raw repetitions.
+    pub repetitions: u64,
+}
+
+/// A fitted parameter of the machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineParameter {
+    /// As in `alpha (node)`.
+    pub name: String,
+    /// Its value, or why there is none.
+    pub estimate: Estimate,
+}
+
+/// The outcome of fitting a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Estimate {
+    /// The measurements determine it.
+    Identified {
+        /// The value, in `unit`.
+        value: f64,
+        /// Lower end of its interval, in `unit`.
+        low: f64,
+        /// Upper end of its interval, in `unit`.
+        high: f64,
+        /// Of the three numbers.
+        unit: Unit,
+        /// Typical relative error of the fit at the points that it was fitted to, as in 0.03.
+        residual: f64,
+    },
+    /// They do not, and it was not used.
+    NotIdentified {
+        /// Why, as a clause.
+        reason: String,
+    },
+}
+
+/// Units of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Seconds per byte.
+    SecondsPerByte,
+    /// A factor.
+    One,
+}
+
+/// Default against best candidate for one collective, communicator shape and operator class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The collective.
+    pub collective: Collective,
+    /// The ranks.
+    pub shape: CommShape,
+    /// The operators that the decisions hold for.
+    pub operators: Operators,
+    /// Element type that was measured with.
+    pub datatype: Datatype,
+    /// Operator that was measured with; absent where nothing is combined.
+    pub operator: Option<Operator>,
+    /// One row a measured size, ascending.
+    pub sizes: Vec<SizeRow>,
+    /// The rules that follow, ascending.
+    pub rules: Vec<Rule>,
+    /// Predicted against measured block sizes.
+    pub blocks: Vec<BlockRow>,
+}
+
+/// What was found at one size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeRow {
+    /// Size of one rank's vector.
+    pub bytes: u64,
+    /// Median time of the library's default.
+    pub default_seconds: f64,
+    /// The best other candidate, if any was measured.
+    pub best: Option<Best>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// The best candidate beside the default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// Which.
+    pub candidate: Candidate,
+    /// Its median time.
+    pub seconds: f64,
+    /// Time of the default divided by its time, paired inside launches.
+    pub speedup: Ratio,
+}
+
+/// A ratio of times with its interval over launches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// The median.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Probability with which the interval covers the true median, as in 0.969.
+    pub coverage: f64,
+}
+
+/// Whether the best candidate went into the table, and why not.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It did.
+    Chosen,
+    /// One that is equally good within the noise did, and makes a shorter table.
+    ChosenAlike {
+        /// The one in the table.
+        candidate: Candidate,
+    },
+    /// The default was kept: the difference may be chance.
+    WithinNoise,
+    /// The default was kept: the difference is real and too small to matter.
+    Immaterial,
+    /// The default was kept: it is faster.
+    DefaultFaster,
+    /// The default was kept: nothing else was measured.
+    NoRival,
+}
+
+impl Verdict {
+    /// Whether something else than the default is in the table.
+    pub fn replaces_default(&self) -> bool {
+        matches!(self, Self::Chosen | Self::ChosenAlike { .. })
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chosen => f.pad("chosen"),
+            Self::ChosenAlike { candidate } => {
+                write!(
+                    f,
+                    "{}{} chosen, as good",
+                    candidate.id(),
+                    candidate.parameters()
+                )
+            }
+            Self::WithinNoise => f.pad("default: within noise"),
+            Self::Immaterial => f.pad("default: immaterial"),
+            Self::DefaultFaster => f.pad("default: faster"),
+            Self::NoRival => f.pad("default: nothing else measured"),
+        }
+    }
+}
+
+/// The lemma's block size against the measured best one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockRow {
+    /// `collective/id`.
+    pub algorithm: String,
+    /// Size of one rank's vector.
+    pub bytes: u64,
+    /// Best block size by the pipelining lemma; absent where parameters are not identified.
+    pub predicted_block_bytes: Option<u64>,
+    /// Best block size of those measured.
+    pub measured_block_bytes: u64,
+    /// Measured time with the predicted block size; absent if it was not measured.
+    pub seconds_at_predicted: Option<f64>,
+    /// Measured time with the measured best block size.
+    pub seconds_at_measured: f64,
+}
+
+/// A candidate that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Number of the launch.
+    pub launch: u32,
+    /// Which.
+    pub candidate: Candidate,
+    /// Where.
+    pub subject: Subject,
+    /// In which way.
+    pub kind: FailureKind,
+    /// What was seen.
+    pub message: String,
+}

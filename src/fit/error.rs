@@ -1,0 +1,52 @@
+//! What can be wrong with samples.
+
+use polars::error::PolarsError;
+use thiserror::Error;
+use wire::{Candidate, Subject};
+
+/// Samples from which nothing can be concluded.
+#[derive(Debug, Error)]
+pub enum FitError {
+    /// A repetition lasted a negative or infinite time, or none that is a number.
+    #[error(
+        "{subject}, {candidate}, launch {launch}: repetition {repetition} took {seconds} seconds, \
+         which is no duration"
+    )]
+    NotATime {
+        /// What was measured.
+        subject: Box<Subject>,
+        /// With which candidate.
+        candidate: Candidate,
+        /// In which launch.
+        launch: u32,
+        /// Index of the repetition in its sample.
+        repetition: usize,
+        /// The value.
+        seconds: f64,
+    },
+    /// Half of a launch's repetitions took no time at all: the timer is too coarse.
+    #[error(
+        "{subject}, {candidate}, launch {launch}: the median time is 0; the timer is too coarse \
+         for single calls: batch more calls in a repetition"
+    )]
+    NoTime {
+        /// What was measured.
+        subject: Box<Subject>,
+        /// With which candidate.
+        candidate: Candidate,
+        /// In which launch.
+        launch: u32,
+    },
+    /// More repetitions than can be numbered.
+    #[error("{repetitions} repetitions are more than can be summarised at once")]
+    TooManyRepetitions {
+        /// How many there are.
+        repetitions: usize,
+    },
+    /// A query over the samples failed; not caused by what they hold.
+    #[error("cannot summarise the samples")]
+    Query(#[from] PolarsError),
+    /// A numerical search failed; not caused by the samples it fits.
+    #[error("cannot estimate the parameters of the machine")]
+    Search(#[source] argmin::core::Error),
+}

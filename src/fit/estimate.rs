@@ -1,0 +1,131 @@
+//! A machine parameter with what is known about its value.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A parameter of the machine, whether or not it could be estimated.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ParameterEstimate {
+    /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
+    pub name: String,
+    /// Unit of the value: `s`, `s/byte`, or `1` for ratios.
+    pub unit: &'static str,
+    /// The value; given for information if the status is not [`Status::Identified`].
+    pub estimate: Option<Estimate>,
+    /// Whether the value is used, or why it is not.
+    pub status: Status,
+}
+
+/// An estimated value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// The probability with which such an interval covers the value.
+    pub coverage: f64,
+    /// Median absolute relative error of the measured points.
+    pub residual: f64,
+}
+
+/// Whether a parameter's value may be used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It is determined by the measurements, and used.
+    Identified,
+    /// Too few different sizes were measured.
+    TooFewSizes {
+        /// How many there are.
+        sizes: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+    /// The search for the best value did not converge.
+    NotConverged,
+    /// It never contributes enough to the time to be seen.
+    Negligible {
+        /// Its largest share of the time at any measured size.
+        share: f64,
+    },
+    /// Values that differ by too much are equally possible.
+    Uncertain {
+        /// Upper end of the interval divided by the lower.
+        factor: f64,
+    },
+    /// Another parameter that it depends on is not known.
+    Needs {
+        /// That parameter's name.
+        parameter: String,
+    },
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Identified => f.write_str("identified"),
+            Self::TooFewSizes { sizes, needed } => {
+                write!(
+                    f,
+                    "not used: {sizes} sizes were measured, at least {needed} are needed"
+                )
+            }
+            Self::NotConverged => {
+                f.write_str("not used: the search for its value did not converge")
+            }
+            Self::Negligible { share } => write!(
+                f,
+                "not used: it is at most {:.0} % of the time at any measured size; measure sizes \
+                 where it matters",
+                share * 100.0
+            ),
+            Self::Uncertain { factor } => write!(
+                f,
+                "not used: its interval spans a factor of {factor:.1}; measure more launches"
+            ),
+            Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
+        }
+    }
+}
+
+/// An interval that spans more than this factor leaves a value open.
+const WIDEST: f64 = 4.0;
+
+impl ParameterEstimate {
+    /// An estimated value, used unless its interval is too wide.
+    pub(crate) fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
+        let factor = estimate.high / estimate.low;
+        let status = if factor <= WIDEST {
+            Status::Identified
+        } else {
+            Status::Uncertain { factor }
+        };
+        Self {
+            name,
+            unit,
+            estimate: Some(estimate),
+            status,
+        }
+    }
+
+    /// A value that could not be estimated.
+    pub(crate) fn unknown(name: String, unit: &'static str, status: Status) -> Self {
+        Self {
+            name,
+            unit,
+            estimate: None,
+            status,
+        }
+    }
+
+    /// The value, if it may be used.
+    pub fn value(&self) -> Option<f64> {
+        self.estimate
+            .filter(|_| self.status == Status::Identified)
+            .map(|known| known.value)
+    }
+}

@@ -1,0 +1,212 @@
+//! What the closed forms say about the candidates of a cell.
+
+use std::collections::BTreeMap;
+
+use model::{Call, Prediction};
+use schedule::{Algorithm, Blocks};
+use serde::Serialize;
+use wire::{Candidate, Cell, Parameters, Subject};
+
+use crate::{MachineFit, Summary};
+
+/// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockComparison {
+    /// Where.
+    pub cell: Cell,
+    /// The algorithm's full name, with parameters that do not concern blocks.
+    pub algorithm: String,
+    /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
+    /// or there is no closed form.
+    pub predicted: Option<BlockPoint>,
+    /// The fastest of the measured blocks.
+    pub measured: BlockPoint,
+    /// The predicted time of that block.
+    pub predicted_of_measured: Option<f64>,
+    /// The measured block nearest to the predicted one (by ratio), which shows what following the
+    /// prediction would have cost.
+    pub measured_near_prediction: Option<BlockPoint>,
+    /// How many block sizes were measured.
+    pub blocks_measured: usize,
+}
+
+/// A block size with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BlockPoint {
+    /// Size of the largest block.
+    pub block_bytes: u64,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Time of the collective.
+    pub seconds: f64,
+}
+
+/// The time that the closed forms predict for a candidate in a cell; `None` for the library's own
+/// and where something is unknown.
+pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let parameters = candidate.parameters();
+    let prediction = model::predict(
+        schedule::find(candidate.algorithm())?,
+        machine.rates(cell)?,
+        &call(cell, &parameters),
+    )?;
+    Some(prediction.seconds)
+}
+
+/// Compares predicted and measured blocks for every cell and algorithm of which at least one block
+/// size was measured, in order of cell and algorithm. Without a machine nothing is predicted.
+pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Vec<BlockComparison> {
+    let mut families: BTreeMap<(Cell, Candidate), Vec<(Parameters, f64)>> = BTreeMap::new();
+    for Summary {
+        subject,
+        candidate,
+        median_seconds,
+        ..
+    } in summaries
+    {
+        let (
+            Subject::Cell(cell),
+            Candidate::Ours {
+                algorithm,
+                parameters,
+            },
+        ) = (subject, candidate)
+        else {
+            continue;
+        };
+        let family = Candidate::Ours {
+            algorithm: algorithm.clone(),
+            parameters: Parameters {
+                block_bytes: None,
+                blocks: None,
+                ..parameters.clone()
+            },
+        };
+        let members = families.entry((*cell, family)).or_default();
+        members.push((parameters.clone(), *median_seconds));
+    }
+    let has_blocks = |(p, _): &(Parameters, f64)| p.block_bytes.is_some() || p.blocks.is_some();
+    families
+        .into_iter()
+        .filter(|(_, members)| members.iter().any(has_blocks))
+        .filter_map(|((cell, family), members)| compare(cell, &family, &members, machine))
+        .collect()
+}
+
+fn compare(
+    cell: Cell,
+    family: &Candidate,
+    members: &[(Parameters, f64)],
+    machine: Option<&MachineFit>,
+) -> Option<BlockComparison> {
+    let algorithm = schedule::find(family.algorithm())?;
+    let points: Vec<BlockPoint> = members
+        .iter()
+        .map(|(parameters, seconds)| measured_point(&cell, parameters, *seconds))
+        .collect();
+    let measured = *points
+        .iter()
+        .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let predicted = machine.and_then(|machine| best(machine, &cell, algorithm, family));
+    let predicted_of_measured = machine.and_then(|machine| {
+        let parameters = Parameters {
+            blocks: Some(measured.blocks),
+            ..family.parameters()
+        };
+        let algorithm = family.algorithm().to_owned();
+        predicted_seconds(
+            machine,
+            &cell,
+            &Candidate::Ours {
+                algorithm,
+                parameters,
+            },
+        )
+    });
+    let distance = |point: &BlockPoint, predicted: BlockPoint| {
+        (f64::from(point.blocks) / f64::from(predicted.blocks))
+            .ln()
+            .abs()
+    };
+    let near = predicted.and_then(|predicted| {
+        let nearer = |a: &&BlockPoint, b: &&BlockPoint| {
+            distance(a, predicted).total_cmp(&distance(b, predicted))
+        };
+        points.iter().min_by(nearer).copied()
+    });
+    Some(BlockComparison {
+        cell,
+        algorithm: family.to_string(),
+        predicted,
+        measured,
+        predicted_of_measured,
+        measured_near_prediction: near,
+        blocks_measured: points.len(),
+    })
+}
+
+fn best(
+    machine: &MachineFit,
+    cell: &Cell,
+    algorithm: &Algorithm,
+    family: &Candidate,
+) -> Option<BlockPoint> {
+    let parameters = family.parameters();
+    let best = model::predict_best(algorithm, machine.rates(cell)?, &call(cell, &parameters))?;
+    let Prediction {
+        seconds,
+        blocks,
+        block_bytes,
+    } = best;
+    Some(BlockPoint {
+        block_bytes,
+        blocks,
+        seconds,
+    })
+}
+
+fn measured_point(cell: &Cell, parameters: &Parameters, seconds: f64) -> BlockPoint {
+    let blocks = block_count(cell, parameters);
+    let units = cell.bytes.div_ceil(unit_bytes(cell));
+    let block_bytes = units.div_ceil(u64::from(blocks)) * unit_bytes(cell);
+    BlockPoint {
+        block_bytes,
+        blocks,
+        seconds,
+    }
+}
+
+/// The number of blocks that a candidate with these parameters uses in a cell, at least 1.
+pub(crate) fn block_count(cell: &Cell, parameters: &Parameters) -> u32 {
+    let units = cell.bytes.div_ceil(unit_bytes(cell));
+    call(cell, parameters)
+        .parameters
+        .blocks
+        .map_or(1, |blocks| blocks.count(units))
+}
+
+fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
+    let unit_bytes = unit_bytes(cell);
+    let size = parameters
+        .block_bytes
+        .map(|bytes| Blocks::Size((bytes / unit_bytes).max(1)));
+    Call {
+        ranks: cell.shape.ranks(),
+        bytes: cell.bytes,
+        unit_bytes,
+        parameters: schedule::Parameters {
+            blocks: size.or(parameters.blocks.map(Blocks::Count)),
+            reduce: parameters.reduce.as_deref(),
+            bcast: parameters.bcast.as_deref(),
+        },
+    }
+}
+
+/// What a vector is cut into: elements where they are combined, bytes elsewhere.
+fn unit_bytes(cell: &Cell) -> u64 {
+    if cell.collective.is_reduction() {
+        cell.datatype.size_bytes()
+    } else {
+        1
+    }
+}

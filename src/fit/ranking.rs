@@ -1,0 +1,141 @@
+//! The candidates of one cell, compared.
+
+use serde::Serialize;
+use table::Confidence;
+use wire::{Candidate, Cell};
+
+use crate::prediction::predicted_seconds;
+use crate::{DecideOptions, MachineFit, Summary};
+use statistics::{Interval, PairedRatio, paired_ratio};
+
+/// A candidate in a cell, beside the library's default.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Which.
+    pub candidate: Candidate,
+    /// Median time over launches.
+    pub median_seconds: f64,
+    /// Confidence interval of that median.
+    pub interval: Interval,
+    /// The default's time divided by the candidate's, paired within launches; above 1 the
+    /// candidate is faster. Absent for the default, and where no launch measured both.
+    pub speedup: Option<PairedRatio>,
+    /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
+    pub behind_fastest: f64,
+    /// What the closed forms predict.
+    pub predicted_seconds: Option<f64>,
+    /// Whether the candidate beats the default by enough to replace it.
+    pub beats_default: bool,
+    /// Whether choosing it costs no more than the noise, or so little that a shorter table is
+    /// worth it.
+    pub acceptable: bool,
+}
+
+/// Compares the summaries of one cell, among them that of the default: fastest first by paired
+/// ratio, those that cannot be compared last; with the certainty that the acceptable ones beat the
+/// default, or that none does.
+pub(crate) fn rank(
+    cell: &Cell,
+    summaries: &[&Summary],
+    default: &Summary,
+    machine: Option<&MachineFit>,
+    options: &DecideOptions,
+) -> (Vec<Ranked>, Confidence) {
+    let mut ranked: Vec<(f64, Ranked, &Summary)> = summaries
+        .iter()
+        .map(|summary| {
+            let candidate = &summary.candidate;
+            let is_default = *candidate == Candidate::Default;
+            let speedup = paired(default, summary, options).filter(|_| !is_default);
+            let order = if is_default {
+                1.0
+            } else {
+                speedup.map_or(0.0, |s| s.median)
+            };
+            let ranked = Ranked {
+                candidate: candidate.clone(),
+                median_seconds: summary.median_seconds,
+                interval: summary.interval,
+                speedup,
+                behind_fastest: 0.0,
+                predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
+                beats_default: speedup.is_some_and(|speedup| options.beats(&speedup)),
+                acceptable: false,
+            };
+            (order, ranked, *summary)
+        })
+        .collect();
+    // Equally fast ones stand in a fixed order, the default first.
+    ranked.sort_by(|a, b| {
+        b.0.total_cmp(&a.0)
+            .then_with(|| a.1.candidate.cmp(&b.1.candidate))
+    });
+    let fastest = ranked.first().map(|(_, _, summary)| *summary);
+    let leader = ranked
+        .iter()
+        .find(|(_, r, _)| r.beats_default)
+        .map(|(_, _, summary)| *summary);
+    let candidates: Vec<Ranked> = ranked
+        .into_iter()
+        .map(|(_, mut ranked, summary)| {
+            let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
+            ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
+            let tied = |leader| as_good_as(leader, summary, options);
+            ranked.acceptable = ranked.beats_default && leader.is_some_and(tied);
+            ranked
+        })
+        .collect();
+    let confidence = confidence(&candidates, options);
+    (candidates, confidence)
+}
+
+/// The ratio of two candidates' times.
+fn paired(
+    numerator: &Summary,
+    denominator: &Summary,
+    options: &DecideOptions,
+) -> Option<PairedRatio> {
+    paired_ratio(
+        &numerator.launch_medians,
+        &denominator.launch_medians,
+        options.confidence,
+    )
+}
+
+/// Whether a candidate may stand for the leader.
+fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
+    if leader.candidate == summary.candidate {
+        return true;
+    }
+    let Some(behind) = paired(summary, leader, options) else {
+        return false;
+    };
+    let differs_by_block = leader.candidate.algorithm() == summary.candidate.algorithm();
+    let worse = options.settled(&behind) && behind.interval.low > 1.0;
+    (!worse && behind.median <= 1.0 + options.tie)
+        || (differs_by_block && behind.median <= 1.0 + options.merge)
+}
+
+fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
+    let speedups: Vec<PairedRatio> = candidates.iter().filter_map(|r| r.speedup).collect();
+    let chosen: Vec<PairedRatio> = candidates
+        .iter()
+        .filter(|r| r.acceptable)
+        .filter_map(|r| r.speedup)
+        .collect();
+    let decisive = if chosen.is_empty() {
+        &speedups
+    } else {
+        &chosen
+    };
+    if decisive.is_empty() || decisive.iter().any(|speedup| !options.settled(speedup)) {
+        return Confidence::Low;
+    }
+    // A candidate that beats the default from enough launches does so significantly.
+    let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;
+    if !chosen.is_empty() || speedups.iter().all(kept_for_sure) {
+        Confidence::High
+    } else {
+        Confidence::Medium
+    }
+}

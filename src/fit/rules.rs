@@ -1,0 +1,114 @@
+//! From decisions to a decision table.
+
+use std::collections::BTreeMap;
+
+use schedule::Collective;
+use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use wire::Candidate;
+
+use crate::runs::{self, Series};
+use crate::{CellDecision, Verdict};
+
+/// Builds the decision table.
+///
+/// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
+/// candidate and of the next one, interpolated between the two measured sizes on logarithmic
+/// scales, cross; in the geometric middle if they do not. The first starts at 0 bytes, the last
+/// has no end. Rules that hold alike for commutative and noncommutative operators are written
+/// once, with the lower of the
+/// two confidences. Cells without a measured default are left out.
+pub fn build_table(name: &str, provenance: Provenance, decisions: &[CellDecision]) -> Table {
+    let comparable = decisions
+        .iter()
+        .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
+    let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
+    for (series, points) in runs::by_series(comparable) {
+        let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
+        let entries = collectives.entry(series.0).or_default();
+        let entry = shape_rules(series, &points);
+        match entries.last_mut() {
+            Some(before) if hold_alike(before, &entry) => {
+                before.operators = Operators::Any;
+                for (rule, other) in before.rules.iter_mut().zip(entry.rules) {
+                    rule.confidence = rule.confidence.min(other.confidence);
+                }
+            }
+            _ => entries.push(entry),
+        }
+    }
+    Table {
+        name: name.to_owned(),
+        provenance,
+        collectives,
+    }
+}
+
+/// Whether entries for commutative and noncommutative operators decide alike, in this order.
+fn hold_alike(commutative: &ShapeRules, noncommutative: &ShapeRules) -> bool {
+    let choices = |entry: &ShapeRules| {
+        let choice = |rule: &Rule| (rule.from_bytes, rule.candidate.clone());
+        entry.rules.iter().map(choice).collect::<Vec<_>>()
+    };
+    commutative.shape == noncommutative.shape
+        && commutative.operators == Operators::Commutative
+        && noncommutative.operators == Operators::Noncommutative
+        && choices(commutative) == choices(noncommutative)
+}
+
+/// The rules of one series from its decisions by ascending size, with at least one at each.
+fn shape_rules((_, shape, operators): Series, points: &[Vec<&CellDecision>]) -> ShapeRules {
+    let mut rules = Vec::new();
+    let mut previous: Option<&CellDecision> = None;
+    for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
+        let from_bytes = previous.map_or(0, |previous| threshold(previous, run[0][0]));
+        let decisions = || run.iter().flatten().copied();
+        let chosen = &run[0][0].chosen;
+        let speedup = runs::mean_speedup(decisions(), chosen);
+        let confidence = decisions()
+            .map(|d| d.confidence)
+            .min()
+            .unwrap_or(Confidence::Low);
+        rules.push(Rule::new(from_bytes, chosen.clone(), speedup, confidence));
+        previous = run.last().map(|point| point[0]);
+    }
+    let measured = points
+        .iter()
+        .filter_map(|point| measured_point(point[0]))
+        .collect();
+    ShapeRules {
+        shape,
+        operators,
+        rules,
+        measured,
+    }
+}
+
+/// Where several datatypes or operators were measured, the first of them stands for all.
+fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
+    let seconds = |candidate| Some(decision.ranked(candidate)?.median_seconds);
+    Some(MeasuredPoint::new(
+        decision.cell.bytes,
+        seconds(&decision.chosen)?,
+        seconds(&Candidate::Default)?,
+    ))
+}
+
+/// The first size, above that of `left` and at most that of `right`, at which the choice of
+/// `right` is taken to be the better one.
+fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
+    let (low, high) = (left.cell.bytes, right.cell.bytes);
+    // How much longer the left choice takes than the right one, as a logarithm.
+    let lead = |at: &CellDecision| {
+        let seconds = |candidate| Some(at.ranked(candidate)?.median_seconds);
+        Some((seconds(&left.chosen)? / seconds(&right.chosen)?).ln())
+    };
+    let share = match (lead(left), lead(right)) {
+        (Some(before), Some(after)) if before <= 0.0 && after >= 0.0 && before < after => {
+            before / (before - after)
+        }
+        _ => 0.5,
+    };
+    let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
+    let crossing = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
+    crossing.clamp(low.saturating_add(1).min(high), high)
+}

@@ -1,0 +1,148 @@
+//! One choice for as many neighbouring sizes as possible.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use schedule::Collective;
+use table::{Confidence, Operators};
+use wire::{Candidate, CommShape};
+
+use crate::prediction::block_count;
+use crate::{CellDecision, Verdict};
+
+/// What a table tells apart beside the size.
+pub(crate) type Series = (Collective, CommShape, Operators);
+
+/// The decisions of each series by size. At one size there are several if more than one datatype
+/// or operator was measured.
+pub(crate) fn by_series<D: std::borrow::Borrow<CellDecision>>(
+    decisions: impl Iterator<Item = D>,
+) -> BTreeMap<Series, BTreeMap<u64, Vec<D>>> {
+    let mut series: BTreeMap<Series, BTreeMap<u64, Vec<D>>> = BTreeMap::new();
+    for decision in decisions {
+        let CellDecision {
+            cell, operators, ..
+        } = decision.borrow();
+        let (key, bytes) = ((cell.collective, cell.shape, *operators), cell.bytes);
+        series
+            .entry(key)
+            .or_default()
+            .entry(bytes)
+            .or_default()
+            .push(decision);
+    }
+    series
+}
+
+/// Chooses for every decision among what is acceptable there, with the fewest changes from size to
+/// size; cells without a measured default are passed over.
+pub(crate) fn choose(decisions: &mut [CellDecision]) {
+    let comparable = decisions
+        .iter_mut()
+        .filter(|decision| decision.verdict != Verdict::DefaultNotMeasured);
+    for mut points in by_series(comparable).into_values() {
+        let mut points: Vec<&mut Vec<&mut CellDecision>> = points.values_mut().collect();
+        let mut rest = &mut points[..];
+        while !rest.is_empty() {
+            let (length, common) = longest_run(rest);
+            let (run, after) = rest.split_at_mut(length);
+            settle(run, &common);
+            rest = after;
+        }
+    }
+}
+
+/// The length of the longest run from the first point on that one candidate can serve, with all
+/// candidates that can. Taking the longest each time gives the fewest runs.
+fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candidate>) {
+    let mut common = acceptable(points[0]);
+    let mut length = 1;
+    for point in &points[1..] {
+        let next: BTreeSet<_> = common.intersection(&acceptable(point)).cloned().collect();
+        if next.is_empty() {
+            break;
+        }
+        (length, common) = (length + 1, next);
+    }
+    (length, common)
+}
+
+/// What is acceptable for every datatype and operator at one size; never empty.
+fn acceptable(point: &[&mut CellDecision]) -> BTreeSet<Candidate> {
+    let of_cell = |decision: &CellDecision| {
+        let acceptable = decision.ranking.iter().filter(|ranked| ranked.acceptable);
+        acceptable
+            .map(|ranked| ranked.candidate.clone())
+            .collect::<BTreeSet<_>>()
+    };
+    let common = point
+        .iter()
+        .map(|decision| of_cell(decision))
+        .reduce(|a, b| &a & &b);
+    common
+        .filter(|common| !common.is_empty())
+        .unwrap_or(BTreeSet::from([Candidate::Default]))
+}
+
+/// Enters the best of `common` into the decisions of a run.
+fn settle(run: &mut [&mut Vec<&mut CellDecision>], common: &BTreeSet<Candidate>) {
+    let best = common.iter().min_by(|a, b| simpler_then_faster(run, a, b));
+    let chosen = best.unwrap_or(&Candidate::Default);
+    for decision in run.iter_mut().flat_map(|point| point.iter_mut()) {
+        if *chosen == Candidate::Default {
+            if decision.verdict == Verdict::Fastest {
+                decision.verdict = Verdict::TypesDisagree;
+                decision.confidence = decision.confidence.min(Confidence::Medium);
+            }
+            continue;
+        }
+        let fastest = decision
+            .ranking
+            .first()
+            .is_some_and(|ranked| ranked.candidate == *chosen);
+        decision.verdict = if fastest {
+            Verdict::Fastest
+        } else {
+            Verdict::NearFastest
+        };
+        decision.chosen = chosen.clone();
+    }
+}
+
+/// Fewer blocks at the largest size first, then the larger mean speed-up, then a fixed order.
+fn simpler_then_faster(
+    run: &[&mut Vec<&mut CellDecision>],
+    a: &Candidate,
+    b: &Candidate,
+) -> Ordering {
+    let last = run.last().and_then(|point| point.first());
+    let blocks = |candidate: &Candidate| {
+        last.map_or(1, |decision| {
+            block_count(&decision.cell, &candidate.parameters())
+        })
+    };
+    let decisions = || {
+        run.iter()
+            .flat_map(|point| point.iter())
+            .map(|decision| &**decision)
+    };
+    blocks(a)
+        .cmp(&blocks(b))
+        .then_with(|| {
+            let speedup = |candidate| mean_speedup(decisions(), candidate).unwrap_or(0.0);
+            speedup(b).total_cmp(&speedup(a))
+        })
+        .then_with(|| a.cmp(b))
+}
+
+/// The geometric mean of a candidate's speed-ups over the default.
+pub(crate) fn mean_speedup<'a>(
+    decisions: impl Iterator<Item = &'a CellDecision>,
+    candidate: &Candidate,
+) -> Option<f64> {
+    let logarithms: Vec<f64> = decisions
+        .filter_map(|decision| Some(decision.ranked(candidate)?.speedup?.median.ln()))
+        .collect();
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    (!logarithms.is_empty()).then(|| mean.exp())
+}

@@ -1,0 +1,139 @@
+//! Samples in short: one line a candidate and subject.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wire::{Candidate, Sample, Subject};
+
+use crate::FitError;
+use crate::frame::{self, LaunchSummary};
+use statistics::{Interval, Quartiles};
+
+/// The confidence that intervals are asked for; what they attain depends on the number of launches.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// All that was measured of one candidate of one subject. Times are seconds a call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// What was measured.
+    pub subject: Subject,
+    /// With which candidate.
+    pub candidate: Candidate,
+    /// Launches with at least one repetition: the statistical unit.
+    pub launches: u32,
+    /// Repetitions in all launches.
+    pub repetitions: u64,
+    /// Median of the launches' medians.
+    pub median_seconds: f64,
+    /// Medians of the launches' quartiles: the spread within a launch.
+    pub quartiles: Quartiles,
+    /// The fastest repetition of all.
+    pub minimum_seconds: f64,
+    /// Confidence interval of the median over launches: the spread between launches.
+    pub interval: Interval,
+    /// The median of each launch, by ascending launch number.
+    pub launch_medians: Vec<(u32, f64)>,
+}
+
+/// Summarises samples, in ascending order of subject and candidate.
+///
+/// Samples of the same launch, subject and candidate are taken together; those without
+/// repetitions do not count.
+///
+/// # Errors
+/// A time that is negative or not a number, or a median of 0.
+pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
+    check_times(samples)?;
+    let mut keys: BTreeMap<(Subject, &Candidate), u32> = samples
+        .iter()
+        .map(|sample| ((sample.subject, &sample.candidate), 0))
+        .collect();
+    for (group, number) in keys.values_mut().zip(0..) {
+        *group = number;
+    }
+    let groups = samples
+        .iter()
+        .map(|sample| keys[&(sample.subject, &sample.candidate)]);
+    let launches = frame::summarise_launches(samples, groups)?;
+    let keys: Vec<_> = keys.into_keys().collect();
+    launches
+        .chunk_by(|a, b| a.group == b.group)
+        .map(|launches| {
+            let (subject, candidate) = keys[launches[0].group as usize];
+            over_launches(subject, candidate.clone(), launches)
+        })
+        .collect()
+}
+
+fn check_times(samples: &[Sample]) -> Result<(), FitError> {
+    for sample in samples {
+        let is_time = |seconds: &f64| seconds.is_finite() && *seconds >= 0.0;
+        if let Some(repetition) = sample.seconds.iter().position(|seconds| !is_time(seconds)) {
+            return Err(FitError::NotATime {
+                subject: Box::new(sample.subject),
+                candidate: sample.candidate.clone(),
+                launch: sample.launch,
+                repetition,
+                seconds: sample.seconds[repetition],
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Joins the launches of one candidate of one subject; there is at least one.
+fn over_launches(
+    subject: Subject,
+    candidate: Candidate,
+    launches: &[LaunchSummary],
+) -> Result<Summary, FitError> {
+    if let Some(launch) = launches
+        .iter()
+        .find(|launch| launch.quartiles.median <= 0.0)
+    {
+        let launch = launch.launch;
+        return Err(FitError::NoTime {
+            subject: Box::new(subject),
+            candidate,
+            launch,
+        });
+    }
+    let median_of = |part: fn(&LaunchSummary) -> f64| {
+        let values: Vec<f64> = launches.iter().map(part).collect();
+        statistics::median(&values).unwrap_or(f64::NAN)
+    };
+    let medians: Vec<f64> = launches
+        .iter()
+        .map(|launch| launch.quartiles.median)
+        .collect();
+    let median_seconds = median_of(|launch| launch.quartiles.median);
+    let around_median = Interval {
+        low: median_seconds,
+        high: median_seconds,
+        coverage: 0.0,
+    };
+    Ok(Summary {
+        subject,
+        candidate,
+        launches: launches.len() as u32,
+        repetitions: launches
+            .iter()
+            .map(|launch| u64::from(launch.repetitions))
+            .sum(),
+        median_seconds,
+        quartiles: Quartiles {
+            lower: median_of(|launch| launch.quartiles.lower),
+            median: median_seconds,
+            upper: median_of(|launch| launch.quartiles.upper),
+        },
+        minimum_seconds: launches
+            .iter()
+            .map(|launch| launch.minimum)
+            .fold(f64::INFINITY, f64::min),
+        interval: statistics::median_interval(&medians, CONFIDENCE).unwrap_or(around_median),
+        launch_medians: launches
+            .iter()
+            .map(|l| (l.launch, l.quartiles.median))
+            .collect(),
+    })
+}

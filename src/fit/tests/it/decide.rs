@@ -1,0 +1,305 @@
+//! Decisions where the right one is known.
+
+use fit::{CellDecision, DecideOptions, MachineFit, Verdict, decide, summarise};
+use table::{Confidence, Operators};
+use wire::{Candidate, Cell, Datatype, Operator, Sample, Subject};
+
+use crate::synthetic::{Noise, allreduce, launches, ours, sample};
+
+const CELL: u64 = 65_536;
+
+fn decided(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<CellDecision> {
+    let summaries = summarise(samples).expect("valid");
+    decide(
+        &summaries,
+        failures,
+        None::<&MachineFit>,
+        &DecideOptions::default(),
+    )
+}
+
+/// The decision for commutative operators in a cell with these times.
+fn commutative(times: &[(Candidate, &[f64])]) -> CellDecision {
+    decided(&launches(allreduce(4, CELL), times), &[])
+        .into_iter()
+        .find(|decision| decision.operators == Operators::Commutative)
+        .expect("decided")
+}
+
+fn dual_root() -> Candidate {
+    ours("allreduce/dual_root", Some(8192))
+}
+
+fn ring() -> Candidate {
+    ours("allreduce/ring", None)
+}
+
+#[test]
+fn against_the_default() {
+    let check = |ours: &[f64], default: &[f64], verdict, confidence| {
+        let found = commutative(&[(dual_root(), ours), (Candidate::Default, default)]);
+        assert_eq!(
+            (found.verdict, found.confidence),
+            (verdict, confidence),
+            "{ours:?}"
+        );
+        let chosen = if verdict == Verdict::Fastest {
+            dual_root()
+        } else {
+            Candidate::Default
+        };
+        assert_eq!(found.chosen, chosen, "{ours:?}");
+    };
+    use Confidence::{High, Low, Medium};
+    check(&[0.5; 6], &[1.0; 6], Verdict::Fastest, High);
+    check(&[0.5; 5], &[1.0; 5], Verdict::Fastest, Low);
+    check(&[0.97; 6], &[1.0; 6], Verdict::Immaterial, High);
+    check(&[1.2; 6], &[1.0; 6], Verdict::DefaultFastest, High);
+    check(&[1.2; 3], &[1.0; 3], Verdict::DefaultFastest, Low);
+    // One launch was slow for its whole life, for both.
+    check(
+        &[0.8, 0.8, 2.3, 0.8, 0.8, 0.8],
+        &[1.0, 1.0, 2.8, 1.0, 1.0, 1.0],
+        Verdict::Fastest,
+        High,
+    );
+    // Faster in the median, but not reliably.
+    let unsure = [0.7, 0.8, 0.8, 0.9, 1.2, 1.3];
+    check(&unsure, &[1.0; 6], Verdict::WithinNoise, Medium);
+    check(&unsure[1..], &[1.0; 5], Verdict::Fastest, Low);
+    check(
+        &[0.98, 1.0, 1.0, 1.1, 1.1, 0.9],
+        &[1.0; 6],
+        Verdict::DefaultFastest,
+        Medium,
+    );
+}
+
+#[test]
+fn the_evidence_is_complete() {
+    let found = commutative(&[
+        (Candidate::Default, &[1.0; 6]),
+        (ring(), &[0.8; 6]),
+        (dual_root(), &[0.5, 0.5, 0.5, 0.5, 0.6, 0.4]),
+    ]);
+    let order: Vec<_> = found
+        .ranking
+        .iter()
+        .map(|ranked| ranked.candidate.clone())
+        .collect();
+    assert_eq!(order, [dual_root(), ring(), Candidate::Default]);
+    let [first, second, default] = &found.ranking[..] else {
+        panic!("three")
+    };
+    let speedup = first.speedup.expect("paired");
+    assert_eq!((speedup.median, speedup.launches), (2.0, 6));
+    assert_eq!((first.behind_fastest, default.speedup), (0.0, None));
+    assert!(
+        (second.behind_fastest - 0.6).abs() < 1e-12,
+        "{}",
+        second.behind_fastest
+    );
+    assert!(first.acceptable && !second.acceptable && second.beats_default);
+}
+
+#[test]
+fn noncommutative_operators_get_ordered_algorithms() {
+    let times: [(Candidate, &[f64]); 3] = [
+        (Candidate::Default, &[1.0; 6]),
+        (ring(), &[0.4; 6]),
+        (dual_root(), &[0.5; 6]),
+    ];
+    let decisions = decided(&launches(allreduce(4, CELL), &times), &[]);
+    let chosen: Vec<_> = decisions
+        .iter()
+        .map(|decision| (decision.operators, decision.chosen.clone()))
+        .collect();
+    assert_eq!(
+        chosen,
+        [
+            (Operators::Commutative, ring()),
+            (Operators::Noncommutative, dual_root())
+        ]
+    );
+    assert!(decisions[1].ranked(&ring()).is_none());
+}
+
+#[test]
+fn broadcasts_are_decided_once() {
+    let cell = Cell {
+        collective: schedule::Collective::Bcast,
+        datatype: Datatype::Byte,
+        operator: None,
+        ..allreduce(4, CELL)
+    };
+    let chain = ours("bcast/chain", Some(4096));
+    let times: [(Candidate, &[f64]); 2] =
+        [(Candidate::Default, &[1.0; 6]), (chain.clone(), &[0.4; 6])];
+    let decisions = decided(&launches(cell, &times), &[]);
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(
+        (decisions[0].operators, &decisions[0].chosen),
+        (Operators::Any, &chain)
+    );
+}
+
+#[test]
+fn failed_and_unknown_candidates_are_not_chosen() {
+    let unknown = ours("allreduce/telepathy", None);
+    let times: [(Candidate, &[f64]); 4] = [
+        (Candidate::Default, &[1.0; 6]),
+        (ring(), &[0.4; 6]),
+        (dual_root(), &[0.5; 6]),
+        (unknown, &[0.1; 6]),
+    ];
+    let cell = allreduce(4, CELL);
+    let samples = launches(cell, &times);
+    let found = &decided(&samples, &[(Subject::Cell(cell), ring())])[0];
+    assert_eq!(
+        (&found.chosen, &found.failed[..]),
+        (&dual_root(), &[ring()][..])
+    );
+    assert!(found.ranked(&ring()).is_none());
+
+    // A failure elsewhere does not concern this cell.
+    let elsewhere = Subject::Cell(allreduce(4, CELL * 2));
+    assert_eq!(decided(&samples, &[(elsewhere, ring())])[0].chosen, ring());
+
+    let found = &decided(&samples, &[(Subject::Cell(cell), Candidate::Default)])[0];
+    assert_eq!(
+        (&found.chosen, found.verdict),
+        (&Candidate::Default, Verdict::DefaultNotMeasured)
+    );
+}
+
+#[test]
+fn without_common_launches_nothing_is_chosen() {
+    let cell = Subject::Cell(allreduce(4, CELL));
+    let samples = [
+        sample(1, cell, &Candidate::Default, vec![1.0]),
+        sample(2, cell, &ring(), vec![0.1]),
+    ];
+    let found = &decided(&samples, &[])[0];
+    assert_eq!(
+        (&found.chosen, found.verdict),
+        (&Candidate::Default, Verdict::NoRival)
+    );
+}
+
+/// The choices for commutative operators at ascending sizes, each given by its times.
+fn choices(points: &[&[(Candidate, f64)]]) -> Vec<Candidate> {
+    let mut samples = Vec::new();
+    for (bytes, times) in (0..).map(|i| CELL << i).zip(points) {
+        let times: Vec<(Candidate, [f64; 6])> = times
+            .iter()
+            .map(|(candidate, time)| (candidate.clone(), [*time; 6]))
+            .collect();
+        let times: Vec<(Candidate, &[f64])> = times
+            .iter()
+            .map(|(candidate, times)| (candidate.clone(), &times[..]))
+            .collect();
+        samples.extend(launches(allreduce(4, bytes), &times));
+    }
+    let mut decisions = decided(&samples, &[]);
+    decisions.retain(|decision| decision.operators == Operators::Commutative);
+    decisions
+        .into_iter()
+        .map(|decision| decision.chosen)
+        .collect()
+}
+
+#[test]
+fn neighbours_share_a_choice_where_it_costs_nothing() {
+    let block = |bytes| ours("allreduce/dual_root", Some(bytes));
+    let default = (Candidate::Default, 1.0);
+    // 8K is best first, 16K last, and in between they differ by less than 1 %.
+    let first = [default.clone(), (block(8192), 0.5), (block(16384), 0.6)];
+    let middle = [default.clone(), (block(8192), 0.5), (block(16384), 0.504)];
+    let last = [default.clone(), (block(8192), 0.6), (block(16384), 0.5)];
+    assert_eq!(
+        choices(&[&first, &middle, &middle, &last]),
+        [block(8192), block(8192), block(8192), block(16384)]
+    );
+    // Looking ahead: the fastest of the first size is not worth a rule of its own.
+    assert_eq!(choices(&[&middle, &last]), [block(16384), block(16384)]);
+    // Among equals, fewer blocks.
+    assert_eq!(choices(&[&middle]), [block(16384)]);
+    // Another algorithm that is surely slower, if by little, is not taken.
+    let other = [default, (block(8192), 0.5), (ring(), 0.504)];
+    assert_eq!(choices(&[&other]), [block(8192)]);
+}
+
+#[test]
+fn a_choice_must_be_good_for_every_datatype() {
+    let double = allreduce(4, CELL);
+    let single = Cell {
+        datatype: Datatype::Float32,
+        operator: Some(Operator::Max),
+        ..double
+    };
+    let slow: [(Candidate, &[f64]); 2] = [(Candidate::Default, &[1.0; 6]), (ring(), &[1.5; 6])];
+    let fast: [(Candidate, &[f64]); 2] = [(Candidate::Default, &[1.0; 6]), (ring(), &[0.5; 6])];
+    let chosen = |single_times| {
+        let mut samples = launches(double, &fast);
+        samples.extend(launches(single, single_times));
+        let decisions = decided(&samples, &[]);
+        let found = decisions
+            .iter()
+            .find(|d| d.cell == double)
+            .expect("decided");
+        (found.chosen.clone(), found.verdict)
+    };
+    assert_eq!(chosen(&fast), (ring(), Verdict::Fastest));
+    assert_eq!(chosen(&slow), (Candidate::Default, Verdict::TypesDisagree));
+}
+
+#[test]
+fn regret_is_small_under_realistic_noise() {
+    let sizes: Vec<u64> = (3..22).map(|exponent| 1 << exponent).collect();
+    let truth = |candidate: &Candidate, bytes: u64| {
+        let bytes = bytes as f64;
+        match candidate.id() {
+            // A library with a bad switch point.
+            "default" if bytes < 32_768.0 => 1e-6 + 1.2e-9 * bytes,
+            "default" => 9e-6 + 0.8e-9 * bytes,
+            "recursive_doubling" => 1.02e-6 + 1.1e-9 * bytes,
+            "ring" => 6e-6 + 0.6e-9 * bytes,
+            _ => 3e-6 + 0.75e-9 * bytes,
+        }
+    };
+    let candidates = [
+        Candidate::Default,
+        ours("allreduce/recursive_doubling", None),
+        ring(),
+        dual_root(),
+    ];
+    let (mut regrets, mut losses) = (Vec::new(), 0);
+    for seed in 0..8 {
+        let mut noise = Noise::realistic(seed);
+        let mut samples = Vec::new();
+        for launch in 1..=6 {
+            let slow = if noise.factor(1.0) > 3.0 { 2.8 } else { 1.0 };
+            for &bytes in &sizes {
+                let subject = Subject::Cell(allreduce(8, bytes));
+                for candidate in &candidates {
+                    let seconds = slow * truth(candidate, bytes) * noise.factor(0.01);
+                    let times = noise.repetitions(seconds, 30);
+                    samples.push(sample(launch, subject, candidate, times));
+                }
+            }
+        }
+        for decision in decided(&samples, &[]) {
+            let seconds = |candidate: &Candidate| truth(candidate, decision.cell.bytes);
+            let admitted = decision
+                .ranking
+                .iter()
+                .map(|ranked| seconds(&ranked.candidate));
+            let best = admitted.fold(f64::INFINITY, f64::min);
+            regrets.push(seconds(&decision.chosen) / best - 1.0);
+            losses += u32::from(seconds(&decision.chosen) > seconds(&Candidate::Default));
+        }
+    }
+    let mean = regrets.iter().sum::<f64>() / regrets.len() as f64;
+    assert!(mean <= 0.02, "mean regret {mean}");
+    assert_eq!(losses, 0, "cells that became slower than the default");
+}

@@ -1,0 +1,9 @@
+//! Tests of the fit on synthetic samples, whose truth is known.
+
+mod decide;
+mod machine;
+mod prediction;
+mod rules;
+mod statistics;
+mod summary;
+mod synthetic;

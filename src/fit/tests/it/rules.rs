@@ -1,0 +1,153 @@
+//! Decision tables built from decisions.
+
+use fit::{DecideOptions, build_table, decide, summarise};
+use table::{Operators, Provenance, ShapeRules, Table};
+use wire::{Candidate, Library, Sample};
+
+use crate::synthetic::{allreduce, launches, ours};
+
+fn provenance() -> Provenance {
+    Provenance {
+        campaign: "9f86d081".to_owned(),
+        store: ".colltune/test.db".to_owned(),
+        library: Library {
+            name: "openmpi".to_owned(),
+            version: "4.1.4".to_owned(),
+        },
+        colltune: "0.1.0".to_owned(),
+        date: "2026-11-20".to_owned(),
+        hosts: vec!["n1".to_owned()],
+        cpu: "test".to_owned(),
+        launches: 6,
+        warnings: Vec::new(),
+    }
+}
+
+fn built(samples: &[Sample]) -> Table {
+    let summaries = summarise(samples).expect("valid");
+    let decisions = decide(&summaries, &[], None, &DecideOptions::default());
+    build_table("test", provenance(), &decisions)
+}
+
+/// Six launches at each size of candidates whose times are straight lines (start, per byte).
+fn lines(sizes: &[u64], candidates: &[(Candidate, f64, f64)]) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for bytes in sizes {
+        for (candidate, start, per_byte) in candidates {
+            let times = [start + per_byte * *bytes as f64; 6];
+            samples.extend(launches(
+                allreduce(4, *bytes),
+                &[(candidate.clone(), &times)],
+            ));
+        }
+    }
+    samples
+}
+
+const SIZES: [u64; 8] = [8, 64, 512, 4096, 32_768, 262_144, 1 << 21, 1 << 24];
+
+/// The library is best below 2000 bytes, dual_root from there on, ring from 140000 bytes on.
+fn three_regions() -> Vec<Sample> {
+    lines(
+        &SIZES,
+        &[
+            (Candidate::Default, 1e-6, 1e-9),
+            (ours("allreduce/dual_root", Some(8192)), 2e-6, 0.5e-9),
+            (ours("allreduce/ring", None), 30e-6, 0.3e-9),
+        ],
+    )
+}
+
+fn only(table: &Table) -> &[ShapeRules] {
+    let entries: Vec<_> = table.collectives.values().collect();
+    assert_eq!(entries.len(), 1);
+    entries[0]
+}
+
+#[test]
+fn thresholds_stand_where_the_curves_cross() {
+    let table = built(&three_regions());
+    let entry = &only(&table)[0];
+    assert_eq!(entry.operators, Operators::Commutative);
+    let ids: Vec<_> = entry.rules.iter().map(|rule| rule.candidate.id()).collect();
+    assert_eq!(ids, ["default", "dual_root", "ring"]);
+    let from: Vec<_> = entry.rules.iter().map(|rule| rule.from_bytes).collect();
+    assert_eq!(from[0], 0);
+    // The straight lines cross at 2000 and 140000 bytes; between the measured sizes (a factor of
+    // 8 apart) they are interpolated.
+    assert!((1500..2600).contains(&from[1]), "{from:?}");
+    assert!((100_000..190_000).contains(&from[2]), "{from:?}");
+    assert_eq!(entry.measured.len(), SIZES.len());
+}
+
+#[test]
+fn curves_that_do_not_cross_split_in_the_geometric_middle() {
+    // The default is kept at 64 bytes as it loses less than 5 %, so the curves never cross.
+    let sizes = [64, 6400];
+    let candidates = [
+        (Candidate::Default, 1e-6, 1e-9),
+        (ours("allreduce/dual_root", None), 0.99e-6, 0.5e-9),
+    ];
+    let table = built(&lines(&sizes, &candidates));
+    let from: Vec<_> = only(&table)[0]
+        .rules
+        .iter()
+        .map(|rule| rule.from_bytes)
+        .collect();
+    assert_eq!(from, [0, 640]);
+}
+
+#[test]
+fn classes_that_agree_share_an_entry() {
+    // Without the unordered ring there is nothing to tell apart.
+    let candidates = [
+        (Candidate::Default, 1e-6, 1e-9),
+        (ours("allreduce/dual_root", Some(8192)), 2e-6, 0.5e-9),
+    ];
+    let table = built(&lines(&SIZES, &candidates));
+    let [entry] = only(&table) else {
+        panic!("one entry")
+    };
+    assert_eq!(entry.operators, Operators::Any);
+
+    let table = built(&three_regions());
+    let operators: Vec<_> = only(&table).iter().map(|entry| entry.operators).collect();
+    assert_eq!(
+        operators,
+        [Operators::Commutative, Operators::Noncommutative]
+    );
+}
+
+#[test]
+fn the_table_is_short_valid_and_reproducible() {
+    let mut samples = three_regions();
+    let text = built(&samples).to_yaml();
+    let read = Table::parse(&text, "test.yaml".as_ref()).expect("valid");
+    assert_eq!(read.to_yaml(), text);
+    samples.reverse();
+    assert_eq!(built(&samples).to_yaml(), text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn nothing_measured_gives_an_empty_table() {
+    assert!(built(&[]).collectives.is_empty());
+    // Without the default nothing can be decided.
+    let alone = launches(
+        allreduce(4, 8),
+        &[(ours("allreduce/ring", None), &[1.0; 6])],
+    );
+    assert!(built(&alone).collectives.is_empty());
+}
+
+#[test]
+fn a_size_of_zero_bytes_is_no_obstacle() {
+    let candidates = [
+        (Candidate::Default, 1e-6, 1e-9),
+        (ours("allreduce/ring", None), 2e-6, 0.1e-9),
+    ];
+    let table = built(&lines(&[0, 8, 65_536], &candidates));
+    let rules = &only(&table)[0].rules;
+    assert_eq!((rules.len(), rules[0].from_bytes), (2, 0));
+    assert!((9..=65_536).contains(&rules[1].from_bytes));
+}

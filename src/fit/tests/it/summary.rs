@@ -1,0 +1,97 @@
+//! Summaries against statistics computed the plain way.
+
+use fit::{FitError, statistics, summarise};
+use wire::{Candidate, Sample, Subject};
+
+use crate::synthetic::{Noise, allreduce, ours, sample};
+
+fn samples() -> Vec<Sample> {
+    let mut noise = Noise::realistic(7);
+    let mut samples = Vec::new();
+    for launch in [3, 1, 2] {
+        for (bytes, seconds) in [(1024, 3e-6), (8, 1e-6)] {
+            for candidate in [ours("allreduce/dual_root", Some(4096)), Candidate::Default] {
+                let subject = Subject::Cell(allreduce(4, bytes));
+                let count = 10 + launch as usize;
+                let seconds = noise.repetitions(seconds, count);
+                samples.push(sample(launch, subject, &candidate, seconds));
+            }
+        }
+    }
+    samples
+}
+
+#[test]
+fn agrees_with_plain_statistics() {
+    let samples = samples();
+    let summaries = summarise(&samples).expect("valid");
+    assert_eq!(summaries.len(), 4);
+    for found in &summaries {
+        let mut medians = Vec::new();
+        let mut minimum = f64::INFINITY;
+        for launch in 1..=3 {
+            let matches = |s: &&Sample| {
+                (s.launch, s.subject, &s.candidate) == (launch, found.subject, &found.candidate)
+            };
+            let times = &samples.iter().find(matches).expect("measured").seconds;
+            medians.push((launch, statistics::median(times).expect("not empty")));
+            minimum = times.iter().copied().fold(minimum, f64::min);
+        }
+        let values: Vec<f64> = medians.iter().map(|(_, median)| *median).collect();
+        assert_eq!(found.launch_medians, medians);
+        assert_eq!(Some(found.median_seconds), statistics::median(&values));
+        assert_eq!(
+            Some(found.interval),
+            statistics::median_interval(&values, 0.95)
+        );
+        assert_eq!((found.launches, found.repetitions), (3, 11 + 12 + 13));
+        assert_eq!(found.minimum_seconds, minimum);
+        let quartiles = found.quartiles;
+        assert!(quartiles.lower < quartiles.median && quartiles.median < quartiles.upper);
+    }
+}
+
+#[test]
+fn order_of_samples_does_not_matter() {
+    let mut samples = samples();
+    let summaries = summarise(&samples).expect("valid");
+    assert!(summaries.is_sorted_by_key(|s| (s.subject, s.candidate.clone())));
+    samples.reverse();
+    assert_eq!(summarise(&samples).expect("valid"), summaries);
+}
+
+#[test]
+fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
+    let subject = Subject::Cell(allreduce(2, 8));
+    let part =
+        |launch, seconds: &[f64]| sample(launch, subject, &Candidate::Default, seconds.to_vec());
+    let found = summarise(&[part(1, &[1.0, 2.0]), part(2, &[]), part(1, &[9.0])]).expect("valid");
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].launches, found[0].repetitions), (1, 3));
+    assert_eq!(found[0].median_seconds, 2.0);
+    assert!(summarise(&[part(1, &[])]).expect("valid").is_empty());
+    assert!(summarise(&[]).expect("valid").is_empty());
+}
+
+#[test]
+fn impossible_times_are_named() {
+    let subject = Subject::Cell(allreduce(2, 8));
+    let with = |seconds: &[f64]| {
+        let error = summarise(&[sample(5, subject, &Candidate::Default, seconds.to_vec())]);
+        error.expect_err("impossible")
+    };
+    for wrong in [f64::NAN, f64::INFINITY, -1e-9] {
+        assert!(matches!(
+            with(&[1e-6, wrong]),
+            FitError::NotATime {
+                launch: 5,
+                repetition: 1,
+                ..
+            }
+        ));
+    }
+    assert!(matches!(
+        with(&[0.0, 0.0, 1e-6]),
+        FitError::NoTime { launch: 5, .. }
+    ));
+}

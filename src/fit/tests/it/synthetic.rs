@@ -1,0 +1,94 @@
+//! Synthetic samples: a true time, log-normal noise, spikes, slow launches; all seeded.
+
+use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sample, Subject};
+
+/// A source of noise that repeats itself with its seed.
+pub(crate) struct Noise {
+    rng: fastrand::Rng,
+    /// Standard deviation of the logarithm.
+    pub(crate) sigma: f64,
+    /// Probability that a repetition takes ten times as long.
+    pub(crate) spikes: f64,
+}
+
+impl Noise {
+    /// 10 % log-normal noise and 1 % spikes.
+    pub(crate) fn realistic(seed: u64) -> Self {
+        Self {
+            rng: fastrand::Rng::with_seed(seed),
+            sigma: 0.1,
+            spikes: 0.01,
+        }
+    }
+
+    /// A factor with median 1.
+    pub(crate) fn factor(&mut self, sigma: f64) -> f64 {
+        // Box and Muller; the first uniform number must not be 0.
+        let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
+        let normal = radius * (2.0 * std::f64::consts::PI * self.rng.f64()).cos();
+        (sigma * normal).exp()
+    }
+
+    /// The times of some repetitions of what truly takes `seconds`.
+    pub(crate) fn repetitions(&mut self, seconds: f64, count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|_| {
+                let spike = if self.rng.f64() < self.spikes {
+                    10.0
+                } else {
+                    1.0
+                };
+                seconds * spike * self.factor(self.sigma)
+            })
+            .collect()
+    }
+}
+
+/// A cell of a double-precision sum, on one node.
+pub(crate) fn allreduce(ppn: u32, bytes: u64) -> Cell {
+    Cell {
+        collective: schedule::Collective::Allreduce,
+        shape: CommShape { nodes: 1, ppn },
+        bytes,
+        datatype: Datatype::Float64,
+        operator: Some(Operator::Sum),
+    }
+}
+
+/// One of our algorithms, with a block size if given.
+pub(crate) fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
+    Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters: Parameters {
+            block_bytes,
+            ..Parameters::default()
+        },
+    }
+}
+
+/// A sample.
+pub(crate) fn sample(
+    launch: u32,
+    subject: Subject,
+    candidate: &Candidate,
+    seconds: Vec<f64>,
+) -> Sample {
+    Sample {
+        launch,
+        subject,
+        candidate: candidate.clone(),
+        batch: 1,
+        seconds,
+    }
+}
+
+/// Samples of one cell: each candidate with its times, one a launch from 1 on, without noise.
+pub(crate) fn launches(cell: Cell, times: &[(Candidate, &[f64])]) -> Vec<Sample> {
+    let of_candidate = |(candidate, times): &(Candidate, &[f64])| {
+        (1..)
+            .zip(times.iter())
+            .map(|(launch, time)| sample(launch, Subject::Cell(cell), candidate, vec![*time; 3]))
+            .collect::<Vec<_>>()
+    };
+    times.iter().flat_map(of_candidate).collect()
+}

@@ -1,0 +1,24 @@
+//! What a machine costs, and what an algorithm will therefore cost on it.
+//!
+//! A message of `n` bytes takes `alpha + beta n` seconds, combining `n` bytes takes `gamma n`.
+//! The [`Machine`] holds these per [`Level`]; the [`Pipeline`] is the pipelining lemma, in one
+//! place; [`predict`] and [`predict_best`] apply it to the constants of the algorithm registry.
+//! Everything here is a pure function: times are seconds, sizes are bytes.
+//!
+//! ```
+//! use model::{Call, Rates, predict_best};
+//!
+//! let algorithm = schedule::find("allreduce/dual_root").expect("registered");
+//! let rates = Rates { alpha: 1e-6, beta: 1e-9, gamma: Some(2e-10) };
+//! let call = Call { ranks: 64, bytes: 1 << 20, unit_bytes: 8, ..Call::default() };
+//! let best = predict_best(algorithm, rates, &call).expect("has a closed form");
+//! assert!(best.blocks > 1 && best.seconds > 3.0 * 1e-9 * (1 << 20) as f64);
+//! ```
+
+mod machine;
+mod pipeline;
+mod predict;
+
+pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
+pub use pipeline::{Optimum, Pipeline};
+pub use predict::{Call, Prediction, predict, predict_best};

@@ -1,0 +1,223 @@
+//! The parameters of a machine, as its file holds them.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A machine, with the keys of the machine file. SI units: seconds, and seconds per byte.
+///
+/// What was not measured, or could not be identified from the measurements, is absent; whatever
+/// would need it has no prediction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// What the machine is called.
+    pub name: String,
+    /// Ranks on each node.
+    pub ranks_per_node: u32,
+    /// Between ranks on different nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Link>,
+    /// Between ranks on one node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Link>,
+    /// Seconds per byte of the port that a node's ranks share; absent if it is not shared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injection_beta: Option<f64>,
+    /// Seconds per byte combined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// Seconds per byte copied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<f64>,
+    /// Disturbance of simulated times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+}
+
+/// What a message costs on one level of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Seconds to start a message.
+    pub alpha: f64,
+    /// The part of `alpha`, in seconds, during which the ports are busy; absent means all of it,
+    /// which is what the closed forms assume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<f64>,
+    /// Seconds per byte.
+    pub beta: f64,
+    /// Largest message in bytes that is sent without waiting for its receiver; absent means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eager_limit: Option<u64>,
+}
+
+/// How simulated times are disturbed: a factor on the noise-free time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Noise {
+    /// Standard deviation of the logarithm of a repetition's time.
+    pub jitter: f64,
+    /// Share of the repetitions that are disturbed.
+    pub spike_probability: f64,
+    /// How much longer these last.
+    pub spike_factor: f64,
+    /// Share of the launches that are slow for their whole life.
+    pub slow_launch_probability: f64,
+    /// How much longer everything lasts in these.
+    pub slow_launch_factor: f64,
+}
+
+/// The level on which the ranks of a communicator talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// All ranks on one node.
+    Node,
+    /// Ranks on several nodes; the slower level determines the time.
+    Network,
+}
+
+impl Level {
+    /// The level that determines the time of a collective over this many nodes.
+    pub fn of_nodes(nodes: u32) -> Self {
+        if nodes <= 1 {
+            Self::Node
+        } else {
+            Self::Network
+        }
+    }
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Network => "network",
+        }
+    }
+}
+
+/// The rates that the closed forms need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Seconds to start a message.
+    pub alpha: f64,
+    /// Seconds per byte sent.
+    pub beta: f64,
+    /// Seconds per byte combined, if known.
+    pub gamma: Option<f64>,
+}
+
+impl Machine {
+    /// The link of a level, if known.
+    pub fn link(&self, level: Level) -> Option<&Link> {
+        match level {
+            Level::Node => self.node.as_ref(),
+            Level::Network => self.network.as_ref(),
+        }
+    }
+
+    /// The rates of a level; `None` if its link is unknown.
+    pub fn rates(&self, level: Level) -> Option<Rates> {
+        let link = self.link(level)?;
+        Some(Rates {
+            alpha: link.alpha,
+            beta: link.beta,
+            gamma: self.gamma,
+        })
+    }
+
+    /// Checks that every parameter is in its range; for machines that come from a file.
+    ///
+    /// # Errors
+    /// The first parameter that is not, with its value.
+    pub fn validate(&self) -> Result<(), InvalidMachine> {
+        if self.ranks_per_node == 0 {
+            return Err(InvalidMachine::NoRanks);
+        }
+        if self.network.is_none() && self.node.is_none() {
+            return Err(InvalidMachine::NoLink);
+        }
+        let rates = [
+            ("injection_beta", self.injection_beta),
+            ("gamma", self.gamma),
+            ("copy", self.copy),
+        ];
+        let rates = rates
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let links = [
+            (
+                "network.alpha",
+                "network.overhead",
+                "network.beta",
+                self.network,
+            ),
+            ("node.alpha", "node.overhead", "node.beta", self.node),
+        ];
+        let links = links
+            .into_iter()
+            .filter_map(|(alpha, overhead, beta, link)| {
+                let link = link?;
+                let overhead_seconds = link.overhead.unwrap_or(link.alpha);
+                Some([
+                    (alpha, link.alpha),
+                    (overhead, overhead_seconds),
+                    (beta, link.beta),
+                ])
+            });
+        match rates
+            .chain(links.flatten())
+            .find(|(_, value)| !(value.is_finite() && *value >= 0.0))
+        {
+            Some((key, value)) => Err(InvalidMachine::OutOfRange { key, value }),
+            None => self.noise.map_or(Ok(()), Noise::validate),
+        }
+    }
+}
+
+impl Noise {
+    fn validate(self) -> Result<(), InvalidMachine> {
+        let in_range = |value: f64, high: f64| (0.0..=high).contains(&value);
+        [
+            ("noise.jitter", self.jitter, f64::MAX),
+            ("noise.spike_probability", self.spike_probability, 1.0),
+            ("noise.spike_factor", self.spike_factor, f64::MAX),
+            (
+                "noise.slow_launch_probability",
+                self.slow_launch_probability,
+                1.0,
+            ),
+            (
+                "noise.slow_launch_factor",
+                self.slow_launch_factor,
+                f64::MAX,
+            ),
+        ]
+        .into_iter()
+        .find(|(_, value, high)| !in_range(*value, *high))
+        .map_or(Ok(()), |(key, value, _)| {
+            Err(InvalidMachine::OutOfRange { key, value })
+        })
+    }
+}
+
+/// A machine whose parameters make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum InvalidMachine {
+    /// A node holds at least one rank.
+    #[error("`ranks_per_node` is 0; a node has at least one rank")]
+    NoRanks,
+    /// Neither level is described.
+    #[error("neither `network` nor `node` is given; at least one of them is needed")]
+    NoLink,
+    /// A parameter is negative, not a number, infinite, or a probability above 1.
+    #[error(
+        "`{key}` is {value}; it must be a finite number, not negative, a probability at most 1"
+    )]
+    OutOfRange {
+        /// The key, with that of the object that holds it.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
+}

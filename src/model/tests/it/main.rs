@@ -1,0 +1,5 @@
+//! Tests of the machine, the pipelining lemma and the predictions.
+
+mod machine;
+mod pipeline;
+mod predict;

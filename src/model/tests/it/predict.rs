@@ -1,0 +1,163 @@
+//! Predictions for the registry's algorithms.
+
+use model::{Call, Prediction, Rates, predict, predict_best};
+use schedule::{ALGORITHMS, Algorithm, Blocks, Parameter, Parameters};
+
+const RATES: Rates = Rates {
+    alpha: 1e-6,
+    beta: 1e-9,
+    gamma: Some(5e-10),
+};
+const BYTES: u64 = 1 << 20;
+const M: f64 = BYTES as f64;
+
+fn algorithm(name: &str) -> &'static Algorithm {
+    schedule::find(name).unwrap_or_else(|| panic!("{name} is not registered"))
+}
+
+fn call(ranks: u32, parameters: Parameters<'_>) -> Call<'_> {
+    Call {
+        ranks,
+        bytes: BYTES,
+        unit_bytes: 8,
+        parameters,
+    }
+}
+
+fn check(name: &str, ranks: u32, parameters: Parameters<'_>, seconds: f64) {
+    let found = predict(algorithm(name), RATES, &call(ranks, parameters)).expect("closed form");
+    let error = (found.seconds / seconds - 1.0).abs();
+    assert!(
+        error < 1e-9,
+        "{name} on {ranks} ranks: {} s instead of {seconds} s",
+        found.seconds
+    );
+}
+
+#[test]
+fn closed_forms_by_hand() {
+    let Rates { alpha, beta, gamma } = RATES;
+    let gamma = gamma.expect("given");
+    let none = Parameters::default();
+    check("bcast/binomial", 8, none, 3.0 * (alpha + beta * M));
+    check(
+        "bcast/chain",
+        5,
+        Parameters::blocks(4),
+        7.0 * (alpha + beta * M / 4.0),
+    );
+    check(
+        "reduce/binomial",
+        9,
+        none,
+        4.0 * (alpha + beta * M + gamma * M),
+    );
+    check(
+        "allreduce/recursive_doubling",
+        16,
+        none,
+        4.0 * (alpha + (beta + gamma) * M),
+    );
+    check(
+        "allreduce/ring",
+        4,
+        none,
+        6.0 * alpha + 1.5 * beta * M + 0.75 * gamma * M,
+    );
+}
+
+#[test]
+fn a_composition_costs_its_parts() {
+    let Rates { alpha, beta, gamma } = RATES;
+    let reduce = 3.0 * (alpha + (beta + gamma.expect("given")) * M);
+    check(
+        "allreduce/reduce_broadcast",
+        8,
+        Parameters::default(),
+        reduce + 3.0 * (alpha + beta * M),
+    );
+    let chain = Parameters {
+        bcast: Some("chain"),
+        ..Parameters::blocks(64)
+    };
+    check(
+        "allreduce/reduce_broadcast",
+        8,
+        chain,
+        reduce + 70.0 * (alpha + beta * M / 64.0),
+    );
+
+    let missing = Parameters {
+        bcast: Some("telepathy"),
+        ..Parameters::default()
+    };
+    let composed = algorithm("allreduce/reduce_broadcast");
+    assert_eq!(predict(composed, RATES, &call(8, missing)), None);
+}
+
+#[test]
+fn nothing_is_better_than_the_best_block() {
+    for algorithm in ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.takes(Parameter::Blocks))
+    {
+        for ranks in [2, 3, 5, 16, 100] {
+            let call = call(ranks, Parameters::default());
+            let Some(best) = predict_best(algorithm, RATES, &call) else {
+                continue;
+            };
+            for blocks in [1, 2, 3, 10, 30, 100, 300, 1000, 10_000] {
+                let parameters = Parameters::blocks(blocks);
+                let other = predict(algorithm, RATES, &Call { parameters, ..call });
+                let other = other.expect("closed form").seconds;
+                assert!(
+                    best.seconds <= other * (1.0 + 1e-12),
+                    "{algorithm} {ranks} {blocks}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pipelined_algorithms_are_cut() {
+    for name in [
+        "bcast/chain",
+        "allreduce/pipelined_tree",
+        "allreduce/dual_root",
+    ] {
+        let best = predict_best(algorithm(name), RATES, &call(100, Parameters::default()));
+        let Prediction {
+            blocks,
+            block_bytes,
+            ..
+        } = best.expect("closed form");
+        assert!(blocks > 10, "{name}: {blocks}");
+        assert_eq!(block_bytes % 8, 0, "{name}");
+        assert!(block_bytes * u64::from(blocks) >= BYTES, "{name}");
+    }
+}
+
+#[test]
+fn sizes_of_blocks_count_units() {
+    let chain = algorithm("bcast/chain");
+    let sized = Parameters {
+        blocks: Some(Blocks::Size(1 << 10)),
+        ..Parameters::default()
+    };
+    let found = predict(chain, RATES, &call(4, sized)).expect("closed form");
+    assert_eq!((found.blocks, found.block_bytes), (128, 8 << 10));
+}
+
+#[test]
+fn no_prediction_without_what_it_needs() {
+    let no_gamma = Rates {
+        gamma: None,
+        ..RATES
+    };
+    let call = call(8, Parameters::default());
+    assert!(predict(algorithm("bcast/binomial"), no_gamma, &call).is_some());
+    assert_eq!(predict(algorithm("reduce/binomial"), no_gamma, &call), None);
+    let alone = Call { ranks: 1, ..call };
+    assert_eq!(predict(algorithm("bcast/binomial"), RATES, &alone), None);
+}

@@ -1,0 +1,286 @@
+//! The validated campaign.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schedule::Collective;
+use wire::{CommShape, Datatype, Operator, Warning};
+
+use crate::definition::Definition;
+use crate::source::Source;
+use crate::{CampaignError, Field, Problem, Selection, cores, digest, validate};
+
+/// What is to be measured, and how; every value has been checked.
+///
+/// The keys of a campaign file and their defaults are described in `tuning/reference.yaml`.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The name; safe as part of a file name.
+    pub name: String,
+    /// Which MPI library is measured.
+    pub library: LibraryChoice,
+    /// How the local launcher starts programs.
+    pub launcher: LocalOptions,
+    /// The shapes, without duplicates, by number of ranks.
+    pub shapes: Vec<CommShape>,
+    /// The collectives with their vector sizes in bytes, ascending, not yet rounded to elements.
+    pub sizes: BTreeMap<Collective, Vec<u64>>,
+    /// Element type of reductions.
+    pub datatype: Datatype,
+    /// Operator of reductions.
+    pub operator: Operator,
+    /// Which algorithms are compared with the default.
+    pub selection: Selection,
+    /// The parameter values that they are given.
+    pub parameters: ParameterGrid,
+    /// Launches that every cell is measured in: the statistical unit.
+    pub launches: u32,
+    /// When a candidate has been repeated often enough.
+    pub repetitions: Repetitions,
+    /// Confidence of all intervals, as in 0.95.
+    pub confidence: f64,
+    /// Share of the default's time that a candidate must save to replace it, as in 0.05.
+    pub materiality: f64,
+    /// Measuring time of the whole campaign.
+    pub budget_seconds: f64,
+    /// How long one candidate's turn may last before it counts as hung.
+    pub watchdog_seconds: f64,
+    /// How ranks are brought to a common start.
+    pub synchronisation: Synchronisation,
+    /// Where results go.
+    pub output: Output,
+    pub(crate) text: String,
+}
+
+/// Which MPI library a campaign is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LibraryChoice {
+    /// The library; absent for whichever is found.
+    pub name: Option<LibraryName>,
+    /// The version that must be found; absent for any.
+    pub version: Option<String>,
+    /// Its mpirun or mpiexec; absent to look for it.
+    pub launcher: Option<PathBuf>,
+}
+
+/// An MPI library that can be launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LibraryName {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH.
+    Mpich,
+}
+
+impl LibraryName {
+    /// Both, in order of preference.
+    pub const ALL: [Self; 2] = [Self::OpenMpi, Self::Mpich];
+
+    /// The name used in files: [`wire::Library::name`].
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "openmpi",
+            Self::Mpich => "mpich",
+        }
+    }
+}
+
+/// The local launcher's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalOptions {
+    /// Further arguments of mpirun or mpiexec, before the program.
+    pub options: Vec<String>,
+    /// Whether more ranks than cores may run.
+    pub oversubscribe: Oversubscribe,
+    /// Environment variables of the launcher and the ranks.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Whether more ranks than cores may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Oversubscribe {
+    /// If there are more ranks than cores.
+    #[default]
+    Auto,
+    /// Such shapes are an error.
+    Never,
+    /// Launch as if there were too few cores: unbound.
+    Always,
+}
+
+/// The parameter values that algorithms are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterGrid {
+    /// Block sizes of pipelined algorithms, ascending.
+    pub block_bytes: Vec<u64>,
+    /// Whether the block size that the model predicts is added.
+    pub predicted: bool,
+    /// Ids of inner reduces of compositions.
+    pub reduce: Vec<String>,
+    /// Ids of inner broadcasts of compositions.
+    pub bcast: Vec<String>,
+}
+
+/// When a candidate has been repeated often enough within a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Repetitions {
+    /// Repetitions that are always taken.
+    pub minimum: u32,
+    /// Repetitions after which a candidate stops in any case.
+    pub maximum: u32,
+    /// Stop when the interval of the median is narrower than this share of it.
+    pub precision: f64,
+    /// Measuring time after which a candidate stops once it has its minimum.
+    pub slice: Slice,
+}
+
+/// The measuring time of a candidate's turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slice {
+    /// Its share of the budget.
+    Auto,
+    /// A fixed time.
+    Seconds(f64),
+}
+
+/// How ranks are brought to a common start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronisation {
+    /// By a dissemination barrier before every repetition.
+    Barrier,
+}
+
+/// Where results go; relative paths count from the working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// The store of samples.
+    pub store: PathBuf,
+    /// The decision table.
+    pub table: PathBuf,
+    /// The report.
+    pub report: PathBuf,
+}
+
+impl Campaign {
+    /// Reads a campaign file for this machine.
+    ///
+    /// # Errors
+    /// [`CampaignError::Read`], or what is wrong with the file and where.
+    pub fn load(path: &Path) -> Result<Self, CampaignError> {
+        let read = |source| CampaignError::Read {
+            path: path.to_owned(),
+            source,
+        };
+        Self::parse(&fs::read_to_string(path).map_err(read)?, path)
+    }
+
+    /// Reads a campaign for this machine from text; `path` is for error messages only.
+    ///
+    /// # Errors
+    /// What is wrong with the text and where.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, CampaignError> {
+        Self::parse_for(text, path, cores())
+    }
+
+    /// Reads a campaign for a machine of this many cores.
+    ///
+    /// # Errors
+    /// What is wrong with the text and where.
+    pub fn parse_for(text: &str, path: &Path, cores: u32) -> Result<Self, CampaignError> {
+        let source = Source::parse(path, text)?;
+        let definition = read_definition(&source, text)?;
+        validate::campaign(&source, &definition, text, cores)
+    }
+
+    /// The file as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// SHA-256 of what the campaign asks for, in hexadecimal.
+    ///
+    /// Comments, the order of keys, the way a value is written and defaults written out make no
+    /// difference; a machine on which `shapes: auto` means something else does.
+    pub fn digest(&self) -> String {
+        digest::digest(self)
+    }
+
+    /// The shape with the most ranks: what one launch needs for all cells.
+    pub fn largest_shape(&self) -> CommShape {
+        let smallest = CommShape { nodes: 1, ppn: 2 };
+        self.shapes
+            .iter()
+            .copied()
+            .max_by_key(|shape| shape.ranks())
+            .unwrap_or(smallest)
+    }
+
+    /// What makes the campaign's numbers less trustworthy on a machine of this many cores.
+    pub fn warnings(&self, cores: u32) -> Vec<Warning> {
+        let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
+        if ranks > cores {
+            vec![Warning::Oversubscribed { ranks, cores }]
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// Reads keys and forms; the marked text only serves to find the place of an error.
+fn read_definition(source: &Source<'_>, text: &str) -> Result<Definition, CampaignError> {
+    let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
+        let (line, column) = error
+            .location()
+            .map_or((1, 1), |at| (at.line(), at.column()));
+        source.at(
+            line,
+            column,
+            Problem::Syntax {
+                message: error.to_string(),
+            },
+        )
+    })?;
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let field = Field::from(error.path());
+        form_error(source, &field, &error.inner().to_string())
+    })
+}
+
+/// Turns serde's message, whose wording is part of serde's stable trait methods, into a problem.
+fn form_error(source: &Source<'_>, field: &Field, message: &str) -> CampaignError {
+    let quoted: Vec<String> = message
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect();
+    match (message.split_once(": "), quoted.split_first()) {
+        (_, Some((key, known))) if message.starts_with("unknown field") => source.at_key(
+            field,
+            Problem::UnknownKey {
+                key: key.clone(),
+                known: known.to_vec(),
+            },
+        ),
+        (_, Some((key, _))) if message.starts_with("missing field") => {
+            source.at_value(field, Problem::MissingKey { key: key.clone() })
+        }
+        (Some((_, detail)), _) => {
+            let (found, expected) = detail
+                .rsplit_once(", expected ")
+                .unwrap_or((detail, "another"));
+            let problem = Problem::Form {
+                expected: expected.into(),
+                found: found.into(),
+            };
+            source.at_value(field, problem)
+        }
+        _ => source.at_value(
+            field,
+            Problem::Syntax {
+                message: message.to_owned(),
+            },
+        ),
+    }
+}

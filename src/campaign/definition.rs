@@ -1,0 +1,107 @@
+//! The campaign file as it is written: keys and forms, nothing checked beyond them.
+//!
+//! Every key is optional here except the name, so that defaults stand in one place, `validate`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::form::{OneOrMany, Real, Scalar, Shorthand, Whole};
+
+/// The whole file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) library: Option<Shorthand<Scalar, LibraryDefinition>>,
+    pub(crate) launcher: Option<Shorthand<Scalar, LauncherDefinition>>,
+    pub(crate) shapes: Option<OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
+    pub(crate) collectives: Option<OneOrMany<Scalar>>,
+    pub(crate) sizes: Option<SizesDefinition>,
+    pub(crate) datatype: Option<Scalar>,
+    pub(crate) operator: Option<Scalar>,
+    pub(crate) candidates: Option<CandidatesDefinition>,
+    pub(crate) parameters: Option<ParametersDefinition>,
+    pub(crate) launches: Option<Whole>,
+    pub(crate) repetitions: Option<RepetitionsDefinition>,
+    pub(crate) confidence: Option<Real>,
+    pub(crate) materiality: Option<Real>,
+    pub(crate) budget: Option<Scalar>,
+    pub(crate) watchdog: Option<Scalar>,
+    pub(crate) synchronisation: Option<Scalar>,
+    pub(crate) output: Option<OutputDefinition>,
+}
+
+/// Sizes for all collectives, or by collective with `default` for the others.
+pub(crate) type SizesDefinition = Shorthand<OneOrMany<Scalar>, BTreeMap<String, OneOrMany<Scalar>>>;
+
+/// `library`, spelled out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct LibraryDefinition {
+    pub(crate) name: Option<Scalar>,
+    pub(crate) version: Option<String>,
+    pub(crate) launcher: Option<PathBuf>,
+}
+
+/// `launcher`, spelled out: one key, the launcher's name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct LauncherDefinition {
+    pub(crate) local: LocalDefinition,
+}
+
+/// `launcher.local`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct LocalDefinition {
+    pub(crate) options: Option<OneOrMany<Scalar>>,
+    pub(crate) oversubscribe: Option<Scalar>,
+    pub(crate) environment: Option<BTreeMap<String, Scalar>>,
+}
+
+/// One entry of `shapes`, spelled out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a shape such as 1x2 or a mapping")]
+pub(crate) struct ShapeDefinition {
+    pub(crate) nodes: Option<Whole>,
+    pub(crate) ppn: OneOrMany<Whole>,
+}
+
+/// `candidates`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct CandidatesDefinition {
+    pub(crate) include: Option<OneOrMany<Scalar>>,
+    pub(crate) exclude: Option<OneOrMany<Scalar>>,
+}
+
+/// `parameters`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct ParametersDefinition {
+    pub(crate) block_bytes: Option<OneOrMany<Scalar>>,
+    pub(crate) predicted: Option<bool>,
+    pub(crate) reduce: Option<OneOrMany<Scalar>>,
+    pub(crate) bcast: Option<OneOrMany<Scalar>>,
+}
+
+/// `repetitions`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct RepetitionsDefinition {
+    pub(crate) minimum: Option<Whole>,
+    pub(crate) maximum: Option<Whole>,
+    pub(crate) precision: Option<Real>,
+    pub(crate) slice: Option<Scalar>,
+}
+
+/// `output`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct OutputDefinition {
+    pub(crate) store: Option<PathBuf>,
+    pub(crate) table: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
+}

@@ -1,0 +1,62 @@
+//! The identity of a campaign.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::Campaign;
+
+/// SHA-256 of the canonical text, in hexadecimal.
+pub(crate) fn digest(campaign: &Campaign) -> String {
+    Sha256::digest(canonical(campaign))
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+/// One line a value. Debug forms quote texts, so that no value can look like the next line.
+fn canonical(campaign: &Campaign) -> String {
+    // Everything is named here so that a new key cannot be forgotten.
+    let Campaign {
+        name,
+        library,
+        launcher,
+        shapes,
+        sizes,
+        datatype,
+        operator,
+        selection,
+        parameters,
+        launches,
+        repetitions,
+        confidence,
+        materiality,
+        budget_seconds,
+        watchdog_seconds,
+        synchronisation,
+        output,
+        text: _,
+    } = campaign;
+    let (include, exclude) = selection.patterns();
+    let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
+    [
+        format!("name {name:?}"),
+        format!("library {library:?}"),
+        format!("launcher {launcher:?}"),
+        format!("shapes {shapes:?}"),
+        format!("sizes {sizes:?}"),
+        format!("elements {} {}", datatype.name(), operator.name()),
+        format!("candidates {include:?} {exclude:?}"),
+        format!("parameters {parameters:?}"),
+        format!("launches {launches}"),
+        format!("repetitions {repetitions:?}"),
+        format!("decision {confidence} {materiality}"),
+        format!("seconds {budget_seconds} {watchdog_seconds}"),
+        format!("synchronisation {synchronisation:?}"),
+        format!("output {output:?}"),
+    ]
+    .join("\n")
+}

@@ -1,0 +1,74 @@
+//! The path of a field inside a definition.
+
+use std::fmt;
+
+/// One step of a [`Field`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Into a mapping.
+    Key(String),
+    /// Into a list, from 0.
+    Index(usize),
+}
+
+/// The path of a field, as in `parameters.block_bytes[1]`; empty for the whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field(Vec<Step>);
+
+impl Field {
+    /// A key of the file's own mapping.
+    pub(crate) fn of(key: &str) -> Self {
+        Self::default().key(key)
+    }
+
+    /// The value under `key` in this mapping.
+    pub(crate) fn key(&self, key: &str) -> Self {
+        self.then(Step::Key(key.to_owned()))
+    }
+
+    /// Entry `index` of this list.
+    pub(crate) fn index(&self, index: usize) -> Self {
+        self.then(Step::Index(index))
+    }
+
+    fn then(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// The steps from the whole file to this field.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    /// The first `length` steps.
+    pub(crate) fn prefix(&self, length: usize) -> Self {
+        Self(self.0[..length.min(self.0.len())].to_vec())
+    }
+}
+
+impl From<&serde_path_to_error::Path> for Field {
+    fn from(path: &serde_path_to_error::Path) -> Self {
+        use serde_path_to_error::Segment;
+        let step = |segment: &Segment| match segment {
+            Segment::Seq { index } => Some(Step::Index(*index)),
+            Segment::Map { key } => Some(Step::Key(key.clone())),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        };
+        Self(path.iter().map_while(step).collect())
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if place == 0 => f.write_str(key)?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}

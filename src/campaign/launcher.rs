@@ -1,0 +1,128 @@
+//! Starting MPI programs, such that nothing of them survives.
+//!
+//! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one
+//! of them, [`find_driver`] finds the measuring program that was built for it.
+
+mod discover;
+mod driver;
+mod error;
+mod local;
+mod tree;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
+pub use driver::{driver_directories, find_driver};
+pub use error::LaunchError;
+pub use local::{LocalLauncher, Placement};
+
+/// Something that can start a program on several ranks.
+pub trait Launcher {
+    /// Starts a job and returns at once.
+    ///
+    /// # Errors
+    /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
+    fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
+}
+
+/// A program to run on several ranks.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The program, an MPI program.
+    pub driver: PathBuf,
+    /// Its plan, the one argument.
+    pub plan: PathBuf,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Ranks on each node; equal to `ranks` on the local machine.
+    pub ppn: u32,
+    /// File for what launcher and ranks print; replaced if it exists.
+    pub log: PathBuf,
+    /// Environment variables of launcher and ranks, beyond those of this process.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How long the job may run before it is killed.
+    pub timeout: Option<Duration>,
+}
+
+/// A job under way; dropping it kills it.
+pub trait Running: Send {
+    /// How the job ended, or `None` while it runs. A job past its timeout is killed here.
+    ///
+    /// # Errors
+    /// When the operating system refuses to say, or processes cannot be killed.
+    fn poll(&mut self) -> Result<Option<Exit>, LaunchError>;
+
+    /// Ends the job and waits until none of its processes is left.
+    ///
+    /// The launcher is asked first and given a moment to clean up; then everything is killed.
+    ///
+    /// # Errors
+    /// [`LaunchError::Survivors`] if processes cannot be killed.
+    fn kill(&mut self) -> Result<(), LaunchError>;
+
+    /// Waits for the end of the job, but not longer than `timeout`.
+    ///
+    /// # Errors
+    /// As for [`Running::poll`].
+    fn wait_timeout(&mut self, timeout: Duration) -> Result<Option<Exit>, LaunchError> {
+        let deadline = Instant::now() + timeout;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(exit) = self.poll()? {
+                return Ok(Some(exit));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+}
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// In which way.
+    pub outcome: Outcome,
+    /// Where launcher and ranks printed to.
+    pub log: PathBuf,
+    /// The last lines of it.
+    pub tail: Vec<String>,
+}
+
+/// The ways in which a job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The launcher exited with 0.
+    Success,
+    /// The launcher exited with another code.
+    Code(i32),
+    /// A signal ended the launcher.
+    Signal(i32),
+    /// The job was killed at its timeout.
+    TimedOut,
+    /// The job was killed by [`Running::kill`].
+    Killed,
+}
+
+impl Exit {
+    /// Success, or the error that says what happened.
+    ///
+    /// # Errors
+    /// [`LaunchError::Failed`] for every other outcome.
+    pub fn success(self) -> Result<(), LaunchError> {
+        match self.outcome {
+            Outcome::Success => Ok(()),
+            outcome => Err(LaunchError::Failed {
+                outcome,
+                log: self.log,
+                tail: self.tail,
+            }),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Which MPI libraries this machine has.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use thiserror::Error;
+use wire::Library;
+
+use super::LaunchError;
+use super::tree::ProcessTree;
+use crate::{LibraryChoice, LibraryName};
+
+/// Launchers looked for in each directory; the ones that name their library come first.
+const NAMES: [&str; 7] = [
+    "mpirun.openmpi",
+    "mpirun",
+    "mpiexec.openmpi",
+    "mpiexec.mpich",
+    "mpiexec.hydra",
+    "mpiexec",
+    "mpirun.mpich",
+];
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// An MPI library with the program that starts its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// Which of the known libraries.
+    pub name: LibraryName,
+    /// Its version, as in `4.1.4`.
+    pub version: String,
+    /// Its mpirun or mpiexec.
+    pub launcher: PathBuf,
+}
+
+impl Installation {
+    /// Name and version as plans and samples carry them.
+    pub fn library(&self) -> Library {
+        Library {
+            name: self.name.name().to_owned(),
+            version: self.version.clone(),
+        }
+    }
+}
+
+/// A program called like a launcher that is none of a known library.
+#[derive(Debug)]
+pub struct Unusable {
+    /// The program.
+    pub launcher: PathBuf,
+    /// What it did when asked for its version.
+    pub reason: Refusal,
+}
+
+/// What a program did instead of printing the version of a known MPI library.
+#[derive(Debug, Error)]
+pub enum Refusal {
+    /// It could not be run.
+    #[error("it cannot be run: {0}")]
+    Run(#[from] io::Error),
+    /// It did not end.
+    #[error("`--version` took longer than {timeout:?}")]
+    Timeout {
+        /// The time that it had.
+        timeout: Duration,
+    },
+    /// It could not be watched or ended.
+    #[error(transparent)]
+    Watch(Box<LaunchError>),
+    /// It failed.
+    #[error("`--version` ended with {0}")]
+    Failed(ExitStatus),
+    /// It is something else.
+    #[error("`--version` printed `{line}`")]
+    Unknown {
+        /// The first line that it printed.
+        line: String,
+    },
+}
+
+/// What [`discover`] found.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The libraries, in the order of the search path, each place once.
+    pub installations: Vec<Installation>,
+    /// Programs that are of no use.
+    pub unusable: Vec<Unusable>,
+    /// The directories searched.
+    pub searched: Vec<PathBuf>,
+}
+
+/// Looks for MPI launchers on a search path, the value of `$PATH`, and asks each what it is.
+pub fn discover(path: &OsStr) -> Discovery {
+    discover_within(path, VERSION_TIMEOUT)
+}
+
+/// As [`discover`]; launchers that do not answer within `timeout` are of no use.
+pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
+    let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let mut discovery = Discovery {
+        searched,
+        ..Discovery::default()
+    };
+    let mut asked = BTreeSet::new();
+    for launcher in discovery
+        .searched
+        .iter()
+        .flat_map(|dir| NAMES.map(|name| dir.join(name)))
+    {
+        // Distributions have several names for one program.
+        let Some(program) = fs::canonicalize(&launcher)
+            .ok()
+            .filter(|path| is_executable(path))
+        else {
+            continue;
+        };
+        if !asked.insert(program) {
+            continue;
+        }
+        match identify(&launcher, timeout) {
+            Ok(found) => {
+                if !discovery
+                    .installations
+                    .iter()
+                    .any(|known| same_place(known, &found))
+                {
+                    discovery.installations.push(found);
+                }
+            }
+            Err(reason) => discovery.unusable.push(Unusable { launcher, reason }),
+        }
+    }
+    discovery
+}
+
+/// The installation that a campaign asks for: the launcher that it names, or the first match,
+/// Open MPI before MPICH if it leaves that open.
+///
+/// # Errors
+/// Nothing is installed, not what is asked for, or the named launcher is something else.
+pub fn select(choice: &LibraryChoice, found: &Discovery) -> Result<Installation, LaunchError> {
+    let fits = |installation: &Installation| {
+        choice.name.is_none_or(|name| installation.name == name)
+            && choice
+                .version
+                .as_ref()
+                .is_none_or(|version| installation.version == *version)
+    };
+    if let Some(launcher) = &choice.launcher {
+        let named =
+            identify(launcher, VERSION_TIMEOUT).map_err(|reason| LaunchError::Unusable {
+                launcher: launcher.clone(),
+                reason,
+            })?;
+        let (launcher, found) = (launcher.clone(), named.library());
+        return if fits(&named) {
+            Ok(named)
+        } else {
+            Err(LaunchError::OtherLibrary {
+                launcher,
+                found,
+                wanted: wanted(choice),
+            })
+        };
+    }
+    let matching = found
+        .installations
+        .iter()
+        .filter(|installation| fits(installation));
+    if let Some(first) = matching.min_by_key(|installation| installation.name) {
+        return Ok(first.clone());
+    }
+    if found.installations.is_empty() {
+        return Err(LaunchError::NoMpi {
+            searched: found.searched.clone(),
+        });
+    }
+    let found = found
+        .installations
+        .iter()
+        .map(|known| known.library().to_string())
+        .collect();
+    Err(LaunchError::NotInstalled {
+        wanted: wanted(choice),
+        found,
+    })
+}
+
+fn wanted(choice: &LibraryChoice) -> String {
+    let name = choice.name.map_or("an MPI library", LibraryName::name);
+    match &choice.version {
+        Some(version) => format!("{name} {version}"),
+        None => name.to_owned(),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn same_place(one: &Installation, other: &Installation) -> bool {
+    let place = |installation: &Installation| {
+        let program = fs::canonicalize(&installation.launcher).ok()?;
+        program.parent().map(Path::to_owned)
+    };
+    one.library() == other.library() && place(one) == place(other)
+}
+
+/// Asks a launcher what it is.
+fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
+    let output = version_output(launcher, timeout)?;
+    let Some((name, version)) = recognise(&output) else {
+        let line = output
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        return Err(Refusal::Unknown {
+            line: line.trim().to_owned(),
+        });
+    };
+    Ok(Installation {
+        name,
+        version,
+        launcher: launcher.to_owned(),
+    })
+}
+
+fn version_output(launcher: &Path, timeout: Duration) -> Result<String, Refusal> {
+    // A file, because a pipe may fill up, or stay open in a process that was left behind.
+    let mut file = tempfile::tempfile()?;
+    let mut command = Command::new(launcher);
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file.try_clone()?);
+    let mut tree = ProcessTree::spawn(command)?;
+    let status = tree
+        .wait(timeout)
+        .map_err(|error| Refusal::Watch(Box::new(error)))?;
+    match status {
+        None => return Err(Refusal::Timeout { timeout }),
+        Some(status) if !status.success() => return Err(Refusal::Failed(status)),
+        Some(_) => {}
+    }
+    let mut output = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut output)?;
+    Ok(String::from_utf8_lossy(&output).into_owned())
+}
+
+/// The library and version in what a launcher prints about itself.
+fn recognise(output: &str) -> Option<(LibraryName, String)> {
+    // Open MPI 4: `mpirun.openmpi (OpenRTE) 4.1.4`; 5: `mpirun (Open MPI) 5.0.6`.
+    for product in ["(OpenRTE)", "(Open MPI)"] {
+        if let Some((_, rest)) = output.split_once(product) {
+            return version(rest).map(|version| (LibraryName::OpenMpi, version));
+        }
+    }
+    // MPICH: `HYDRA build details:` and a line `Version:  4.0.2`.
+    if output.contains("HYDRA") || output.to_lowercase().contains("mpich") {
+        let (_, rest) = output.split_once("Version:")?;
+        return version(rest).map(|version| (LibraryName::Mpich, version));
+    }
+    None
+}
+
+fn version(text: &str) -> Option<String> {
+    let word = text.split_whitespace().next()?;
+    word.starts_with(|c: char| c.is_ascii_digit())
+        .then(|| word.to_owned())
+}

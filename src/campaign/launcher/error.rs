@@ -1,0 +1,173 @@
+//! Why a program could not be started or failed.
+
+use std::fmt::Write;
+use std::io;
+use std::path::PathBuf;
+
+use nix::sys::signal::Signal;
+use thiserror::Error;
+use wire::Library;
+
+use super::{Outcome, Refusal};
+
+/// A launch that did not work.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// No launcher of a known MPI library.
+    #[error(
+        "no MPI library found: no usable mpirun or mpiexec in {}",
+        paths(searched)
+    )]
+    NoMpi {
+        /// The directories searched.
+        searched: Vec<PathBuf>,
+    },
+    /// The library that the campaign asks for is not there.
+    #[error("{wanted} is not installed here; found: {}", found.join(", "))]
+    NotInstalled {
+        /// Name, and version if one is asked for.
+        wanted: String,
+        /// What is there.
+        found: Vec<String>,
+    },
+    /// The launcher that the campaign names belongs to no known MPI library.
+    #[error("`{}` is not the launcher of Open MPI or MPICH: {reason}", launcher.display())]
+    Unusable {
+        /// The launcher.
+        launcher: PathBuf,
+        /// What it did when asked for its version.
+        #[source]
+        reason: Refusal,
+    },
+    /// The launcher that the campaign names belongs to another library or version.
+    #[error("`{}` belongs to {found}, the campaign asks for {wanted}", launcher.display())]
+    OtherLibrary {
+        /// The launcher.
+        launcher: PathBuf,
+        /// What it belongs to.
+        found: Library,
+        /// What is asked for.
+        wanted: String,
+    },
+    /// No measuring program for a library.
+    #[error("no measuring program for {library}; looked for {}", paths(searched))]
+    NoDriver {
+        /// The library.
+        library: Library,
+        /// The files looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// More ranks than cores, which the campaign forbids.
+    #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
+    TooFewCores {
+        /// Ranks asked for.
+        ranks: u32,
+        /// Cores that may be used.
+        cores: u32,
+    },
+    /// More than one node.
+    #[error("{ranks} ranks, {ppn} on a node, need several nodes; the local launcher has one")]
+    SeveralNodes {
+        /// Ranks asked for.
+        ranks: u32,
+        /// Ranks on a node.
+        ppn: u32,
+    },
+    /// The launcher cannot be started.
+    #[error("cannot start `{}`: {source}", launcher.display())]
+    Start {
+        /// The launcher.
+        launcher: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The log cannot be written.
+    #[error("cannot write the log `{}`: {source}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The operating system does not say how the launcher is.
+    #[error("cannot watch the launcher: {0}")]
+    Watch(io::Error),
+    /// Processes of a launch that do not die.
+    #[error("processes {pids:?} of a launch survive SIGKILL")]
+    Survivors {
+        /// Their ids.
+        pids: Vec<i32>,
+    },
+    /// The launcher, or the program below it, failed.
+    #[error("{}; log: {}{}", describe(*outcome), log.display(), quote(tail))]
+    Failed {
+        /// In which way.
+        outcome: Outcome,
+        /// The whole log.
+        log: PathBuf,
+        /// Its last lines.
+        tail: Vec<String>,
+    },
+}
+
+impl LaunchError {
+    /// What the user can do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::NoMpi { .. } => "install one, as in `apt-get install openmpi-bin \
+                libopenmpi-dev` or `apt-get install mpich libmpich-dev`, load its module, or name \
+                its mpirun in the campaign: `library: {name: openmpi, launcher: /path/to/mpirun}`"
+                .to_owned(),
+            Self::NotInstalled { .. } => "install it, load its module, or choose another with \
+                `library:` in the campaign"
+                .to_owned(),
+            Self::Unusable { .. } | Self::OtherLibrary { .. } => {
+                "correct `library` in the campaign; `colltune doctor` lists what is there"
+                    .to_owned()
+            }
+            Self::NoDriver { library, .. } => {
+                format!("build it with `make driver MPICC=...`, the mpicc of {library}")
+            }
+            Self::TooFewCores { cores, .. } => {
+                format!("use at most {cores} ranks or set `oversubscribe: auto` in the campaign")
+            }
+            Self::SeveralNodes { .. } => "use shapes of one node".to_owned(),
+            Self::Log { .. } => "make its directory writable".to_owned(),
+            Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`".to_owned(),
+            Self::Start { .. } | Self::Watch(_) | Self::Failed { .. } => return None,
+        })
+    }
+}
+
+fn describe(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Success => "the launcher succeeded".to_owned(),
+        Outcome::Code(code) => format!("the launcher exited with code {code}"),
+        Outcome::Signal(number) => match Signal::try_from(number) {
+            Ok(signal) => format!("the launcher was ended by signal {number} ({signal})"),
+            Err(_) => format!("the launcher was ended by signal {number}"),
+        },
+        Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
+        Outcome::Killed => "the launch was killed".to_owned(),
+    }
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    let texts: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    if texts.is_empty() {
+        "an empty search path".to_owned()
+    } else {
+        texts.join(", ")
+    }
+}
+
+fn quote(tail: &[String]) -> String {
+    tail.iter().fold(String::new(), |mut text, line| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  | {line}");
+        text
+    })
+}

@@ -1,0 +1,40 @@
+//! From a campaign file to validated work, and from work to running MPI processes.
+//!
+//! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
+//! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),
+//! [candidates](Campaign::candidates) and [experiments](Campaign::experiments) there are.
+//! [`launcher`] finds the MPI libraries of this machine and starts measuring programs, of which
+//! nothing survives the run. This crate does not know how results are stored.
+//!
+//! ```
+//! let text = "name: small\ncollectives: [bcast]\nshapes: [1x2]\nsizes: 8..64 x8\n";
+//! let campaign = campaign::Campaign::parse(text, "small.yaml".as_ref())?;
+//! assert_eq!(campaign.cells().len(), 2);
+//! # Ok::<(), campaign::CampaignError>(())
+//! ```
+
+mod campaign;
+mod candidates;
+mod cells;
+mod definition;
+mod diagnostic;
+mod digest;
+mod field;
+mod form;
+pub mod launcher;
+mod machine;
+mod problem;
+mod source;
+mod template;
+mod validate;
+
+pub use campaign::{
+    Campaign, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe, ParameterGrid,
+    Repetitions, Slice, Synchronisation,
+};
+pub use candidates::Selection;
+pub use diagnostic::{CampaignError, Diagnostic};
+pub use field::Field;
+pub use machine::cores;
+pub use problem::Problem;
+pub use template::template;

@@ -1,0 +1,241 @@
+//! Everything that can be wrong with a campaign, with its remedy.
+
+use thiserror::Error;
+use wire::CommShape;
+use wire::units::UnitError;
+
+use crate::validate::{LARGEST_LAUNCH_RANKS, LARGEST_SIZE_BYTES};
+
+/// What is wrong at one place of a campaign file.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Problem {
+    /// Not YAML.
+    #[error("this is not valid YAML: {message}")]
+    Syntax {
+        /// What the parser says.
+        message: String,
+    },
+    /// Not one mapping of keys to values.
+    #[error("a campaign is one mapping of keys to values")]
+    NotAMapping,
+    /// A key is written twice.
+    #[error("the key `{key}` is written twice")]
+    DuplicateKey {
+        /// The key.
+        key: String,
+    },
+    /// A key without a value.
+    #[error("this key has no value")]
+    NoValue,
+    /// A key that does not exist.
+    #[error("unknown key `{key}`")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys that exist here.
+        known: Vec<String>,
+    },
+    /// A key that must be given.
+    #[error("the key `{key}` is missing")]
+    MissingKey {
+        /// The key.
+        key: String,
+    },
+    /// A value of another form than expected.
+    #[error("expected {expected}, found {found}")]
+    Form {
+        /// The form that the key takes.
+        expected: String,
+        /// What is written.
+        found: String,
+    },
+    /// A name that cannot be part of file names.
+    #[error("`{name}` cannot be the name of a campaign")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// A word that is not one of the known ones.
+    #[error("unknown {what} `{value}`")]
+    Unknown {
+        /// What is chosen here.
+        what: &'static str,
+        /// What is written.
+        value: String,
+        /// What there is to choose from.
+        known: Vec<String>,
+    },
+    /// Not a size, a range or a duration.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// A size of nothing or a size beyond what is supported.
+    #[error("the size {bytes} is not between 1 and {LARGEST_SIZE_BYTES} bytes")]
+    Size {
+        /// The size in bytes.
+        bytes: u64,
+    },
+    /// A list without entries.
+    #[error("this list is empty")]
+    EmptyList,
+    /// A number outside its range.
+    #[error("{value} is not {expected}")]
+    OutOfRange {
+        /// What is written.
+        value: String,
+        /// The range in words.
+        expected: &'static str,
+    },
+    /// Fewer repetitions allowed than required.
+    #[error("the minimum of {minimum} repetitions is larger than the maximum of {maximum}")]
+    MinimumAboveMaximum {
+        /// Repetitions required.
+        minimum: u32,
+        /// Repetitions allowed.
+        maximum: u32,
+    },
+    /// Not a shape.
+    #[error("`{text}` is not a shape")]
+    Shape {
+        /// What is written.
+        text: String,
+    },
+    /// A shape without a second rank.
+    #[error("impossible shape {shape}: a collective needs at least two ranks")]
+    TooFewRanks {
+        /// The shape.
+        shape: CommShape,
+    },
+    /// A shape on more nodes than the launcher has.
+    #[error("impossible shape {shape}: the local launcher has one node")]
+    TooManyNodes {
+        /// The shape.
+        shape: CommShape,
+    },
+    /// A shape of more ranks than is sensible on one machine.
+    #[error("impossible shape {shape}: more than {LARGEST_LAUNCH_RANKS} ranks on one machine")]
+    TooManyRanks {
+        /// The shape.
+        shape: CommShape,
+    },
+    /// A shape that needs what `oversubscribe: never` forbids.
+    #[error(
+        "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
+    )]
+    Oversubscribed {
+        /// The shape.
+        shape: CommShape,
+        /// The cores of this machine.
+        cores: u32,
+    },
+    /// A pattern that cannot be read.
+    #[error("`{pattern}` is not a pattern: {message}")]
+    Pattern {
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        message: &'static str,
+    },
+    /// A pattern that selects nothing.
+    #[error("the pattern `{pattern}` matches no algorithm")]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// A similar one that does match.
+        suggestion: Option<String>,
+    },
+    /// The default cannot be left out.
+    #[error("the candidate `default` cannot be excluded: everything is compared with it")]
+    DefaultExcluded,
+    /// Nothing to compare the default with.
+    #[error("no algorithm for {collective} is left to compare with the default")]
+    NothingLeft {
+        /// The collective, or "any collective".
+        collective: String,
+    },
+    /// Something that an environment variable cannot be called.
+    #[error("`{name}` cannot be the name of an environment variable")]
+    Variable {
+        /// The name.
+        name: String,
+    },
+}
+
+impl Problem {
+    /// What the user can do about it: one sentence without a full stop.
+    pub fn help(&self) -> String {
+        match self {
+            Self::UnknownKey { key, known } => choose(key, known, "keys here"),
+            Self::Unknown { value, known, .. } => choose(value, known, "choose one of"),
+            Self::NoMatch {
+                suggestion: Some(suggestion),
+                ..
+            } => {
+                format!("did you mean `{suggestion}`?")
+            }
+            Self::Form { expected, .. } => {
+                format!("write {expected}; tuning/reference.yaml shows every key in use")
+            }
+            Self::MissingKey { key } => format!("add `{key}: ...`"),
+            Self::TooManyNodes { shape } => {
+                format!("write 1x{} to put all ranks on this machine", shape.ranks())
+            }
+            Self::Oversubscribed { cores, .. } => {
+                format!("use at most 1x{cores}, or set `oversubscribe: auto`")
+            }
+            Self::NothingLeft { .. } => {
+                "widen `candidates`, or list only the other collectives in `collectives`".to_owned()
+            }
+            fixed => fixed.remedy().to_owned(),
+        }
+    }
+
+    /// The remedies that do not depend on the values.
+    fn remedy(&self) -> &'static str {
+        match self {
+            Self::Syntax { .. } => {
+                "check indentation, and quote texts that hold a `: ` or begin with `*` or `[`"
+            }
+            Self::NotAMapping => "begin with `name: ...`; `colltune init` writes an example",
+            Self::DuplicateKey { .. } => "keep one of them",
+            Self::NoValue => "give it a value, or remove the key to get its default",
+            Self::Name { .. } => {
+                "use letters, digits, `-` and `_`, beginning with a letter or digit, at most 64"
+            }
+            Self::Unit(UnitError::Duration(_)) => "the unit is required: ms, s, m, h or d",
+            Self::Unit(_) => "sizes are bytes, and a range is FIRST..LAST xFACTOR with 1 <= FIRST",
+            Self::Size { .. } => "write a size within these bounds",
+            Self::EmptyList => "name at least one entry, or remove the key to get its default",
+            Self::OutOfRange { .. } => "change the value",
+            Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
+            Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
+            Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
+            Self::TooManyRanks { .. } => "use fewer ranks",
+            Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
+            Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
+            Self::DefaultExcluded => "remove it from `exclude`",
+            Self::Variable { .. } => "use a name without `=`",
+            _ => "see tuning/reference.yaml",
+        }
+    }
+}
+
+/// The likeliest of `known`, or all of them.
+fn choose(written: &str, known: &[String], all: &str) -> String {
+    match nearest(written, known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("{all}: {}", known.join(", ")),
+    }
+}
+
+/// The name that is most like `written`, if any is like it.
+pub(crate) fn nearest<'n>(
+    written: &str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Option<&'n str> {
+    names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), name), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}

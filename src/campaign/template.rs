@@ -1,0 +1,47 @@
+//! The campaign that `colltune init` writes.
+
+use crate::validate::auto_shapes;
+
+/// A commented campaign for a machine of this many cores; `library` is an MPI library that was
+/// found on it.
+pub fn template(cores: u32, library: Option<&str>) -> String {
+    let shapes: Vec<String> = auto_shapes(cores).map(|shape| shape.to_string()).collect();
+    let shapes = shapes.join(", ");
+    let remark = if cores < 2 {
+        "\n# This machine has one core: two ranks share it, and times say little about others."
+    } else {
+        ""
+    };
+    let library = library.unwrap_or("auto");
+    format!(
+        "\
+# A campaign of colltune: what to measure on this machine.
+# `colltune plan FILE` says what it would do, `colltune tune FILE` does it.
+
+# Results go to .colltune/NAME.db, tables/NAME.yaml and reports/NAME.md.
+name: my-machine
+
+# The MPI library: openmpi, mpich, or auto for whichever is found.
+library: {library}
+
+# How the ranks stand: nodes x ranks per node. auto is {shapes} here.{remark}
+shapes: auto
+
+# Which collectives: bcast, reduce, allreduce.
+collectives: [bcast, reduce, allreduce]
+
+# Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before.
+sizes: 8..4M x4
+
+# What reductions combine.
+datatype: float64
+operator: sum
+
+# Measuring time of the whole campaign; more time gives surer decisions.
+budget: 10m
+
+# An algorithm replaces the library's default if it saves at least this share of its time.
+materiality: 0.05
+"
+    )
+}

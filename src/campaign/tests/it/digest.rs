@@ -1,0 +1,59 @@
+//! The digest changes exactly with what is asked for.
+
+use crate::campaign;
+
+#[test]
+fn the_way_of_writing_makes_no_difference() {
+    let plain = campaign("sizes: [8, 64]\nlaunches: 6\n").digest();
+    for same in [
+        "launches: 6\nsizes: [8, 64]\n",
+        "# why\nsizes: [64, 8, 8]   # order\nlaunches: 6\n",
+        "sizes: 8..64 x8\n",
+        "sizes:\n  default: 8..64 x8\n",
+        "sizes: [8, 64]\nlibrary: {name: auto}\nshapes: [1x4, 1x2]\nbudget: 600s\n",
+    ] {
+        assert_eq!(campaign(same).digest(), plain, "{same}");
+    }
+    assert_eq!(plain.len(), 64);
+    assert!(plain.chars().all(|c| c.is_ascii_hexdigit()));
+}
+
+#[test]
+fn every_key_makes_a_difference() {
+    let mut digests = vec![campaign("").digest()];
+    for other in [
+        "library: mpich\n",
+        "library: {version: 4.1.4}\n",
+        "library: {launcher: /bin/mpirun}\n",
+        "launcher: {local: {options: -q}}\n",
+        "launcher: {local: {oversubscribe: always}}\n",
+        "launcher: {local: {environment: {A: b}}}\n",
+        "shapes: 1x2\n",
+        "collectives: bcast\n",
+        "sizes: 8\n",
+        "sizes: {bcast: 8}\n",
+        "datatype: int32\n",
+        "operator: max\n",
+        "candidates: {include: allreduce/*}\n",
+        "candidates: {exclude: allreduce/ring}\n",
+        "parameters: {block_bytes: 1K}\n",
+        "parameters: {predicted: false}\n",
+        "parameters: {bcast: chain}\n",
+        "launches: 7\n",
+        "repetitions: {minimum: 5}\n",
+        "repetitions: {maximum: 50}\n",
+        "repetitions: {precision: 0.1}\n",
+        "repetitions: {slice: 1s}\n",
+        "confidence: 0.9\n",
+        "materiality: 0.1\n",
+        "budget: 1m\n",
+        "watchdog: 1m\n",
+        "output: {store: a}\n",
+        "output: {table: a}\n",
+        "output: {report: a}\n",
+    ] {
+        let digest = campaign(other).digest();
+        assert!(!digests.contains(&digest), "{other}");
+        digests.push(digest);
+    }
+}

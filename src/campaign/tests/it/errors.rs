@@ -1,0 +1,215 @@
+//! Every mistake is named with its place and a remedy.
+
+use campaign::{Campaign, CampaignError, Diagnostic};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use crate::parse;
+
+fn diagnostic(text: &str) -> Diagnostic {
+    match parse(text) {
+        Err(CampaignError::Invalid(diagnostic)) => *diagnostic,
+        Err(error @ CampaignError::Read { .. }) => panic!("nothing was read: {error}"),
+        Ok(_) => panic!("accepted: {text}"),
+    }
+}
+
+/// `text` is refused at `LINE:COLUMN`, in `field`, with a message and a help that contain these.
+pub(crate) fn check(text: &str, place: (usize, usize), field: &str, message: &str, help: &str) {
+    let found = diagnostic(text);
+    let context = format!("{text}\n---\n{found}");
+    assert_eq!((found.line, found.column), place, "{context}");
+    assert_eq!(found.field.to_string(), field, "{context}");
+    assert!(found.problem.to_string().contains(message), "{context}");
+    assert!(found.problem.help().contains(help), "{context}");
+}
+
+#[test]
+fn keys_are_strict() {
+    check(
+        "name: x\nlanches: 6\n",
+        (2, 1),
+        "lanches",
+        "unknown key `lanches`",
+        "`launches`",
+    );
+    check(
+        "name: x\nzzz: 6\n",
+        (2, 1),
+        "zzz",
+        "unknown key `zzz`",
+        "keys here: name, library",
+    );
+    check(
+        "name: x\nstrategy: guided\n",
+        (2, 1),
+        "strategy",
+        "unknown key",
+        "",
+    );
+    check(
+        "name: x\nrepetitions:\n  minimun: 5\n",
+        (3, 3),
+        "repetitions.minimun",
+        "unknown key `minimun`",
+        "`minimum`",
+    );
+    check(
+        "name: x\nlibrary: {name: mpich, versoin: 4}\n",
+        (2, 24),
+        "library.versoin",
+        "unknown key",
+        "`version`",
+    );
+    check(
+        "name: x\nlauncher: {local: {option: []}}\n",
+        (2, 20),
+        "launcher.local.option",
+        "unknown key",
+        "`options`",
+    );
+    check(
+        "name: x\nlauncher: {slurm: {}}\n",
+        (2, 12),
+        "launcher.slurm",
+        "unknown key",
+        "local",
+    );
+    check(
+        "name: x\nname: y\n",
+        (2, 1),
+        "",
+        "`name` is written twice",
+        "keep one",
+    );
+    check(
+        "name: x\noutput:\n  table: a\n  table: b\n",
+        (4, 3),
+        "",
+        "`table` is written twice",
+        "keep one",
+    );
+    check("name: x\nsizes:\n", (2, 1), "sizes", "no value", "default");
+    check(
+        "launches: 6\n",
+        (1, 1),
+        "",
+        "`name` is missing",
+        "add `name: ...`",
+    );
+    check(
+        "name: x\nshapes: [{nodes: 1}]\n",
+        (2, 10),
+        "shapes[0]",
+        "`ppn` is missing",
+        "ppn",
+    );
+}
+
+#[test]
+fn forms_are_strict() {
+    check("", (1, 1), "", "one mapping", "colltune init");
+    check("- a\n- b\n", (1, 1), "", "one mapping", "colltune init");
+    check("name: x\n---\nname: y\n", (1, 1), "", "one mapping", "");
+    check("name: x\nsizes: [8, 16\n", (3, 1), "", "not valid YAML", "");
+    check(
+        "name: x\nlaunches: six\n",
+        (2, 11),
+        "launches",
+        "found string \"six\"",
+        "whole number",
+    );
+    check(
+        "name: x\nlaunches: -1\n",
+        (2, 11),
+        "launches",
+        "whole number",
+        "",
+    );
+    check(
+        "name: x\nlaunches: 1.5\n",
+        (2, 11),
+        "launches",
+        "whole number",
+        "",
+    );
+    check(
+        "name: x\nconfidence: high\n",
+        (2, 13),
+        "confidence",
+        "expected a number",
+        "",
+    );
+    check(
+        "name: x\nsizes: 1.5\n",
+        (2, 8),
+        "sizes",
+        "floating point",
+        "",
+    );
+    check(
+        "name: x\nparameters:\n  predicted: sometimes\n",
+        (3, 14),
+        "parameters.predicted",
+        "expected a boolean",
+        "",
+    );
+    check(
+        "name: x\noutput: here\n",
+        (2, 9),
+        "output",
+        "expected a mapping",
+        "",
+    );
+    check(
+        "name: x\nlibrary: {version: 4.10}\n",
+        (2, 20),
+        "library.version",
+        "a string",
+        "",
+    );
+}
+
+#[test]
+fn errors_are_shown_as_a_compiler_shows_them() {
+    let texts = [
+        "name: x\nrepetitions:\n  minimun: 5\n",
+        "name: x\nshapes: [1x2, 2x4]\n",
+        "name: x\nlaunches: six\n",
+        "name: x\nname: y\n",
+        "name: x\ncandidates: {include: allreduce/dual-root}\n",
+        "launches: 3\n",
+        "",
+    ];
+    let shown = texts.map(|text| parse(text).map(drop).expect_err("refused").to_string());
+    assert_snapshot!(shown.join("\n\n"));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Campaign::load("/nowhere/campaign.yaml".as_ref()).expect_err("no such file");
+    assert!(
+        error.to_string().contains("/nowhere/campaign.yaml"),
+        "{error}"
+    );
+    assert!(
+        error
+            .help()
+            .is_some_and(|help| help.contains("colltune init"))
+    );
+}
+
+proptest! {
+    /// Whatever a file contains, the answer is a campaign or an error that points into the file.
+    #[test]
+    fn no_text_is_too_strange(
+        lines in prop::collection::vec("(name|sizes|shapes|library|launcher|candidates|parameters|x)?(: ?|- |\\{|\\[)?[a-z0-9*&!'\"\\[\\]{},:. é-]{0,12}", 0..6),
+    ) {
+        let text = lines.join("\n");
+        if let Err(error) = parse(&text) {
+            let CampaignError::Invalid(found) = error else { panic!("nothing was read") };
+            prop_assert!(found.line <= text.lines().count() + 1, "{found}");
+            prop_assert!(!found.problem.help().is_empty());
+        }
+    }
+}

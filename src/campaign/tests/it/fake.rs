@@ -1,0 +1,88 @@
+//! Shell scripts that behave like launchers.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// What launchers print about themselves.
+pub(crate) const OPEN_MPI_4: &str =
+    "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/";
+pub(crate) const OPEN_MPI_5: &str =
+    "mpirun (Open MPI) 5.0.6\n\nReport bugs to https://www.open-mpi.org/community/help/";
+pub(crate) const MPICH: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: Thu";
+
+/// A directory of scripts.
+pub(crate) struct Fakes(TempDir);
+
+impl Fakes {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The value of `$PATH` with this directory only.
+    pub(crate) fn search_path(&self) -> OsString {
+        self.0.path().into()
+    }
+
+    /// Adds a script; `$dir` is this directory.
+    pub(crate) fn script(&self, name: &str, body: &str) -> PathBuf {
+        let path = self.path(name);
+        let text = format!("#!/bin/sh\ndir={}\n{body}\n", self.0.path().display());
+        // Another process writes it: a thread that forks while we hold the file open for writing
+        // would make the kernel refuse to run it.
+        let mut writer = Command::new("sh")
+            .args(["-c", "cat > \"$0\" && chmod +x \"$0\""])
+            .arg(&path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut input = writer.stdin.take().expect("a pipe");
+        input.write_all(text.as_bytes()).expect("the shell reads");
+        drop(input);
+        assert!(writer.wait().expect("the shell ends").success());
+        path
+    }
+
+    /// Adds a launcher that prints this when asked for its version, starts `true` without doing
+    /// anything, and otherwise does what `body` says.
+    pub(crate) fn launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
+        let body = format!(
+            "case \"$*\" in\n--version) echo '{version}'; exit 0;;\n*' true') exit 0;;\nesac\n{body}"
+        );
+        self.script(name, &body)
+    }
+
+    /// The number that a script writes to a file, once it has.
+    pub(crate) fn number(&self, name: &str) -> i32 {
+        let path = self.path(name);
+        wait_for(&path.display().to_string(), || {
+            fs::read_to_string(&path).ok()?.trim().parse().ok()
+        })
+    }
+}
+
+/// Waits until something is there.
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{what} does not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process exists, be it as a zombie.
+pub(crate) fn exists(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}

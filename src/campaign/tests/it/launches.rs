@@ -1,0 +1,390 @@
+//! Programs are started as the library needs it, and nothing of them survives.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use campaign::launcher::{
+    Exit, Installation, Job, LaunchError, Launcher, LocalLauncher, Outcome, Placement, Running,
+    discover,
+};
+use campaign::{LibraryName, LocalOptions, Oversubscribe};
+
+use crate::CORES;
+use crate::fake::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};
+
+const LONG: Duration = Duration::from_secs(30);
+
+fn job(fakes: &Fakes, ranks: u32) -> Job {
+    Job {
+        driver: PathBuf::from("/bin/driver"),
+        plan: PathBuf::from("/tmp/plan.json"),
+        ranks,
+        ppn: ranks,
+        log: fakes.path("log"),
+        environment: vec![("COLLTUNE_TEST".into(), "from the job".into())],
+        timeout: None,
+    }
+}
+
+fn local(name: LibraryName, launcher: PathBuf, options: LocalOptions) -> LocalLauncher {
+    LocalLauncher::new(
+        Installation {
+            name,
+            version: "1".into(),
+            launcher,
+        },
+        options,
+        CORES,
+    )
+}
+
+fn open_mpi(fakes: &Fakes, body: &str) -> LocalLauncher {
+    let launcher = fakes.launcher("mpirun", OPEN_MPI_4, body);
+    local(LibraryName::OpenMpi, launcher, LocalOptions::default())
+}
+
+fn start(launcher: &LocalLauncher, job: &Job) -> Box<dyn Running> {
+    launcher.start(job).expect("started")
+}
+
+fn finish(running: &mut dyn Running) -> Exit {
+    running.wait_timeout(LONG).expect("watched").expect("ended")
+}
+
+/// A launcher starts `ranks` ranks with a command line that begins and ends like this.
+fn check_arguments(name: LibraryName, options: LocalOptions, ranks: u32, expected: &str) {
+    let fakes = Fakes::new();
+    let launcher = fakes.launcher(
+        "mpirun",
+        "",
+        "echo \"$*\"; echo \"test: $COLLTUNE_TEST $EXTRA\"",
+    );
+    let launcher = local(name, launcher, options);
+    let exit = finish(start(&launcher, &job(&fakes, ranks)).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    assert_eq!(
+        exit.tail[0],
+        format!("{expected} /bin/driver /tmp/plan.json")
+    );
+    assert!(exit.tail[1].contains("from the job"), "{exit:?}");
+}
+
+#[test]
+fn ranks_are_bound_while_there_are_cores() {
+    use LibraryName::{Mpich, OpenMpi};
+    let plain = LocalOptions::default;
+    let always = LocalOptions {
+        oversubscribe: Oversubscribe::Always,
+        ..plain()
+    };
+    let own = LocalOptions {
+        options: vec!["--bind-to".into(), "socket".into()],
+        ..plain()
+    };
+    for (name, options, ranks, expected) in [
+        (OpenMpi, plain(), 4, "-np 4 --bind-to core"),
+        (OpenMpi, plain(), 5, "-np 5 --oversubscribe --bind-to none"),
+        (
+            OpenMpi,
+            always.clone(),
+            2,
+            "-np 2 --oversubscribe --bind-to none",
+        ),
+        (OpenMpi, own, 2, "-np 2 --bind-to socket"),
+        (Mpich, plain(), 4, "-launcher fork -n 4 -bind-to core"),
+        (Mpich, plain(), 5, "-launcher fork -n 5 -bind-to none"),
+        (Mpich, always, 2, "-launcher fork -n 2 -bind-to none"),
+    ] {
+        check_arguments(name, options, ranks, expected);
+    }
+}
+
+#[test]
+fn options_reach_launcher_and_ranks() {
+    let options = LocalOptions {
+        options: vec!["-x".into()],
+        environment: [("EXTRA".to_owned(), "too".to_owned())].into(),
+        ..LocalOptions::default()
+    };
+    let fakes = Fakes::new();
+    let launcher = fakes.launcher("mpirun", "", "echo \"$*; $COLLTUNE_TEST $EXTRA\"");
+    let launcher = local(LibraryName::Mpich, launcher, options);
+    let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
+    let expected =
+        "-launcher fork -n 2 -bind-to core -x /bin/driver /tmp/plan.json; from the job too";
+    assert_eq!(exit.tail, [expected]);
+}
+
+#[test]
+fn where_binding_fails_ranks_are_free() {
+    let fakes = Fakes::new();
+    let launcher = fakes.script(
+        "mpirun",
+        "case \"$*\" in *'--bind-to core'*) exit 1;; esac\necho \"$*\"",
+    );
+    let launcher = local(LibraryName::OpenMpi, launcher, LocalOptions::default());
+    assert_eq!(launcher.placement(2).expect("asked"), Placement::Free);
+    let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
+    assert!(
+        exit.tail[0].starts_with("-np 2 --oversubscribe --bind-to none"),
+        "{exit:?}"
+    );
+}
+
+#[test]
+fn impossible_launches_are_refused() {
+    let fakes = Fakes::new();
+    let refused = |launcher: &LocalLauncher, job: &Job| match launcher.start(job) {
+        Err(error) => error,
+        Ok(_) => panic!("started"),
+    };
+    let launcher = open_mpi(&fakes, "");
+    let several = Job {
+        ppn: 1,
+        ..job(&fakes, 2)
+    };
+    let error = refused(&launcher, &several);
+    assert!(matches!(error, LaunchError::SeveralNodes { .. }), "{error}");
+
+    let no_log = Job {
+        log: fakes.path("mpirun/log"),
+        ..job(&fakes, 2)
+    };
+    let error = refused(&launcher, &no_log);
+    assert!(matches!(error, LaunchError::Log { .. }), "{error}");
+
+    let never = LocalOptions {
+        oversubscribe: Oversubscribe::Never,
+        ..LocalOptions::default()
+    };
+    let launcher = local(LibraryName::OpenMpi, fakes.path("mpirun"), never);
+    let error = refused(&launcher, &job(&fakes, 5));
+    assert!(
+        matches!(
+            error,
+            LaunchError::TooFewCores {
+                ranks: 5,
+                cores: CORES
+            }
+        ),
+        "{error}"
+    );
+
+    let launcher = local(
+        LibraryName::OpenMpi,
+        fakes.path("gone"),
+        LocalOptions::default(),
+    );
+    let error = refused(&launcher, &job(&fakes, 2));
+    assert!(matches!(error, LaunchError::Start { .. }), "{error}");
+}
+
+#[test]
+fn a_failure_shows_the_end_of_the_log() {
+    let fakes = Fakes::new();
+    let body = "seq 1000; echo 'no such driver' >&2; exit 7";
+    let exit = finish(start(&open_mpi(&fakes, body), &job(&fakes, 2)).as_mut());
+    assert_eq!(exit.outcome, Outcome::Code(7));
+    let text = exit.success().expect_err("failed").to_string();
+    assert!(text.contains("exited with code 7"), "{text}");
+    assert!(text.ends_with("  | 1000\n  | no such driver"), "{text}");
+    assert!(text.lines().count() < 20, "{text}");
+}
+
+#[test]
+fn a_signal_is_told_from_a_code() {
+    let fakes = Fakes::new();
+    let exit = finish(start(&open_mpi(&fakes, "kill -SEGV $$"), &job(&fakes, 2)).as_mut());
+    assert_eq!(exit.outcome, Outcome::Signal(11));
+    let text = exit.success().expect_err("failed").to_string();
+    assert!(text.contains("signal 11 (SIGSEGV)"), "{text}");
+}
+
+/// A launcher with ranks that are hard to end: in sessions of their own, deaf to requests, one of
+/// them an orphan, one with a child that has another environment. They end by themselves some time,
+/// lest a failing test leave them behind.
+const STUBBORN: &str = "
+deaf='trap \"\" TERM INT HUP; echo $$ > \"$1\"; for i in $(seq 400); do sleep 0.1; done'
+setsid sh -c \"$deaf\" rank \"$dir/own-session\" &
+sh -c 'setsid sh -c \"$1\" rank \"$2\" & exit 0' _ \"$deaf\" \"$dir/orphan\"
+setsid sh -c 'env -i PATH=\"$PATH\" sh -c \"$1\" rank \"$2\"; true' _ \"$deaf\" \"$dir/other-environment\" &
+";
+const RANKS: [&str; 3] = ["own-session", "orphan", "other-environment"];
+
+fn ranks(fakes: &Fakes) -> Vec<i32> {
+    RANKS.map(|name| fakes.number(name)).into()
+}
+
+fn assert_gone(pids: &[i32]) {
+    let left: Vec<&i32> = pids.iter().filter(|pid| exists(**pid)).collect();
+    assert!(left.is_empty(), "left of {pids:?}: {left:?}");
+}
+
+#[test]
+fn killing_leaves_nothing_behind() {
+    let fakes = Fakes::new();
+    let launcher = open_mpi(
+        &fakes,
+        &format!("trap '' TERM\n{STUBBORN}\nfor i in $(seq 400); do sleep 0.1; done"),
+    );
+    let mut other = Command::new("sleep")
+        .arg("40")
+        .spawn()
+        .expect("a child of our own");
+    let mut running = start(&launcher, &job(&fakes, 2));
+    let pids = ranks(&fakes);
+    assert!(
+        running
+            .wait_timeout(Duration::from_millis(10))
+            .expect("watched")
+            .is_none()
+    );
+    running.kill().expect("killed");
+    assert_gone(&pids);
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
+    assert!(
+        other.try_wait().expect("watched").is_none(),
+        "a stranger was killed"
+    );
+    other.kill().expect("killed");
+    other.wait().expect("reaped");
+}
+
+#[test]
+fn a_polite_launcher_may_clean_up() {
+    let fakes = Fakes::new();
+    let body = "trap 'echo clean > \"$dir/cleaned\"; exit 0' TERM\necho $$ > $dir/ready\n\
+                for i in $(seq 800); do sleep 0.05; done";
+    let mut running = start(&open_mpi(&fakes, body), &job(&fakes, 2));
+    let pid = fakes.number("ready");
+    running.kill().expect("killed");
+    assert!(fakes.path("cleaned").exists());
+    assert_gone(&[pid]);
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
+}
+
+#[test]
+fn a_launch_ends_at_its_timeout() {
+    let fakes = Fakes::new();
+    let launcher = open_mpi(
+        &fakes,
+        &format!("{STUBBORN}\nfor i in $(seq 800); do sleep 0.05; done"),
+    );
+    let timeout = Some(Duration::from_millis(1500));
+    let mut running = start(
+        &launcher,
+        &Job {
+            timeout,
+            ..job(&fakes, 2)
+        },
+    );
+    let pids = ranks(&fakes);
+    let exit = finish(running.as_mut());
+    assert_eq!(exit.outcome, Outcome::TimedOut);
+    assert_gone(&pids);
+    assert!(
+        exit.success()
+            .expect_err("failed")
+            .to_string()
+            .contains("took longer")
+    );
+}
+
+#[test]
+fn ranks_do_not_survive_their_launcher() {
+    for (ending, outcome) in [
+        ("exit 1", Outcome::Code(1)),
+        ("kill -KILL $$", Outcome::Signal(9)),
+    ] {
+        let fakes = Fakes::new();
+        let wait = RANKS.map(|name| format!("until [ -s $dir/{name} ]; do sleep 0.01; done\n"));
+        let launcher = open_mpi(&fakes, &format!("{STUBBORN}\n{}\n{ending}", wait.concat()));
+        let mut running = start(&launcher, &job(&fakes, 2));
+        let pids = ranks(&fakes);
+        assert_eq!(finish(running.as_mut()).outcome, outcome);
+        assert_gone(&pids);
+    }
+}
+
+#[test]
+fn a_dropped_launch_is_killed() {
+    let fakes = Fakes::new();
+    let launcher = open_mpi(
+        &fakes,
+        &format!("{STUBBORN}\nfor i in $(seq 800); do sleep 0.05; done"),
+    );
+    let running = start(&launcher, &job(&fakes, 2));
+    let pids = ranks(&fakes);
+    drop(running);
+    assert_gone(&pids);
+}
+
+#[test]
+fn the_terminals_interrupt_does_not_reach_the_launcher() {
+    let fakes = Fakes::new();
+    let launcher = fakes.launcher(
+        "mpiexec",
+        MPICH,
+        "echo $$ > $dir/pid; ps -o pgid= -p $$ > $dir/group; sleep 40",
+    );
+    let launcher = local(LibraryName::Mpich, launcher, LocalOptions::default());
+    let mut running = start(&launcher, &job(&fakes, 2));
+    assert_eq!(fakes.number("group"), fakes.number("pid"));
+    running.kill().expect("killed");
+}
+
+/// Runs a check with every MPI library of this machine, as many as it has: `cargo test` needs none.
+fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for installation in discover(&path).installations {
+        let options = LocalOptions::default();
+        check(&LocalLauncher::new(
+            installation,
+            options,
+            campaign::cores(),
+        ));
+    }
+}
+
+#[test]
+fn real_launchers_start_all_ranks() {
+    with_real_launchers(|launcher| {
+        for ranks in [2, campaign::cores() + 1] {
+            let fakes = Fakes::new();
+            let driver = fakes.script("driver", "echo rank >> $1");
+            let plan = fakes.path("ranks");
+            let job = Job {
+                driver,
+                plan,
+                ..job(&fakes, ranks)
+            };
+            let exit = finish(start(launcher, &job).as_mut());
+            assert_eq!(exit.outcome, Outcome::Success, "{launcher:?}: {exit:?}");
+            let text = std::fs::read_to_string(&job.plan).expect("written");
+            assert_eq!(text.lines().count(), ranks as usize, "{launcher:?}");
+        }
+    });
+}
+
+#[test]
+fn ranks_of_real_launchers_are_killed() {
+    with_real_launchers(|launcher| {
+        let fakes = Fakes::new();
+        let body = "trap '' TERM\necho $$ >> $1\nfor i in $(seq 400); do sleep 0.1; done";
+        let (driver, plan) = (fakes.script("deaf", body), fakes.path("pids"));
+        let job = Job {
+            driver,
+            plan,
+            ..job(&fakes, 3)
+        };
+        let mut running = start(launcher, &job);
+        let pids: Vec<i32> = wait_for(&format!("all ranks of {launcher:?}"), || {
+            let text = std::fs::read_to_string(&job.plan).ok()?;
+            let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+            (pids.len() == 3).then_some(pids)
+        });
+        running.kill().expect("killed");
+        assert_gone(&pids);
+    });
+}

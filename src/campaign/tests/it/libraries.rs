@@ -1,0 +1,187 @@
+//! MPI libraries are found and chosen, or their absence is explained.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use campaign::LibraryChoice;
+use campaign::launcher::{
+    Discovery, LaunchError, discover, discover_within, driver_directories, find_driver, select,
+};
+use wire::Library;
+
+use crate::campaign;
+use crate::fake::{Fakes, MPICH, OPEN_MPI_4, OPEN_MPI_5};
+
+fn names(found: &Discovery) -> Vec<String> {
+    found
+        .installations
+        .iter()
+        .map(|known| known.library().to_string())
+        .collect()
+}
+
+fn choice(library: &str) -> LibraryChoice {
+    campaign(&format!("library: {library}\n")).library
+}
+
+#[test]
+fn versions_are_recognised() {
+    for (name, output, expected) in [
+        ("mpirun", OPEN_MPI_4, "openmpi-4.1.4"),
+        ("mpiexec.openmpi", OPEN_MPI_5, "openmpi-5.0.6"),
+        ("mpiexec.hydra", MPICH, "mpich-4.0.2"),
+    ] {
+        let fakes = Fakes::new();
+        let launcher = fakes.launcher(name, output, "exit 0");
+        let found = discover(&fakes.search_path());
+        assert_eq!(names(&found), [expected], "{found:?}");
+        assert_eq!(found.installations[0].launcher, launcher);
+        assert!(found.unusable.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn useless_launchers_are_reported() {
+    let fakes = Fakes::new();
+    fakes.launcher(
+        "mpirun",
+        "Intel(R) MPI Library for Linux* OS, Version 2021.11",
+        "",
+    );
+    fakes.script("mpiexec", "exit 3");
+    fakes.script("mpiexec.hydra", "sleep 40");
+    std::fs::write(fakes.path("mpirun.mpich"), "not executable").expect("written");
+    let found = discover_within(&fakes.search_path(), Duration::from_millis(300));
+    assert!(found.installations.is_empty(), "{found:?}");
+    let reasons: Vec<String> = found
+        .unusable
+        .iter()
+        .map(|unusable| unusable.reason.to_string())
+        .collect();
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    assert!(
+        reasons[0].contains("printed `Intel(R) MPI Library"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].contains("took longer than 300ms"), "{reasons:?}");
+    assert!(reasons[2].contains("exit status: 3"), "{reasons:?}");
+}
+
+#[test]
+fn one_library_of_several_names_is_found_once() {
+    let fakes = Fakes::new();
+    fakes.launcher("mpiexec.mpich", MPICH, "");
+    fakes.launcher("mpiexec.hydra", MPICH, "");
+    let program = fakes.launcher("orterun", OPEN_MPI_4, "");
+    for name in ["mpirun", "mpirun.openmpi"] {
+        std::os::unix::fs::symlink(&program, fakes.path(name)).expect("a link");
+    }
+    let found = discover(&fakes.search_path());
+    assert_eq!(names(&found), ["openmpi-4.1.4", "mpich-4.0.2"]);
+}
+
+#[test]
+fn the_wanted_library_is_selected() {
+    let (old, new) = (Fakes::new(), Fakes::new());
+    old.launcher("mpiexec", MPICH, "");
+    old.launcher("mpirun", OPEN_MPI_4, "");
+    let newer = new.launcher("mpirun", OPEN_MPI_5, "");
+    let paths = [old.search_path(), new.search_path()];
+    let found = discover(&std::env::join_paths(paths).expect("no colons"));
+    for (wanted, expected) in [
+        ("auto", "openmpi-4.1.4"),
+        ("openmpi", "openmpi-4.1.4"),
+        ("mpich", "mpich-4.0.2"),
+        ("{version: 5.0.6}", "openmpi-5.0.6"),
+        (
+            &format!("{{launcher: {}}}", newer.display()),
+            "openmpi-5.0.6",
+        ),
+    ] {
+        let selected = select(&choice(wanted), &found).map_err(|error| error.to_string());
+        assert_eq!(
+            selected.map(|known| known.library().to_string()),
+            Ok(expected.to_owned())
+        );
+    }
+
+    let refused = |wanted: &str| select(&choice(wanted), &found).expect_err("not there");
+    let error = refused("{name: mpich, version: 4.3.2}");
+    assert!(matches!(error, LaunchError::NotInstalled { .. }), "{error}");
+    assert!(
+        error.to_string().contains("mpich 4.3.2 is not installed"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("mpich-4.0.2"), "{error}");
+    let error = refused(&format!("{{name: mpich, launcher: {}}}", newer.display()));
+    assert!(matches!(error, LaunchError::OtherLibrary { .. }), "{error}");
+    let error = refused("{launcher: /nowhere/mpirun}");
+    assert!(matches!(error, LaunchError::Unusable { .. }), "{error}");
+    assert!(error.to_string().contains("/nowhere/mpirun"), "{error}");
+}
+
+#[test]
+fn without_mpi_the_way_to_get_it_is_told() {
+    let empty = Fakes::new();
+    let error = select(&choice("auto"), &discover(&empty.search_path())).expect_err("nothing");
+    assert!(matches!(error, LaunchError::NoMpi { .. }), "{error}");
+    assert!(
+        error.to_string().contains(
+            &empty
+                .path("")
+                .display()
+                .to_string()
+                .trim_end_matches('/')
+                .to_owned()
+        )
+    );
+    assert!(
+        error
+            .help()
+            .is_some_and(|help| help.contains("apt-get install openmpi-bin"))
+    );
+}
+
+#[test]
+fn drivers_are_found_by_library() {
+    let (first, second) = (Fakes::new(), Fakes::new());
+    let library = Library {
+        name: "openmpi".into(),
+        version: "4.1.4".into(),
+    };
+    let directories = [first.path(""), second.path("")];
+
+    let error = find_driver(&library, &directories).expect_err("not built");
+    let text = error.to_string();
+    for directory in &directories {
+        let file = directory.join("openmpi-4.1.4/colltune-driver");
+        assert!(text.contains(&file.display().to_string()), "{text}");
+    }
+    assert!(
+        error
+            .help()
+            .is_some_and(|help| help.contains("make driver MPICC="))
+    );
+
+    for fakes in [&second, &first] {
+        std::fs::create_dir(fakes.path("openmpi-4.1.4")).expect("created");
+        let driver = fakes.script("openmpi-4.1.4/colltune-driver", "");
+        assert_eq!(find_driver(&library, &directories).expect("built"), driver);
+    }
+}
+
+#[test]
+fn driver_directories_prefer_the_named_one() {
+    let executable = Path::new("/opt/colltune/bin/colltune");
+    let installed = PathBuf::from("/opt/colltune/lib/colltune");
+    let named = PathBuf::from("/lib/own");
+    let named_first = driver_directories(Some(OsStr::new("/lib/own")), executable);
+    assert_eq!(named_first, [named, installed.clone()]);
+    for absent in [None, Some(OsStr::new(""))] {
+        assert_eq!(
+            driver_directories(absent, executable),
+            std::slice::from_ref(&installed)
+        );
+    }
+}

@@ -1,0 +1,24 @@
+//! Campaigns are read strictly, ask for the right work, and launches leave nothing behind.
+
+mod digest;
+mod errors;
+mod fake;
+mod files;
+mod launches;
+mod libraries;
+mod values;
+mod work;
+
+use campaign::{Campaign, CampaignError};
+
+/// Cores of the machine that tests pretend to have.
+const CORES: u32 = 4;
+
+fn parse(text: &str) -> Result<Campaign, CampaignError> {
+    Campaign::parse_for(text, "test.yaml".as_ref(), CORES)
+}
+
+/// A campaign named `x` with these further lines.
+fn campaign(lines: &str) -> Campaign {
+    parse(&format!("name: x\n{lines}")).expect("a valid campaign")
+}

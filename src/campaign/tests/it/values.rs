@@ -1,0 +1,344 @@
+//! Values that make no sense are refused where they stand.
+
+use crate::errors::check;
+
+#[test]
+fn values_make_sense() {
+    check(
+        "name: a/b\n",
+        (1, 7),
+        "name",
+        "`a/b` cannot be the name",
+        "letters",
+    );
+    check(
+        "name: -x\n",
+        (1, 7),
+        "name",
+        "cannot be the name",
+        "beginning with",
+    );
+    check(
+        "name: x\nlibrary: lam\n",
+        (2, 10),
+        "library",
+        "unknown MPI library",
+        "openmpi, mpich",
+    );
+    check(
+        "name: x\nlibrary: mpch\n",
+        (2, 10),
+        "library",
+        "`mpch`",
+        "did you mean `mpich`?",
+    );
+    check(
+        "name: x\nlauncher: slurm\n",
+        (2, 11),
+        "launcher",
+        "unknown launcher",
+        "local",
+    );
+    check(
+        "name: x\nlauncher: {local: {environment: {\"A=B\": 1}}}\n",
+        (2, 34),
+        "launcher.local.environment.A=B",
+        "name of an environment variable",
+        "",
+    );
+    check(
+        "name: x\nsizes: 8 apples\n",
+        (2, 8),
+        "sizes",
+        "not a size",
+        "",
+    );
+    check(
+        "name: x\nsizes: [8, 0]\n",
+        (2, 12),
+        "sizes[1]",
+        "size 0",
+        "",
+    );
+    check(
+        "name: x\nsizes: 2G\n",
+        (2, 8),
+        "sizes",
+        "not between 1 and",
+        "",
+    );
+    check(
+        "name: x\nsizes: 64..8\n",
+        (2, 8),
+        "sizes",
+        "not a range",
+        "FIRST..LAST",
+    );
+    check("name: x\nsizes: []\n", (2, 8), "sizes", "empty", "");
+    check(
+        "name: x\nsizes: {bcst: 8}\n",
+        (2, 9),
+        "sizes.bcst",
+        "unknown collective",
+        "`bcast`",
+    );
+    check(
+        "name: x\ndatatype: float46\n",
+        (2, 11),
+        "datatype",
+        "unknown datatype",
+        "`float64`",
+    );
+    check(
+        "name: x\ndatatype: byte\n",
+        (2, 11),
+        "datatype",
+        "unknown datatype",
+        "int32",
+    );
+    check(
+        "name: x\noperator: prod\n",
+        (2, 11),
+        "operator",
+        "unknown operator",
+        "sum, max",
+    );
+    check(
+        "name: x\nlaunches: 0\n",
+        (2, 11),
+        "launches",
+        "between 1 and 1000",
+        "",
+    );
+    check(
+        "name: x\nconfidence: 95\n",
+        (2, 13),
+        "confidence",
+        "95 is not a share",
+        "",
+    );
+    check(
+        "name: x\nconfidence: .nan\n",
+        (2, 13),
+        "confidence",
+        "NaN is not a share",
+        "",
+    );
+    check(
+        "name: x\nmateriality: 0\n",
+        (2, 14),
+        "materiality",
+        "0 is not a share",
+        "",
+    );
+    check(
+        "name: x\nbudget: 90\n",
+        (2, 9),
+        "budget",
+        "not a duration",
+        "unit is required",
+    );
+    check(
+        "name: x\nwatchdog: 0s\n",
+        (2, 11),
+        "watchdog",
+        "longer than nothing",
+        "",
+    );
+    check(
+        "name: x\nsynchronisation: window\n",
+        (2, 18),
+        "synchronisation",
+        "unknown synchronisation `window`",
+        "barrier",
+    );
+    check(
+        "name: x\nrepetitions: {minimum: 50, maximum: 20}\n",
+        (2, 37),
+        "repetitions.maximum",
+        "minimum of 50 repetitions is larger than the maximum of 20",
+        "",
+    );
+    check(
+        "name: x\nrepetitions: {minimum: 0}\n",
+        (2, 24),
+        "repetitions.minimum",
+        "0 is not at least 1",
+        "",
+    );
+    check(
+        "name: x\nrepetitions: {precision: 3}\n",
+        (2, 26),
+        "repetitions.precision",
+        "3 is not a share",
+        "",
+    );
+}
+
+#[test]
+fn shapes_are_possible() {
+    check(
+        "name: x\nshapes: [2x4]\n",
+        (2, 10),
+        "shapes[0]",
+        "impossible shape 2x4",
+        "1x8",
+    );
+    check(
+        "name: x\nshapes: 1x1\n",
+        (2, 9),
+        "shapes",
+        "at least two ranks",
+        "1x2",
+    );
+    check(
+        "name: x\nshapes: \"0x4\"\n",
+        (2, 9),
+        "shapes",
+        "impossible shape 0x4",
+        "",
+    );
+    check(
+        "name: x\nshapes: 1x5000\n",
+        (2, 9),
+        "shapes",
+        "more than 1024 ranks",
+        "fewer",
+    );
+    check(
+        "name: x\nshapes: many\n",
+        (2, 9),
+        "shapes",
+        "`many` is not a shape",
+        "1x2",
+    );
+    check(
+        "name: x\nshapes: 4294967295x2\n",
+        (2, 9),
+        "shapes",
+        "one node",
+        "",
+    );
+    check(
+        "name: x\nshapes:\n  - 1x2\n  - nodes: 3\n    ppn: 2\n",
+        (4, 12),
+        "shapes[1].nodes",
+        "impossible shape 3x2",
+        "1x6",
+    );
+    check(
+        "name: x\nshapes:\n  - {nodes: 1, ppn: [2, 1]}\n",
+        (3, 25),
+        "shapes[0].ppn[1]",
+        "impossible shape 1x1",
+        "",
+    );
+    check(
+        "name: x\nshapes: [{ppn: []}]\n",
+        (2, 16),
+        "shapes[0].ppn",
+        "empty",
+        "",
+    );
+    check(
+        "name: x\nshapes: [1x4, 1x5]\nlauncher: {local: {oversubscribe: never}}\n",
+        (2, 15),
+        "shapes[1]",
+        "this machine has 4 cores",
+        "at most 1x4",
+    );
+}
+
+#[test]
+fn patterns_select_something() {
+    let candidates = |keys: &str| format!("name: x\ncandidates: {{{keys}}}\n");
+    let check = |keys: &str, column: usize, field: &str, message: &str, help: &str| {
+        check(&candidates(keys), (2, column), field, message, help);
+    };
+    let include = "candidates.include";
+    check(
+        "include: dual_root",
+        23,
+        include,
+        "matches no algorithm",
+        "`*/dual_root`",
+    );
+    check(
+        "include: allredcue/*",
+        23,
+        include,
+        "matches no algorithm",
+        "`allreduce/*`",
+    );
+    check(
+        "include: \"*/dualroot\"",
+        23,
+        include,
+        "matches no algorithm",
+        "`*/dual_root`",
+    );
+    check(
+        "include: bcast/chian",
+        23,
+        include,
+        "matches no algorithm",
+        "`bcast/chain`",
+    );
+    check(
+        "include: qqqqqq",
+        23,
+        include,
+        "matches no algorithm",
+        "schedule list",
+    );
+    check("include: []", 23, include, "empty", "");
+    check(
+        "include: \"bcast/[\"",
+        23,
+        include,
+        "not a pattern",
+        "`*` stands for",
+    );
+    check(
+        "exclude: [\"*/ring\", default]",
+        34,
+        "candidates.exclude[1]",
+        "`default` cannot",
+        "",
+    );
+    check(
+        "exclude: \"*\"",
+        13,
+        "candidates",
+        "any collective is left",
+        "widen",
+    );
+    check(
+        "include: default",
+        13,
+        "candidates",
+        "any collective is left",
+        "widen",
+    );
+    crate::errors::check(
+        "name: x\ncollectives: [bcast, reduce]\ncandidates: {include: bcast/*}\n",
+        (2, 22),
+        "collectives[1]",
+        "no algorithm for reduce is left",
+        "collectives",
+    );
+    crate::errors::check(
+        "name: x\ncollectives: [allredcue]\n",
+        (2, 15),
+        "collectives[0]",
+        "unknown collective `allredcue`",
+        "did you mean `allreduce`?",
+    );
+    crate::errors::check(
+        "name: x\nparameters: {bcast: [binomial, chian]}\n",
+        (2, 32),
+        "parameters.bcast[1]",
+        "unknown inner algorithm",
+        "`chain`",
+    );
+}

@@ -1,0 +1,217 @@
+//! Which cells, candidates and experiments a campaign asks for.
+
+use campaign::Campaign;
+use schedule::{Algorithm, Collective};
+use wire::{Cell, CommShape, Datatype, Operator};
+
+use crate::campaign;
+
+fn cell(collective: Collective, bytes: u64) -> Cell {
+    let reduces = collective.is_reduction();
+    Cell {
+        collective,
+        shape: CommShape { nodes: 1, ppn: 2 },
+        bytes,
+        datatype: if reduces {
+            Datatype::Float64
+        } else {
+            Datatype::Byte
+        },
+        operator: reduces.then_some(Operator::Sum),
+    }
+}
+
+fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
+    items.into_iter().map(|item| item.to_string()).collect()
+}
+
+/// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
+fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
+    texts(campaign.candidates(cell, &|_: &Algorithm| predicted))
+}
+
+#[test]
+fn shapes_are_sorted_and_unique() {
+    for (cores, given, expected) in [
+        (1, "auto", "1x2"),
+        (2, "auto", "1x2"),
+        (4, "auto", "1x2 1x4"),
+        (12, "auto", "1x2 1x4 1x8 1x12"),
+        (4, "[1x8, auto, 1x3]", "1x2 1x3 1x4 1x8"),
+        (4, "{ppn: [4, 2, 2]}", "1x2 1x4"),
+        (4, "[{nodes: 1, ppn: 5}, \"1 x 2\"]", "1x2 1x5"),
+    ] {
+        let text = format!("name: x\nshapes: {given}\n");
+        let campaign = Campaign::parse_for(&text, "x".as_ref(), cores).expect("valid");
+        assert_eq!(
+            texts(campaign.shapes).join(" "),
+            expected,
+            "{given} on {cores} cores"
+        );
+    }
+}
+
+#[test]
+fn too_many_ranks_are_a_warning() {
+    let many = campaign("shapes: [1x2, 1x5]\n");
+    assert_eq!(many.largest_shape(), CommShape { nodes: 1, ppn: 5 });
+    let warnings = texts(many.warnings(4));
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].contains("5 ranks shared 4 cores"),
+        "{warnings:?}"
+    );
+    assert!(many.warnings(5).is_empty());
+}
+
+#[test]
+fn cells_go_from_small_to_large_in_whole_elements() {
+    let campaign = campaign("shapes: [1x2, 1x4]\nsizes: {default: [1, 8, 9], bcast: [1, 9]}\n");
+    let expected = [
+        "bcast 1x2 1 bytes",
+        "bcast 1x4 1 bytes",
+        "reduce 1x2 8 bytes of float64 sum",
+        "allreduce 1x2 8 bytes of float64 sum",
+        "bcast 1x2 9 bytes",
+        "reduce 1x2 16 bytes of float64 sum",
+        "reduce 1x4 8 bytes of float64 sum",
+        "allreduce 1x2 16 bytes of float64 sum",
+        "allreduce 1x4 8 bytes of float64 sum",
+        "bcast 1x4 9 bytes",
+        "reduce 1x4 16 bytes of float64 sum",
+        "allreduce 1x4 16 bytes of float64 sum",
+    ];
+    assert_eq!(texts(campaign.cells()), expected);
+}
+
+#[test]
+fn blocks_as_large_as_the_vector_are_one_candidate() {
+    let campaign =
+        campaign("candidates: {include: bcast/*}\nparameters: {block_bytes: [4K, 64K]}\n");
+    for (bytes, predicted, expected) in [
+        (8, None, vec!["blocks=1"]),
+        (4096, Some(1 << 20), vec!["blocks=1"]),
+        (4097, None, vec!["block_bytes=4K", "blocks=1"]),
+        (1 << 20, None, vec!["block_bytes=4K", "block_bytes=64K"]),
+        (
+            1 << 20,
+            Some(17_000),
+            vec!["block_bytes=4K", "block_bytes=16K", "block_bytes=64K"],
+        ),
+        (
+            1 << 20,
+            Some(4000),
+            vec!["block_bytes=4K", "block_bytes=64K"],
+        ),
+        (
+            1 << 20,
+            Some(0),
+            vec!["block_bytes=1", "block_bytes=4K", "block_bytes=64K"],
+        ),
+    ] {
+        let mut names = vec!["default".to_owned(), "bcast/binomial".to_owned()];
+        names.extend(expected.iter().map(|cut| format!("bcast/chain[{cut}]")));
+        let found = candidates(&campaign, &cell(Collective::Bcast, bytes), predicted);
+        assert_eq!(found, names, "{bytes} bytes, predicted {predicted:?}");
+    }
+}
+
+#[test]
+fn blocks_of_reductions_are_whole_elements() {
+    let campaign =
+        campaign("candidates: {include: \"*/dual_root\"}\nparameters: {block_bytes: [5, 7, 9]}\n");
+    let found = candidates(&campaign, &cell(Collective::Allreduce, 64), Some(1));
+    let expected = [
+        "default",
+        "allreduce/dual_root[block_bytes=8]",
+        "allreduce/dual_root[block_bytes=16]",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn predictions_can_be_switched_off() {
+    let campaign = campaign(
+        "candidates: {include: \"*/dual_root\"}\nparameters: {block_bytes: 4K, predicted: false}\n",
+    );
+    let found = candidates(
+        &campaign,
+        &cell(Collective::Allreduce, 1 << 20),
+        Some(1 << 16),
+    );
+    assert_eq!(found, ["default", "allreduce/dual_root[block_bytes=4K]"]);
+}
+
+#[test]
+fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
+    let campaign = campaign(
+        "candidates: {include: \"*/reduce_broadcast\"}\n\
+         parameters: {block_bytes: 4K, bcast: [chain, binomial]}\n",
+    );
+    let found = candidates(&campaign, &cell(Collective::Allreduce, 1 << 20), None);
+    let expected = [
+        "default",
+        "allreduce/reduce_broadcast[reduce=binomial,bcast=binomial]",
+        "allreduce/reduce_broadcast[block_bytes=4K,reduce=binomial,bcast=chain]",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
+    let all = campaign("");
+    for algorithm in schedule::ALGORITHMS {
+        let cell = cell(algorithm.collective, 1 << 20);
+        let takes_part = |campaign: &Campaign| {
+            let candidates = campaign.candidates(&cell, &|_| None);
+            candidates
+                .iter()
+                .any(|candidate| candidate.algorithm() == algorithm.name())
+        };
+        assert!(takes_part(&all), "{algorithm}");
+        let others = campaign(&format!("candidates: {{exclude: {algorithm}}}\n"));
+        assert!(!takes_part(&others), "{algorithm}");
+    }
+}
+
+#[test]
+fn collectives_follow_the_candidates() {
+    let only = campaign("candidates: {include: allreduce/*}\n");
+    assert_eq!(
+        only.sizes.into_keys().collect::<Vec<_>>(),
+        [Collective::Allreduce]
+    );
+}
+
+#[test]
+fn experiments_cover_messages_and_combining() {
+    let campaign = campaign("shapes: [1x4, 1x2]\ndatatype: int32\noperator: max\n");
+    let experiments = campaign.experiments();
+    assert!(
+        experiments
+            .iter()
+            .all(|e| e.shape == CommShape { nodes: 1, ppn: 2 })
+    );
+    let summary = |name: &str| {
+        let sizes: Vec<u64> = experiments
+            .iter()
+            .filter(|e| e.kind.name() == name)
+            .map(|e| e.bytes)
+            .collect();
+        (sizes.len(), sizes.first().copied(), sizes.last().copied())
+    };
+    assert_eq!(summary("ping_pong"), (12, Some(1), Some(4 << 20)));
+    assert_eq!(summary("exchange"), (12, Some(1), Some(4 << 20)));
+    assert_eq!(summary("combine"), (7, Some(1024), Some(4 << 20)));
+}
+
+#[test]
+fn the_budget_is_divided_between_the_turns() {
+    let given = campaign("budget: 100s\nlaunches: 5\nconfidence: 0.9\n").repetition(10);
+    assert!((given.slice_seconds - 1.4).abs() < 1e-12, "{given:?}");
+    assert!((given.confidence - 0.9).abs() < 1e-12);
+    let fixed = campaign("repetitions: {minimum: 3, slice: 20ms}\n").repetition(10);
+    assert!((fixed.slice_seconds - 0.02).abs() < 1e-12, "{fixed:?}");
+    assert_eq!((fixed.minimum, fixed.maximum), (3, 10_000));
+    assert!(campaign("").repetition(0).slice_seconds.is_finite());
+}

@@ -1,0 +1,244 @@
+//! From the definition to the campaign: every value is checked here, and every default stands
+//! here.
+
+mod elements;
+mod library;
+mod selection;
+mod shapes;
+mod sizes;
+
+pub(crate) use shapes::auto_shapes;
+
+use std::path::PathBuf;
+
+use wire::units::parse_seconds;
+
+use crate::campaign::{Output, Repetitions, Slice, Synchronisation};
+use crate::definition::{Definition, OutputDefinition, RepetitionsDefinition};
+use crate::form::{Real, Scalar, Whole};
+use crate::source::Source;
+use crate::{Campaign, CampaignError, Field, Problem};
+
+/// More ranks on one machine than this are taken for a mistake.
+pub(crate) const LARGEST_LAUNCH_RANKS: u32 = 1024;
+/// Counts in MPI calls are 32-bit integers.
+pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
+
+const DEFAULT_LAUNCHES: u32 = 6;
+const DEFAULT_CONFIDENCE: f64 = 0.95;
+const DEFAULT_MATERIALITY: f64 = 0.05;
+const DEFAULT_BUDGET_SECONDS: f64 = 600.0;
+const DEFAULT_WATCHDOG_SECONDS: f64 = 30.0;
+const DEFAULT_MINIMUM: u32 = 10;
+const DEFAULT_MAXIMUM: u32 = 10_000;
+const DEFAULT_PRECISION: f64 = 0.03;
+
+/// The result of one check.
+type Checked<T> = Result<T, CampaignError>;
+
+/// What checks need to know beside the value.
+struct Check<'a> {
+    source: &'a Source<'a>,
+    cores: u32,
+}
+
+/// Checks a definition and fills in the defaults for a machine of this many cores.
+///
+/// # Errors
+/// The first thing that makes no sense, with its place.
+pub(crate) fn campaign(
+    source: &Source<'_>,
+    definition: &Definition,
+    text: &str,
+    cores: u32,
+) -> Result<Campaign, CampaignError> {
+    let check = Check { source, cores };
+    let name = check.name(&definition.name)?;
+    let (library, launcher) = (
+        check.library(definition.library.as_ref())?,
+        check.launcher(definition.launcher.as_ref())?,
+    );
+    let selection = check.selection(definition.candidates.as_ref())?;
+    let collectives = check.collectives(definition.collectives.as_ref(), &selection)?;
+    let (datatype, operator) = check.elements(definition)?;
+    let barrier = [("barrier", Synchronisation::Barrier)];
+    let synchronisation = definition.synchronisation.as_ref();
+    Ok(Campaign {
+        shapes: check.shapes(definition.shapes.as_ref(), launcher.oversubscribe)?,
+        sizes: check.sizes(definition.sizes.as_ref(), &collectives)?,
+        parameters: check.parameters(definition.parameters.as_ref())?,
+        launches: check.launches(definition.launches)?,
+        repetitions: check.repetitions(definition.repetitions.as_ref())?,
+        confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
+        materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
+        budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
+        watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
+        synchronisation: synchronisation.map_or(Ok(Synchronisation::Barrier), |word| {
+            check.word(
+                &Field::of("synchronisation"),
+                word,
+                "synchronisation",
+                &barrier,
+            )
+        })?,
+        output: output(&name, definition.output.as_ref()),
+        name,
+        library,
+        launcher,
+        selection,
+        datatype,
+        operator,
+        text: text.to_owned(),
+    })
+}
+
+impl Check<'_> {
+    fn error(&self, field: &Field, problem: Problem) -> CampaignError {
+        self.source.at_value(field, problem)
+    }
+
+    fn name(&self, name: &str) -> Checked<String> {
+        let usable = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if begins && name.len() <= 64 && name.chars().all(usable) {
+            Ok(name.to_owned())
+        } else {
+            Err(self.error(
+                &Field::of("name"),
+                Problem::Name {
+                    name: name.to_owned(),
+                },
+            ))
+        }
+    }
+
+    /// One of a few known words.
+    fn word<T: Copy>(
+        &self,
+        field: &Field,
+        word: &Scalar,
+        what: &'static str,
+        known: &[(&str, T)],
+    ) -> Checked<T> {
+        known
+            .iter()
+            .find(|(name, _)| *name == word.0)
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
+                let known = known.iter().map(|(name, _)| (*name).to_owned()).collect();
+                self.error(
+                    field,
+                    Problem::Unknown {
+                        what,
+                        value: word.0.clone(),
+                        known,
+                    },
+                )
+            })
+    }
+
+    fn launches(&self, value: Option<Whole>) -> Checked<u32> {
+        match value {
+            None => Ok(DEFAULT_LAUNCHES),
+            Some(Whole(value @ 1..=1000)) => Ok(value),
+            Some(Whole(value)) => {
+                let expected = "between 1 and 1000";
+                let problem = Problem::OutOfRange {
+                    value: value.to_string(),
+                    expected,
+                };
+                Err(self.error(&Field::of("launches"), problem))
+            }
+        }
+    }
+
+    fn share(&self, key: &str, value: Option<Real>, default: f64) -> Checked<f64> {
+        self.share_at(&Field::of(key), value, default)
+    }
+
+    /// A share between 0 and 1, both excluded.
+    fn share_at(&self, field: &Field, value: Option<Real>, default: f64) -> Checked<f64> {
+        match value {
+            None => Ok(default),
+            Some(Real(value)) if value > 0.0 && value < 1.0 => Ok(value),
+            Some(Real(value)) => {
+                let expected = "a share between 0 and 1, as in 0.05 for 5 %";
+                Err(self.error(
+                    field,
+                    Problem::OutOfRange {
+                        value: value.to_string(),
+                        expected,
+                    },
+                ))
+            }
+        }
+    }
+
+    fn time(&self, key: &str, value: &Option<Scalar>, default: f64) -> Checked<f64> {
+        value
+            .as_ref()
+            .map_or(Ok(default), |text| self.seconds(&Field::of(key), text))
+    }
+
+    /// A duration that is longer than nothing.
+    fn seconds(&self, field: &Field, text: &Scalar) -> Checked<f64> {
+        let seconds = parse_seconds(&text.0).map_err(|error| self.error(field, error.into()))?;
+        if seconds > 0.0 && seconds.is_finite() {
+            Ok(seconds)
+        } else {
+            let expected = "a duration longer than nothing";
+            Err(self.error(
+                field,
+                Problem::OutOfRange {
+                    value: text.0.clone(),
+                    expected,
+                },
+            ))
+        }
+    }
+
+    fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {
+        let field = Field::of("repetitions");
+        let given = definition.cloned().unwrap_or_default();
+        let minimum = given.minimum.map_or(DEFAULT_MINIMUM, |whole| whole.0);
+        let maximum = given
+            .maximum
+            .map_or(DEFAULT_MAXIMUM.max(minimum), |whole| whole.0);
+        if minimum == 0 {
+            let problem = Problem::OutOfRange {
+                value: "0".into(),
+                expected: "at least 1",
+            };
+            return Err(self.error(&field.key("minimum"), problem));
+        }
+        if minimum > maximum {
+            // A maximum was written, since the default is never below the minimum.
+            let problem = Problem::MinimumAboveMaximum { minimum, maximum };
+            return Err(self.error(&field.key("maximum"), problem));
+        }
+        let slice = match &given.slice {
+            None => Slice::Auto,
+            Some(text) if text.0 == "auto" => Slice::Auto,
+            Some(text) => Slice::Seconds(self.seconds(&field.key("slice"), text)?),
+        };
+        let precision =
+            self.share_at(&field.key("precision"), given.precision, DEFAULT_PRECISION)?;
+        Ok(Repetitions {
+            minimum,
+            maximum,
+            precision,
+            slice,
+        })
+    }
+}
+
+fn output(name: &str, definition: Option<&OutputDefinition>) -> Output {
+    let given = definition.cloned().unwrap_or_default();
+    let default =
+        |folder: &str, extension: &str| PathBuf::from(folder).join(name).with_extension(extension);
+    Output {
+        store: given.store.unwrap_or_else(|| default(".colltune", "db")),
+        table: given.table.unwrap_or_else(|| default("tables", "yaml")),
+        report: given.report.unwrap_or_else(|| default("reports", "md")),
+    }
+}

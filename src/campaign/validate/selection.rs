@@ -1,0 +1,178 @@
+//! Which collectives and algorithms take part, and with which parameters.
+
+use std::collections::BTreeSet;
+
+use glob::Pattern;
+use schedule::Collective;
+
+use super::{Check, Checked};
+use crate::campaign::ParameterGrid;
+use crate::definition::{CandidatesDefinition, ParametersDefinition};
+use crate::form::{OneOrMany, Scalar};
+use crate::problem::nearest;
+use crate::{Field, Problem, Selection};
+
+/// Name of the candidate that is always there.
+const DEFAULT: &str = "default";
+const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
+const DEFAULT_INNER: &str = "binomial";
+
+impl Check<'_> {
+    pub(super) fn selection(&self, given: Option<&CandidatesDefinition>) -> Checked<Selection> {
+        let field = Field::of("candidates");
+        let (include, exclude) = given.map_or((None, None), |candidates| {
+            (candidates.include.as_ref(), candidates.exclude.as_ref())
+        });
+        let include = match include {
+            None => self.patterns(&field, &OneOrMany(vec![Scalar("*".to_owned())]))?,
+            Some(patterns) => self.patterns(&field.key("include"), patterns)?,
+        };
+        let exclude = match exclude {
+            None => Vec::new(),
+            // An empty list excludes nothing, which is a sensible thing to write.
+            Some(OneOrMany(patterns)) if patterns.is_empty() => Vec::new(),
+            Some(patterns) => {
+                let field = field.key("exclude");
+                for (index, pattern) in patterns.0.iter().enumerate() {
+                    if pattern.0 == DEFAULT {
+                        return Err(self.error(&field.index(index), Problem::DefaultExcluded));
+                    }
+                }
+                self.patterns(&field, patterns)?
+            }
+        };
+        Ok(Selection { include, exclude })
+    }
+
+    fn patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
+        if texts.0.is_empty() {
+            return Err(self.error(field, Problem::EmptyList));
+        }
+        let names: Vec<String> = schedule::ALGORITHMS
+            .iter()
+            .map(|known| known.name())
+            .collect();
+        let mut patterns = Vec::new();
+        for (index, Scalar(text)) in texts.0.iter().enumerate() {
+            let field = field.index(index);
+            let pattern = Pattern::new(text).map_err(|error| {
+                self.error(
+                    &field,
+                    Problem::Pattern {
+                        pattern: text.clone(),
+                        message: error.msg,
+                    },
+                )
+            })?;
+            if text != DEFAULT && !names.iter().any(|name| pattern.matches(name)) {
+                let suggestion = suggest(text, &names);
+                let problem = Problem::NoMatch {
+                    pattern: text.clone(),
+                    suggestion,
+                };
+                return Err(self.error(&field, problem));
+            }
+            patterns.push(pattern);
+        }
+        Ok(patterns)
+    }
+
+    /// The collectives that are asked for, or all that have an algorithm to compare.
+    pub(super) fn collectives(
+        &self,
+        given: Option<&OneOrMany<Scalar>>,
+        selection: &Selection,
+    ) -> Checked<Vec<Collective>> {
+        let field = Field::of("collectives");
+        let known = Collective::ALL.map(|collective| (collective.name(), collective));
+        let has_algorithm = |collective: Collective| selection.of(collective).next().is_some();
+        let nothing_left = |what: &str| Problem::NothingLeft {
+            collective: what.to_owned(),
+        };
+        let Some(OneOrMany(words)) = given else {
+            let left: Vec<Collective> = Collective::ALL
+                .into_iter()
+                .filter(|c| has_algorithm(*c))
+                .collect();
+            return if left.is_empty() {
+                Err(self.error(&Field::of("candidates"), nothing_left("any collective")))
+            } else {
+                Ok(left)
+            };
+        };
+        if words.is_empty() {
+            return Err(self.error(&field, Problem::EmptyList));
+        }
+        let mut collectives = BTreeSet::new();
+        for (index, word) in words.iter().enumerate() {
+            let field = field.index(index);
+            let collective = self.word(&field, word, "collective", &known)?;
+            if !has_algorithm(collective) {
+                return Err(self.error(&field, nothing_left(collective.name())));
+            }
+            collectives.insert(collective);
+        }
+        Ok(collectives.into_iter().collect())
+    }
+
+    pub(super) fn parameters(
+        &self,
+        given: Option<&ParametersDefinition>,
+    ) -> Checked<ParameterGrid> {
+        let field = Field::of("parameters");
+        let given = given.cloned().unwrap_or_default();
+        let block_bytes = given
+            .block_bytes
+            .unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_BLOCK_BYTES.into())]));
+        Ok(ParameterGrid {
+            block_bytes: self.size_list(&field.key("block_bytes"), &block_bytes)?,
+            predicted: given.predicted.unwrap_or(true),
+            reduce: self.inner(&field.key("reduce"), given.reduce, Collective::Reduce)?,
+            bcast: self.inner(&field.key("bcast"), given.bcast, Collective::Bcast)?,
+        })
+    }
+
+    /// Ids of one collective's algorithms.
+    fn inner(
+        &self,
+        field: &Field,
+        given: Option<OneOrMany<Scalar>>,
+        collective: Collective,
+    ) -> Checked<Vec<String>> {
+        let given = given.unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_INNER.to_owned())]));
+        if given.0.is_empty() {
+            return Err(self.error(field, Problem::EmptyList));
+        }
+        let known: Vec<(&str, &str)> = schedule::of(collective)
+            .map(|algorithm| (algorithm.id, algorithm.id))
+            .collect();
+        let mut ids = BTreeSet::new();
+        for (index, word) in given.0.iter().enumerate() {
+            ids.insert(
+                self.word(&field.index(index), word, "inner algorithm", &known)?
+                    .to_owned(),
+            );
+        }
+        Ok(ids.into_iter().collect())
+    }
+}
+
+/// A pattern like `text` that selects something.
+fn suggest(text: &str, names: &[String]) -> Option<String> {
+    if names.iter().any(|name| name.ends_with(&format!("/{text}"))) {
+        return Some(format!("*/{text}"));
+    }
+    if let Some(id) = text.strip_prefix("*/") {
+        let ids = names
+            .iter()
+            .filter_map(|name| name.split_once('/'))
+            .map(|(_, id)| id);
+        return nearest(id, ids).map(|id| format!("*/{id}"));
+    }
+    if let Some(collective) = text.strip_suffix("/*") {
+        let collectives = Collective::ALL.iter().map(|known| known.name());
+        return nearest(collective, collectives).map(|collective| format!("{collective}/*"));
+    }
+    let known = names.iter().map(String::as_str).chain([DEFAULT]);
+    nearest(text, known).map(str::to_owned)
+}

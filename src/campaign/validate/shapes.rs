@@ -1,0 +1,103 @@
+//! Which shapes a communicator takes.
+
+use wire::CommShape;
+
+use super::{Check, Checked, LARGEST_LAUNCH_RANKS};
+use crate::campaign::Oversubscribe;
+use crate::definition::ShapeDefinition;
+use crate::form::{OneOrMany, Scalar, Shorthand};
+use crate::{Field, Problem};
+
+impl Check<'_> {
+    /// The shapes by number of ranks, each once.
+    pub(super) fn shapes(
+        &self,
+        given: Option<&OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
+        oversubscribe: Oversubscribe,
+    ) -> Checked<Vec<CommShape>> {
+        let field = Field::of("shapes");
+        let auto = OneOrMany(vec![Shorthand::Short(Scalar("auto".to_owned()))]);
+        let entries = &given.unwrap_or(&auto).0;
+        if entries.is_empty() {
+            return Err(self.error(&field, Problem::EmptyList));
+        }
+        let mut shapes = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let field = field.index(index);
+            match entry {
+                Shorthand::Short(text) if text.0 == "auto" => {
+                    shapes.extend(auto_shapes(self.cores))
+                }
+                Shorthand::Short(text) => {
+                    let shape = parse_shape(&text.0).ok_or_else(|| {
+                        self.error(
+                            &field,
+                            Problem::Shape {
+                                text: text.0.clone(),
+                            },
+                        )
+                    })?;
+                    shapes.push(self.possible(&field, shape, oversubscribe)?);
+                }
+                Shorthand::Full(ShapeDefinition { nodes, ppn }) => {
+                    for (place, ppn) in ppn.0.iter().enumerate() {
+                        let shape = CommShape {
+                            nodes: nodes.map_or(1, |n| n.0),
+                            ppn: ppn.0,
+                        };
+                        let field = if shape.nodes > 1 {
+                            field.key("nodes")
+                        } else {
+                            field.key("ppn").index(place)
+                        };
+                        shapes.push(self.possible(&field, shape, oversubscribe)?);
+                    }
+                    if ppn.0.is_empty() {
+                        return Err(self.error(&field.key("ppn"), Problem::EmptyList));
+                    }
+                }
+            }
+        }
+        shapes.sort_by_key(|shape| (shape.ranks(), *shape));
+        shapes.dedup();
+        Ok(shapes)
+    }
+
+    /// The shape, if the local launcher can start it.
+    fn possible(
+        &self,
+        field: &Field,
+        shape: CommShape,
+        oversubscribe: Oversubscribe,
+    ) -> Checked<CommShape> {
+        let cores = self.cores;
+        let problem = match shape {
+            CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. } => Problem::TooFewRanks { shape },
+            CommShape { nodes: 2.., .. } => Problem::TooManyNodes { shape },
+            CommShape { ppn: 1, .. } => Problem::TooFewRanks { shape },
+            CommShape { ppn, .. } if ppn > LARGEST_LAUNCH_RANKS => Problem::TooManyRanks { shape },
+            CommShape { ppn, .. } if ppn > cores && oversubscribe == Oversubscribe::Never => {
+                Problem::Oversubscribed { shape, cores }
+            }
+            possible => return Ok(possible),
+        };
+        Err(self.error(field, problem))
+    }
+}
+
+/// One node with 2, 4, 8, ... ranks up to the number of cores, and that number itself.
+pub(crate) fn auto_shapes(cores: u32) -> impl Iterator<Item = CommShape> {
+    let most = cores.clamp(2, LARGEST_LAUNCH_RANKS);
+    std::iter::successors(Some(2), |ppn| Some(ppn * 2))
+        .take_while(move |ppn| *ppn < most)
+        .chain([most])
+        .map(|ppn| CommShape { nodes: 1, ppn })
+}
+
+fn parse_shape(text: &str) -> Option<CommShape> {
+    let (nodes, ppn) = text.split_once('x')?;
+    Some(CommShape {
+        nodes: nodes.trim().parse().ok()?,
+        ppn: ppn.trim().parse().ok()?,
+    })
+}

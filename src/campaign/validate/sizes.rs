@@ -1,0 +1,83 @@
+//! How much data is moved.
+
+use std::collections::BTreeMap;
+
+use schedule::Collective;
+use wire::units::parse_byte_range;
+
+use super::{Check, Checked, LARGEST_SIZE_BYTES};
+use crate::definition::SizesDefinition;
+use crate::form::{OneOrMany, Scalar, Shorthand};
+use crate::{CampaignError, Field, Problem};
+
+const DEFAULT_SIZES: &str = "8..4M x4";
+const DEFAULT_KEY: &str = "default";
+
+impl Check<'_> {
+    /// The sizes of each collective, ascending.
+    pub(super) fn sizes(
+        &self,
+        given: Option<&SizesDefinition>,
+        collectives: &[Collective],
+    ) -> Checked<BTreeMap<Collective, Vec<u64>>> {
+        let field = Field::of("sizes");
+        let standard = OneOrMany(vec![Scalar(DEFAULT_SIZES.to_owned())]);
+        let mut others = self.size_list(&field, &standard)?;
+        let mut own: BTreeMap<Collective, Vec<u64>> = BTreeMap::new();
+        match given {
+            None => {}
+            Some(Shorthand::Short(list)) => others = self.size_list(&field, list)?,
+            Some(Shorthand::Full(by_collective)) => {
+                for (key, list) in by_collective {
+                    let field = field.key(key);
+                    let sizes = self.size_list(&field, list)?;
+                    match key.parse() {
+                        Ok(collective) => {
+                            own.insert(collective, sizes);
+                        }
+                        Err(_) if key == DEFAULT_KEY => others = sizes,
+                        Err(_) => return Err(self.unknown_collective(&field, key)),
+                    }
+                }
+            }
+        }
+        let of = |collective| own.get(collective).unwrap_or(&others).clone();
+        Ok(collectives
+            .iter()
+            .map(|collective| (*collective, of(collective)))
+            .collect())
+    }
+
+    fn unknown_collective(&self, field: &Field, key: &str) -> CampaignError {
+        let known = Collective::ALL.iter().map(|collective| collective.name());
+        let known = known.chain([DEFAULT_KEY]).map(str::to_owned).collect();
+        let problem = Problem::Unknown {
+            what: "collective",
+            value: key.to_owned(),
+            known,
+        };
+        self.source.at_key(field, problem)
+    }
+
+    /// Sizes and ranges of sizes: ascending, each once.
+    pub(super) fn size_list(&self, field: &Field, list: &OneOrMany<Scalar>) -> Checked<Vec<u64>> {
+        if list.0.is_empty() {
+            return Err(self.error(field, Problem::EmptyList));
+        }
+        let mut all = Vec::new();
+        for (index, Scalar(text)) in list.0.iter().enumerate() {
+            let field = field.index(index);
+            let sizes = parse_byte_range(text).map_err(|error| self.error(&field, error.into()))?;
+            let outside = sizes
+                .iter()
+                .find(|size| !(1..=LARGEST_SIZE_BYTES).contains(*size));
+            if let Some(&bytes) = outside {
+                return Err(self.error(&field, Problem::Size { bytes }));
+            }
+            all.extend(sizes);
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use exec::ExecError;
 use thiserror::Error;
-use wire::{Library, WIRE_VERSION};
+use wire::{Library, WIRE_VERSION, exit_code};
 
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]
@@ -40,20 +40,14 @@ pub(crate) enum DriverError {
     Mpi(#[from] ExecError),
 }
 
-/// The watchdog ended the launch because a candidate hung.
-pub(crate) const EXIT_HANG: i32 = 4;
-
-/// The commanding process is gone.
-pub(crate) const EXIT_ORPHANED: i32 = 5;
-
 impl DriverError {
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Usage | Self::ReadPlan { .. } | Self::ParsePlan { .. } | Self::PlanVersion(_) => {
-                2
+                exit_code::PLAN
             }
-            Self::OtherLibrary { .. } => 3,
-            Self::Spool { .. } | Self::Encode(_) | Self::Mpi(_) => 1,
+            Self::OtherLibrary { .. } => exit_code::LIBRARY,
+            Self::Spool { .. } | Self::Encode(_) | Self::Mpi(_) => exit_code::FAILED,
         }
     }
 }

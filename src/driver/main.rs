@@ -2,9 +2,7 @@
 //! decides nothing but when a candidate has been repeated often enough.
 //!
 //! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
-//! prints the library that it is linked to. Exit codes: 0 all done or deadline reached, 1 MPI or
-//! the spool failed, 2 bad usage or plan, 3 another MPI library than the plan's, 4 a candidate
-//! hung, 5 the commanding process is gone.
+//! prints the library that it is linked to. Its exit codes are in [`wire::exit_code`].
 
 mod contest;
 mod data;

@@ -20,7 +20,11 @@ const NAP: Duration = Duration::from_millis(1);
 pub(crate) fn run(path: &Path) -> Result<(), DriverError> {
     let start = Instant::now();
     let universe = Universe::start()?;
-    let world = universe.world();
+    carry_out(path, universe.world(), start)?;
+    Ok(universe.finish()?)
+}
+
+fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
     let found = identify::library(&exec::library_text());
     if plan.library != found {
@@ -31,7 +35,7 @@ pub(crate) fn run(path: &Path) -> Result<(), DriverError> {
     }
     let spool = Spool::open(&plan.spool, world.rank())?;
     let patience = Duration::from_secs_f64(plan.watchdog_seconds);
-    let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone());
+    let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
     let environment = environment::collect(world, &node, &topology, found)?;

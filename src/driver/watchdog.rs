@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
-use wire::{FailureKind, Record};
+use wire::{FailureKind, Record, exit_code};
 
-use crate::error::{EXIT_HANG, EXIT_ORPHANED};
 use crate::spool::Spool;
 
 /// How often the watchdog looks. Rare enough not to disturb what is measured.
 const PERIOD: Duration = Duration::from_millis(250);
+
+/// How much longer ranks other than 0 wait.
+const LATER: Duration = Duration::from_secs(3);
 
 /// What is in flight and until when it may be.
 #[derive(Debug)]
@@ -31,8 +33,19 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the thread.
-    pub(crate) fn start(patience: Duration, leash: Option<PathBuf>, spool: Spool) -> Self {
+    /// Starts the thread. `patience` is what a turn may take; ranks other than 0 wait longer, so
+    /// that it is rank 0 that writes down what hung, unless it is stuck itself.
+    pub(crate) fn start(
+        patience: Duration,
+        leash: Option<PathBuf>,
+        spool: Spool,
+        rank: u32,
+    ) -> Self {
+        let patience = if rank == 0 {
+            patience
+        } else {
+            patience + LATER
+        };
         let watchdog = Self {
             turn: Arc::default(),
             patience,
@@ -43,7 +56,7 @@ impl Watchdog {
             loop {
                 std::thread::sleep(PERIOD);
                 if parent_id() != launcher || leash.as_deref().is_some_and(leash_is_loose) {
-                    exec::exit_now(EXIT_ORPHANED);
+                    exec::exit_now(exit_code::ORPHANED);
                 }
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some(turn) = turn.as_ref().filter(|turn| turn.ends < Instant::now()) {
@@ -84,7 +97,7 @@ fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
     if let Err(error) = spool.write(&record) {
         eprintln!("colltune-driver: {error}");
     }
-    exec::exit_now(EXIT_HANG);
+    exec::exit_now(exit_code::HANG);
 }
 
 /// Whether nobody holds the lock any more. A file that cannot be opened is no proof of that.

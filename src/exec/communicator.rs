@@ -8,7 +8,10 @@ use mpi::ffi;
 use crate::ExecError;
 use crate::api::{check, count};
 
-/// MPI, initialised; finalised when dropped.
+/// MPI, initialised.
+///
+/// Finalising waits for all ranks, so it is asked for with [`Universe::finish`] and not done on
+/// the way out of an error, which other ranks may know nothing about.
 pub struct Universe {
     world: Communicator,
 }
@@ -42,14 +45,16 @@ impl Universe {
     pub fn world(&self) -> &Communicator {
         &self.world
     }
-}
 
-impl Drop for Universe {
-    fn drop(&mut self) {
+    /// Finalises MPI. Collective; communicators that still exist must not be used any more.
+    ///
+    /// # Errors
+    ///
+    /// If the library reports one.
+    pub fn finish(mut self) -> Result<(), ExecError> {
         self.world.free();
-        // SAFETY: MPI is initialised, and every communicator borrows from or outlives nothing of
-        // this value that finalisation would touch.
-        unsafe { ffi::MPI_Finalize() };
+        // SAFETY: MPI is initialised, this is the last call.
+        check("MPI_Finalize", unsafe { ffi::MPI_Finalize() })
     }
 }
 

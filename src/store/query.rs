@@ -239,6 +239,21 @@ impl Store {
             )
         })
     }
+
+    /// The same for the launches of one campaign, by its digest: what of its budget is spent.
+    pub fn spent_seconds(&self, library: &Library, campaign: &str) -> Result<f64, StoreError> {
+        let [name, version] = of(library);
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT total(elapsed_seconds) FROM task
+                 JOIN launch ON launch.number = task.launch
+                 JOIN campaign ON campaign.id = launch.campaign
+                 WHERE library_name = ?1 AND library_version = ?2 AND campaign.digest = ?3",
+                [name, version, campaign],
+                |row| row.get(0),
+            )
+        })
+    }
 }
 
 /// The parameters that select a library's launches.

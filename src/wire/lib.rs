@@ -6,6 +6,7 @@
 
 mod candidate;
 mod cell;
+pub mod exit_code;
 mod plan;
 mod record;
 mod sample;

@@ -22,7 +22,7 @@ fn main() -> Result<(), ExecError> {
         if world.rank() == 0 {
             println!("overhead: run on 2 ranks, not {}", world.size());
         }
-        return Ok(());
+        return universe.finish();
     }
     let communicator = world.duplicate()?;
     compare(
@@ -38,7 +38,9 @@ fn main() -> Result<(), ExecError> {
         Some(Operator::Sum),
         &communicator,
         allreduce_by_hand,
-    )
+    )?;
+    drop(communicator);
+    universe.finish()
 }
 
 type ByHand = fn(&Communicator, &[u8], &mut [u8], &mut [u8]) -> Result<(), ExecError>;

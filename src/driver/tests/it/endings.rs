@@ -1,0 +1,231 @@
+//! Every way in which a launch can end.
+
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use campaign::launcher::Outcome;
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use wire::{Candidate, ExperimentKind, FailureKind, Finish, Parameters, Record, exit_code};
+
+use crate::launch::{Bench, allreduce, experiment, finish, ours};
+
+fn default_only() -> Vec<wire::Work> {
+    vec![allreduce(2, 1024, vec![Candidate::Default])]
+}
+
+/// A cell that goes on until it is stopped.
+fn endless() -> Bench {
+    let algorithm = ours("allreduce/dual_root", Parameters::default());
+    let mut bench = Bench::new(vec![allreduce(
+        2,
+        1 << 16,
+        vec![Candidate::Default, algorithm],
+    )]);
+    bench.plan.repetition.minimum = u32::MAX;
+    bench.plan.repetition.maximum = u32::MAX;
+    bench.plan.repetition.slice_seconds = 1.0;
+    bench
+}
+
+fn is_trying(record: &Record) -> bool {
+    matches!(record, Record::Trying { .. })
+}
+
+#[test]
+fn another_version_of_the_library_is_refused() {
+    let mut bench = Bench::new(default_only());
+    bench.plan.library.version = "0.0.1".to_owned();
+    let (exit, records) = bench.run(2);
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::LIBRARY),
+        "{:?}",
+        exit.tail
+    );
+    assert!(
+        exit.tail.iter().any(|line| line.contains("-0.0.1")),
+        "{:?}",
+        exit.tail
+    );
+    assert_eq!(records, []);
+}
+
+#[test]
+fn a_plan_of_another_version_or_none_is_refused() {
+    let mut bench = Bench::new(default_only());
+    bench.plan.version = 99;
+    let (exit, _) = bench.run(2);
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::PLAN),
+        "{:?}",
+        exit.tail
+    );
+    assert!(
+        exit.tail.iter().any(|line| line.contains("99")),
+        "{:?}",
+        exit.tail
+    );
+    let exit = finish(bench.start_on(&bench.path("absent.json"), 2).as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::PLAN),
+        "{:?}",
+        exit.tail
+    );
+    std::fs::write(bench.path("broken.json"), "{\"version\": 1, ").expect("written");
+    let exit = finish(bench.start_on(&bench.path("broken.json"), 2).as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::PLAN),
+        "{:?}",
+        exit.tail
+    );
+}
+
+#[test]
+fn candidates_that_cannot_run_fail_alone() {
+    let blocks = Parameters {
+        blocks: Some(2),
+        ..Parameters::default()
+    };
+    let candidates = vec![
+        Candidate::Default,
+        ours("allreduce/nonesuch", Parameters::default()),
+        ours("allreduce/ring", blocks),
+        ours("bcast/binomial", Parameters::default()),
+        ours("allreduce/ring", Parameters::default()),
+    ];
+    let (exit, records) = Bench::new(vec![allreduce(2, 64, candidates)]).run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let failed: Vec<u32> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Failed {
+                candidate,
+                kind: FailureKind::Unsupported,
+                message,
+                ..
+            } => {
+                assert!(!message.is_empty());
+                Some(*candidate)
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(failed, [1, 2, 3]);
+    let Some(Record::Done(done)) = records.iter().find(|r| matches!(r, Record::Done(_))) else {
+        panic!("{records:?}");
+    };
+    let measured: Vec<u32> = done.measurements.iter().map(|m| m.candidate).collect();
+    assert_eq!(measured, [0, 4]);
+}
+
+#[test]
+fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
+    let mut work = vec![allreduce(5, 64, vec![Candidate::Default])];
+    work.push(experiment(ExperimentKind::PingPong, 5, 64));
+    work.extend(default_only());
+    let (exit, records) = Bench::new(work).run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let failed = |task| {
+        let is = |r: &Record| matches!(r, Record::Failed { task: t, .. } if *t == task);
+        records.iter().any(is)
+    };
+    assert!(failed(0) && failed(1) && !failed(2));
+    assert!(matches!(&records[records.len() - 2], Record::Done(done) if done.task == 2));
+}
+
+#[test]
+fn nothing_begins_after_the_deadline() {
+    let mut bench = Bench::new(default_only());
+    bench.plan.deadline_seconds = Some(0.0);
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert_eq!(
+        records[1..],
+        [Record::Finished {
+            reason: Finish::Deadline
+        }]
+    );
+}
+
+#[test]
+fn a_hanging_candidate_is_named_and_ends_the_launch() {
+    // A stopped rank is what a deadlock looks like from outside.
+    for victim in [1, 0] {
+        let mut bench = endless();
+        bench.plan.watchdog_seconds = 1.0;
+        let mut running = bench.start(2);
+        bench.wait_for(is_trying);
+        let process = Pid::from_raw(bench.process_of(victim));
+        kill(process, Signal::SIGSTOP).expect("stopped");
+        let exit = finish(running.as_mut());
+        assert_eq!(
+            exit.outcome,
+            Outcome::Code(exit_code::HANG),
+            "{:?}",
+            exit.tail
+        );
+        let last = bench.records().pop().expect("records");
+        match victim {
+            1 => assert!(
+                matches!(
+                    last,
+                    Record::Failed {
+                        task: 0,
+                        kind: FailureKind::Hang,
+                        ..
+                    }
+                ),
+                "{last:?}"
+            ),
+            // Rank 0 writes, so if it is the one that is stuck, only the exit code tells.
+            _ => assert!(is_trying(&last), "{last:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_dies_leaves_its_candidate_in_flight() {
+    let bench = endless();
+    let mut running = bench.start(2);
+    bench.wait_for(is_trying);
+    kill(Pid::from_raw(bench.process_of(1)), Signal::SIGKILL).expect("killed");
+    let exit = finish(running.as_mut());
+    assert!(
+        matches!(exit.outcome, Outcome::Code(code) if code != 0),
+        "{:?}",
+        exit.outcome
+    );
+    assert!(is_trying(&bench.records().pop().expect("records")));
+}
+
+#[test]
+fn ranks_do_not_outlive_the_holder_of_the_leash() {
+    let mut bench = endless();
+    let leash = bench.path("leash");
+    let file = File::create(&leash).expect("created");
+    let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).expect("locked");
+    bench.plan.leash = Some(leash);
+    let mut running = bench.start(2);
+    bench.wait_for(is_trying);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(
+        running.poll().expect("watched"),
+        None,
+        "a held leash keeps the launch going"
+    );
+    lock.unlock().expect("unlocked");
+    let released = Instant::now();
+    let exit = finish(running.as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::ORPHANED),
+        "{:?}",
+        exit.tail
+    );
+    assert!(released.elapsed() < Duration::from_secs(10));
+}

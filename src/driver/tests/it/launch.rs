@@ -1,0 +1,183 @@
+//! Starting the driver that was built for this test run.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use campaign::launcher::{Exit, Job, Launcher, LocalLauncher, Running, discover, select};
+use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use tempfile::TempDir;
+use wire::{
+    Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters, Plan, Record,
+    Repetition, Task, WIRE_VERSION, Work,
+};
+
+/// A folder with a plan, and what came of it.
+pub(crate) struct Bench {
+    folder: TempDir,
+    pub(crate) plan: Plan,
+    launcher: LocalLauncher,
+}
+
+/// The library that the driver under test is linked to.
+pub(crate) fn family() -> LibraryName {
+    match std::env::var("MPI_FAMILY").as_deref() {
+        Ok("mpich") => LibraryName::Mpich,
+        _ => LibraryName::OpenMpi,
+    }
+}
+
+impl Bench {
+    /// A plan for these tasks that repeats as little as possible.
+    pub(crate) fn new(work: Vec<Work>) -> Self {
+        let choice = LibraryChoice {
+            name: Some(family()),
+            ..LibraryChoice::default()
+        };
+        let path = std::env::var_os("PATH").expect("PATH is set");
+        let installation = select(&choice, &discover(&path)).expect("the library is installed");
+        let folder = TempDir::new().expect("a temporary folder");
+        let library: Library = installation.library();
+        let plan = Plan {
+            version: WIRE_VERSION,
+            campaign: "test".to_owned(),
+            launch: 1,
+            seed: 1,
+            library,
+            spool: folder.path().join("spool"),
+            leash: None,
+            deadline_seconds: None,
+            watchdog_seconds: 60.0,
+            repetition: Repetition {
+                minimum: 1,
+                maximum: 1,
+                precision: 0.5,
+                confidence: 0.95,
+                slice_seconds: 0.0,
+            },
+            tasks: work
+                .into_iter()
+                .zip(0..)
+                .map(|(work, id)| Task { id, work })
+                .collect(),
+        };
+        let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());
+        Self {
+            folder,
+            plan,
+            launcher,
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Starts the driver on the plan.
+    pub(crate) fn start(&self, ranks: u32) -> Box<dyn Running> {
+        let text = serde_json::to_string(&self.plan).expect("a plan");
+        std::fs::write(self.path("plan.json"), text).expect("written");
+        self.start_on(&self.path("plan.json"), ranks)
+    }
+
+    pub(crate) fn start_on(&self, plan: &Path, ranks: u32) -> Box<dyn Running> {
+        let job = Job {
+            driver: env!("CARGO_BIN_EXE_colltune-driver").into(),
+            plan: plan.to_owned(),
+            ranks,
+            ppn: ranks,
+            log: self.path("log"),
+            environment: Vec::new(),
+            timeout: Some(Duration::from_secs(120)),
+        };
+        self.launcher.start(&job).expect("started")
+    }
+
+    /// Runs the driver to its end.
+    pub(crate) fn run(&self, ranks: u32) -> (Exit, Vec<Record>) {
+        let mut running = self.start(ranks);
+        (finish(running.as_mut()), self.records())
+    }
+
+    /// The complete lines of the spool.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let text = std::fs::read_to_string(&self.plan.spool).unwrap_or_default();
+        text.split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+            .map(|line| serde_json::from_str(line).expect("a record"))
+            .collect()
+    }
+
+    /// Waits until the spool has a record that `wanted` accepts.
+    pub(crate) fn wait_for(&self, wanted: impl Fn(&Record) -> bool) {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !self.records().iter().any(&wanted) {
+            assert!(
+                Instant::now() < end,
+                "the record never came: {:?}",
+                self.records()
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The process of one rank of this bench's launch.
+    pub(crate) fn process_of(&self, rank: u32) -> i32 {
+        let variables = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].map(|name| format!("{name}={rank}"));
+        let plan = self.path("plan.json").into_os_string().into_encoded_bytes();
+        let is_rank = |pid: &i32| {
+            let read =
+                |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            let has = |text: &[u8], word: &[u8]| text.split(|b| *b == 0).any(|part| part == word);
+            let command = read("cmdline");
+            let first = command.split(|b| *b == 0).next().unwrap_or_default();
+            first.ends_with(b"colltune-driver")
+                && has(&command, &plan)
+                && variables
+                    .iter()
+                    .any(|variable| has(&read("environ"), variable.as_bytes()))
+        };
+        let processes = std::fs::read_dir("/proc").expect("procfs");
+        processes
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .find(is_rank)
+            .expect("the rank is alive")
+    }
+}
+
+/// Waits for the end of a launch.
+pub(crate) fn finish(running: &mut dyn Running) -> Exit {
+    let exit = running
+        .wait_timeout(Duration::from_secs(140))
+        .expect("watched");
+    exit.expect("the launch ends")
+}
+
+pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
+    Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters,
+    }
+}
+
+/// An allreduce of `bytes` on `ranks` ranks of one node.
+pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> Work {
+    let cell = Cell {
+        collective: schedule::Collective::Allreduce,
+        shape: CommShape {
+            nodes: 1,
+            ppn: ranks,
+        },
+        bytes,
+        datatype: Datatype::Int32,
+        operator: Some(Operator::Sum),
+    };
+    Work::Compare { cell, candidates }
+}
+
+pub(crate) fn experiment(kind: wire::ExperimentKind, ranks: u32, bytes: u64) -> Work {
+    let shape = CommShape {
+        nodes: 1,
+        ppn: ranks,
+    };
+    Work::Experiment(Experiment { kind, shape, bytes })
+}

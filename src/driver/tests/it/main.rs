@@ -1,0 +1,7 @@
+//! The driver on real MPI: every algorithm against its expected result, and every way to end.
+//!
+//! `MPI_FAMILY` names the library that this build is linked to; `scripts/with-mpi` sets it.
+
+mod conformance;
+mod endings;
+mod launch;

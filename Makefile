@@ -1,0 +1,72 @@
+# The entry points. Those that build do their own set-up first (scripts/setup).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# The MPI library that `tune` and `driver` use, and the two that `test` uses.
+MPICC ?= mpicc
+MPICC_OPENMPI ?= mpicc.openmpi
+MPICC_MPICH ?= mpicc.mpich
+
+# Where `install` puts things; DESTDIR is put before it for packaging.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# In CI the build outlives the checkout if the home directory does; nothing relies on it.
+override CI := $(filter-out 0 false,$(CI))
+CACHE := $(if $(CI),$(shell { d="$${HOME:?}/.cache/colltune/target" && mkdir -p "$$d" && echo "$$d"; } 2>/dev/null))
+export CARGO_TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CACHE),$(CURDIR)/target)
+export MPICC_OPENMPI MPICC_MPICH
+ifneq ($(CI),)
+export CI
+else
+unexport CI
+endif
+
+COLLTUNE := $(CARGO_TARGET_DIR)/quick/colltune
+RELEASE := $(CARGO_TARGET_DIR)/release
+STAGE := $(DESTDIR)$(PREFIX)
+
+.PHONY: help setup tune driver test build install
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## install what `make tune` needs and the machine lacks
+	@MPICC='$(MPICC)' scripts/setup tune
+
+tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.md
+	scripts/driver '$(MPICC)'
+	cargo build --profile quick -p cli
+	'$(COLLTUNE)' tune tuning/quickstart.yaml
+	@printf '\ntable:  %s\nreport: %s\ncommand: %s\n' \
+	    tables/quickstart.yaml reports/quickstart.md '$(COLLTUNE)'
+
+driver: setup ## build the measuring program for one MPI library, MPICC=mpicc
+	scripts/driver '$(MPICC)'
+
+test: ## run every check and test, under Open MPI and MPICH
+	@scripts/setup test
+	scripts/test
+
+build: setup ## build everything optimised, for `make install`
+	scripts/driver '$(MPICC)'
+	cargo build --release -p cli
+	'$(RELEASE)/colltune' man > '$(RELEASE)/colltune.1'
+	for shell in bash zsh fish; do \
+	    '$(RELEASE)/colltune' completions $$shell > '$(RELEASE)/colltune.'$$shell; \
+	done
+
+install: build ## install under PREFIX=/usr/local, with the drivers of all libraries built so far
+	install -D '$(RELEASE)/colltune' '$(STAGE)/bin/colltune'
+	for library in '$(CARGO_TARGET_DIR)'/lib/colltune/*; do \
+	    install -D "$$library/colltune-driver" \
+	        '$(STAGE)/lib/colltune/'"$${library##*/}/colltune-driver"; \
+	done
+	install -D -m 644 '$(RELEASE)/colltune.1' '$(STAGE)/share/man/man1/colltune.1'
+	install -D -m 644 '$(RELEASE)/colltune.bash' '$(STAGE)/share/bash-completion/completions/colltune'
+	install -D -m 644 '$(RELEASE)/colltune.zsh' '$(STAGE)/share/zsh/site-functions/_colltune'
+	install -D -m 644 '$(RELEASE)/colltune.fish' '$(STAGE)/share/fish/vendor_completions.d/colltune.fish'

@@ -1,0 +1,234 @@
+//! Everything that follows from a store's samples, computed anew each time.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use campaign::Campaign;
+use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
+use store::{FailureRow, LaunchRow, Store};
+use table::{Provenance, Table};
+use wire::{Environment, LaunchStart, Library, Subject, Warning};
+
+use crate::TunerError;
+
+/// Summaries, fits and decisions of one library in one store.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// Where the samples are from.
+    pub origin: Origin,
+    /// One entry a candidate and cell, and one an experiment.
+    pub summaries: Vec<Summary>,
+    /// The machine's parameters.
+    pub machine: MachineFit,
+    /// What to use in each cell and why.
+    pub decisions: Vec<CellDecision>,
+    /// Predicted and measured block sizes.
+    pub blocks: Vec<BlockComparison>,
+    /// Candidates that failed.
+    pub failures: Vec<FailureRow>,
+    /// Wall-clock seconds spent measuring.
+    pub measuring_seconds: f64,
+}
+
+/// Where samples are from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The name of the campaign.
+    pub name: String,
+    /// Its digest.
+    pub campaign: String,
+    /// The store.
+    pub store: PathBuf,
+    /// The library that was measured.
+    pub library: Library,
+    /// What the launches that measured something ran on, in the order of launches.
+    pub starts: Vec<LaunchStart>,
+    /// The launches' own dates, for launches that never reported.
+    pub started_unix_seconds: Option<i64>,
+}
+
+impl Analysis {
+    /// Analyses what a store has of a library.
+    ///
+    /// The library may be left open if the store has only one. Significance and materiality are
+    /// those of `campaign`, or of the campaign last launched into the store.
+    ///
+    /// # Errors
+    /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that make no
+    /// sense.
+    pub fn of(
+        store: &Store,
+        library: Option<&Library>,
+        campaign: Option<&Campaign>,
+    ) -> Result<Self, TunerError> {
+        let library = choose(store, library)?;
+        let samples = store.samples(&library)?;
+        if samples.is_empty() {
+            return Err(TunerError::NothingMeasured {
+                store: store.path().to_owned(),
+                library: Some(library),
+            });
+        }
+        let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
+        let launches: Vec<LaunchRow> = store
+            .launches()?
+            .into_iter()
+            .filter(|launch| measured.contains(&launch.number))
+            .collect();
+        let stored = stored_campaign(store, &launches)?;
+        let campaign = campaign.or(stored.as_ref());
+        let options = campaign.map_or_else(DecideOptions::default, |campaign| DecideOptions {
+            materiality: campaign.materiality,
+            confidence: campaign.confidence,
+            ..DecideOptions::default()
+        });
+        let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
+        let summaries = fit::summarise(&samples)?;
+        let machine = fit::fit_machine(&name, &summaries)?;
+        let failures = store.failures(&library)?;
+        let failed: Vec<_> = failures
+            .iter()
+            .map(|f| (f.subject, f.candidate.clone()))
+            .collect();
+        let starts = store.environments(&library)?.into_iter();
+        Ok(Self {
+            decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
+            blocks: fit::compare_blocks(&summaries, Some(&machine)),
+            measuring_seconds: store.measuring_seconds(&library)?,
+            origin: Origin {
+                name,
+                campaign: launches
+                    .last()
+                    .map(|l| l.campaign.clone())
+                    .unwrap_or_default(),
+                store: store.path().to_owned(),
+                library,
+                starts: starts
+                    .filter(|(n, _)| measured.contains(n))
+                    .map(|(_, s)| s)
+                    .collect(),
+                started_unix_seconds: launches.last().map(|l| l.started_unix_seconds),
+            },
+            summaries,
+            machine,
+            failures,
+        })
+    }
+
+    /// The decision table.
+    ///
+    /// # Errors
+    /// [`TunerError::NothingToDecide`] if no default was measured.
+    pub fn table(&self) -> Result<Table, TunerError> {
+        let table = fit::build_table(&self.origin.name, self.provenance(), &self.decisions);
+        if table.collectives.is_empty() {
+            return Err(TunerError::NothingToDecide {
+                store: self.origin.store.clone(),
+            });
+        }
+        Ok(table)
+    }
+
+    /// What the decisions rest on.
+    pub fn provenance(&self) -> Provenance {
+        let origin = &self.origin;
+        let last = self.environment();
+        Provenance {
+            campaign: origin.campaign.clone(),
+            store: origin.store.display().to_string(),
+            library: origin.library.clone(),
+            colltune: env!("CARGO_PKG_VERSION").to_owned(),
+            date: origin.date(),
+            hosts: last.hosts.clone(),
+            cpu: last.cpu.clone(),
+            launches: self.launches(),
+            warnings: origin.warnings().iter().map(Warning::to_string).collect(),
+        }
+    }
+
+    /// The environment of the last launch.
+    pub fn environment(&self) -> Environment {
+        let last = self.origin.starts.last();
+        last.map(|start| start.environment.clone())
+            .unwrap_or_default()
+    }
+
+    /// Launches that the best-measured cell rests on: the number of independent observations.
+    fn launches(&self) -> u32 {
+        let cells = self
+            .summaries
+            .iter()
+            .filter(|s| matches!(s.subject, Subject::Cell(_)));
+        cells.map(|summary| summary.launches).max().unwrap_or(0)
+    }
+}
+
+impl Origin {
+    /// Day of the last launch, UTC.
+    fn date(&self) -> String {
+        let reported = self
+            .starts
+            .last()
+            .and_then(|start| i64::try_from(start.unix_seconds).ok());
+        let seconds = reported.or(self.started_unix_seconds).unwrap_or(0);
+        jiff::Timestamp::from_second(seconds)
+            .map(|time| time.strftime("%Y-%m-%d").to_string())
+            .unwrap_or_default()
+    }
+
+    /// The warnings of all launches, each kind once, in its worst form.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut kinds: Vec<Warning> = Vec::new();
+        let all: BTreeSet<&Warning> = self
+            .starts
+            .iter()
+            .flat_map(|start| &start.environment.warnings)
+            .collect();
+        for warning in all {
+            let same_kind = |known: &&mut Warning| {
+                std::mem::discriminant(*known) == std::mem::discriminant(warning)
+            };
+            match kinds.iter_mut().find(same_kind) {
+                // Ascending order: the later one of a kind is the stronger one.
+                Some(known) => *known = warning.clone(),
+                None => kinds.push(warning.clone()),
+            }
+        }
+        kinds
+    }
+}
+
+fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
+    if let Some(library) = library {
+        return Ok(library.clone());
+    }
+    let mut found = store.libraries()?;
+    let path = store.path().to_owned();
+    match found.len() {
+        0 => Err(TunerError::NothingMeasured {
+            store: path,
+            library: None,
+        }),
+        1 => Ok(found.remove(0)),
+        _ => Err(TunerError::SeveralLibraries { store: path, found }),
+    }
+}
+
+/// The campaign that was last launched, if this version of colltune can still read it.
+fn stored_campaign(store: &Store, launches: &[LaunchRow]) -> Result<Option<Campaign>, TunerError> {
+    let Some(last) = launches.last() else {
+        return Ok(None);
+    };
+    let row = store
+        .campaigns()?
+        .into_iter()
+        .find(|row| row.digest == last.campaign);
+    Ok(row.and_then(|row| Campaign::parse(&row.text, Path::new("(stored campaign)")).ok()))
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(
+        || "store".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}

@@ -1,0 +1,134 @@
+//! Whether this machine is ready to be tuned.
+
+use std::path::PathBuf;
+
+use campaign::launcher::{Installation, discover, find_driver};
+use serde::Serialize;
+use wire::Library;
+
+use crate::Places;
+
+/// What [`diagnose`] found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    /// Cores that this process may use.
+    pub cores: u32,
+    /// The timer's smallest step in seconds.
+    pub timer_resolution_seconds: f64,
+    /// The cost of reading the timer in seconds.
+    pub timer_overhead_seconds: f64,
+    /// The MPI libraries.
+    pub libraries: Vec<DriverFound>,
+    /// Programs called like launchers that are of no use, and why.
+    pub unusable: Vec<(PathBuf, String)>,
+    /// Folders searched for launchers.
+    pub searched: Vec<PathBuf>,
+    /// What should be done, each a full sentence.
+    pub advice: Vec<String>,
+}
+
+/// An MPI library and whether its measuring program is built.
+#[derive(Clone, Debug, Serialize)]
+pub struct DriverFound {
+    /// Name and version.
+    pub library: Library,
+    /// Its mpirun or mpiexec.
+    pub launcher: PathBuf,
+    /// Its measuring program.
+    pub driver: Option<PathBuf>,
+}
+
+impl Diagnosis {
+    /// Whether at least one library can be measured.
+    pub fn is_fit(&self) -> bool {
+        self.libraries
+            .iter()
+            .any(|library| library.driver.is_some())
+    }
+}
+
+/// Looks at libraries, launchers, drivers, cores and the timer.
+pub fn diagnose(places: &Places) -> Diagnosis {
+    let found = discover(&places.path);
+    let directories = places.driver_directories();
+    let libraries: Vec<DriverFound> = found
+        .installations
+        .iter()
+        .map(|installation: &Installation| {
+            let library = installation.library();
+            let driver = find_driver(&library, &directories).ok();
+            DriverFound {
+                library,
+                launcher: installation.launcher.clone(),
+                driver,
+            }
+        })
+        .collect();
+    let cores = campaign::cores();
+    let (timer_overhead_seconds, timer_resolution_seconds) = timer();
+    let advice = advice(&libraries, cores);
+    let unusable = found
+        .unusable
+        .iter()
+        .map(|u| (u.launcher.clone(), u.reason.to_string()));
+    Diagnosis {
+        cores,
+        timer_resolution_seconds,
+        timer_overhead_seconds,
+        unusable: unusable.collect(),
+        searched: found.searched.clone(),
+        libraries,
+        advice,
+    }
+}
+
+fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {
+    let mut advice = Vec::new();
+    if libraries.is_empty() {
+        advice.push(
+            "No MPI library was found: install one (on Debian `apt-get install openmpi-bin \
+             libopenmpi-dev`), or load its module."
+                .to_owned(),
+        );
+    }
+    for found in libraries.iter().filter(|found| found.driver.is_none()) {
+        advice.push(format!(
+            "The measuring program for {} is not built: run `make driver MPICC=...` with its \
+             mpicc.",
+            found.library
+        ));
+    }
+    if cores < 2 {
+        advice.push(
+            "Only one core may be used: two ranks would share it and times would say little; give \
+             this process more cores."
+                .to_owned(),
+        );
+    }
+    advice
+}
+
+/// The cost of reading the clock and the smallest step that it shows.
+fn timer() -> (f64, f64) {
+    const READS: u32 = 10_000;
+    let start = std::time::Instant::now();
+    let mut last = start;
+    let mut smallest = f64::INFINITY;
+    for _ in 0..READS {
+        let now = std::time::Instant::now();
+        let step = (now - last).as_secs_f64();
+        if step > 0.0 {
+            smallest = smallest.min(step);
+        }
+        last = now;
+    }
+    let overhead = start.elapsed().as_secs_f64() / f64::from(READS);
+    (
+        overhead,
+        if smallest.is_finite() {
+            smallest
+        } else {
+            overhead
+        },
+    )
+}

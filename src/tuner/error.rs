@@ -1,0 +1,109 @@
+//! What can go wrong between a campaign and its table.
+
+use std::io;
+use std::path::PathBuf;
+
+use campaign::CampaignError;
+use campaign::launcher::LaunchError;
+use fit::FitError;
+use store::StoreError;
+use table::TableError;
+use thiserror::Error;
+use wire::Library;
+
+/// A stage that could not be carried out.
+#[derive(Debug, Error)]
+pub enum TunerError {
+    /// The campaign.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// Starting or running MPI programs.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The samples.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The table.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A file that is not one of the above.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried, as in `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The user asked to stop.
+    #[error("interrupted; what was measured is stored, run the same command to go on")]
+    Interrupted,
+    /// Launch after launch ends without a result.
+    #[error("{launches} launches in a row ended without measuring anything; the last said: {last}")]
+    NoProgress {
+        /// How many.
+        launches: u32,
+        /// How the last one ended.
+        last: String,
+    },
+    /// The store has no samples to work on.
+    #[error("{} holds no measurements{}", store.display(), of(library))]
+    NothingMeasured {
+        /// The store.
+        store: PathBuf,
+        /// The library asked for.
+        library: Option<Library>,
+    },
+    /// The store has samples of several libraries and none was named.
+    #[error(
+        "{} has measurements of several libraries: {}",
+        store.display(),
+        found.iter().map(Library::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    SeveralLibraries {
+        /// The store.
+        store: PathBuf,
+        /// The libraries.
+        found: Vec<Library>,
+    },
+    /// The default was measured in no cell, so there is nothing to decide.
+    #[error("{} has no cell in which the library's default was measured", store.display())]
+    NothingToDecide {
+        /// The store.
+        store: PathBuf,
+    },
+}
+
+fn of(library: &Option<Library>) -> String {
+    library
+        .as_ref()
+        .map(|library| format!(" of {library}"))
+        .unwrap_or_default()
+}
+
+impl TunerError {
+    /// What the user can do about it, where the message does not say so itself.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            // A diagnostic of a campaign renders its own help.
+            Self::Launch(error) => error.help(),
+            Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
+                Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
+            }
+            Self::SeveralLibraries { found, .. } => {
+                let first = found.first().map(Library::to_string).unwrap_or_default();
+                Some(format!(
+                    "say which with `--library`, as in `--library {first}`"
+                ))
+            }
+            Self::NoProgress { .. } => Some(
+                "`colltune doctor` checks the launcher; its log is beside the store".to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}

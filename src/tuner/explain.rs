@@ -1,0 +1,132 @@
+//! The evidence behind a decision.
+
+use std::path::{Path, PathBuf};
+
+use fit::{CellDecision, Ranked};
+use serde::Serialize;
+use store::Store;
+use table::{Decision, DecisionJson, OperatorClass, Operators, Query, ShapeMatch, Table};
+use wire::CommShape;
+
+use crate::{Analysis, TunerError};
+
+/// Why a table decides as it does for one query.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The decision.
+    pub decision: DecisionJson,
+    /// What was measured at the nearest sizes: at most one below or at the query's size and one
+    /// above. Empty if the store is not at hand.
+    pub evidence: Vec<Evidence>,
+    /// The store that the evidence is from; absent if only the table spoke.
+    pub store: Option<PathBuf>,
+    /// Why the store could not speak.
+    pub silence: Option<String>,
+}
+
+/// What was measured in one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Evidence {
+    /// Size of one rank's vector.
+    pub bytes: u64,
+    /// The full name of what was chosen there.
+    pub chosen: String,
+    /// Why, as a sentence without a full stop.
+    pub why: String,
+    /// How much longer the runner-up takes than the chosen one, as a share.
+    pub margin: Option<f64>,
+    /// The candidates, fastest first.
+    pub ranking: Vec<Ranked>,
+}
+
+/// Explains a table's answer to a query with the samples in `store`, if there is such a file.
+///
+/// # Errors
+/// Only for a store that exists and cannot be read.
+pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation, TunerError> {
+    let decision = table.lookup(query);
+    let mut explanation = Explanation {
+        decision: decision.to_json(),
+        evidence: Vec::new(),
+        store: None,
+        silence: None,
+    };
+    if !store.exists() {
+        explanation.silence = Some(format!("the store {} is not here", store.display()));
+        return Ok(explanation);
+    }
+    let opened = Store::open(store)?;
+    let library = &table.provenance.library;
+    if !opened.libraries()?.contains(library) {
+        explanation.silence = Some(format!(
+            "{} has no measurements of {library}",
+            store.display()
+        ));
+        return Ok(explanation);
+    }
+    let analysis = Analysis::of(&opened, Some(library), None)?;
+    explanation.evidence = evidence(&analysis, query, &decision);
+    explanation.store = Some(store.to_owned());
+    Ok(explanation)
+}
+
+fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
+    let shape = match decision.matched {
+        ShapeMatch::Measured => query.shape,
+        ShapeMatch::Nearest(shape) => shape,
+        ShapeMatch::Absent => return Vec::new(),
+    };
+    let cells: Vec<&CellDecision> = analysis
+        .decisions
+        .iter()
+        .filter(|d| concerns(d, query, shape))
+        .collect();
+    let below = cells
+        .iter()
+        .filter(|d| d.cell.bytes <= query.bytes)
+        .max_by_key(|d| d.cell.bytes);
+    let above = cells
+        .iter()
+        .filter(|d| d.cell.bytes > query.bytes)
+        .min_by_key(|d| d.cell.bytes);
+    let exact = below.is_some_and(|d| d.cell.bytes == query.bytes);
+    below
+        .into_iter()
+        .chain(above.filter(|_| !exact))
+        .map(|decision| spell_out(decision))
+        .collect()
+}
+
+fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
+    let class = match query.operators {
+        OperatorClass::Commutative => Operators::Commutative,
+        OperatorClass::Noncommutative => Operators::Noncommutative,
+    };
+    decision.cell.collective == query.collective
+        && decision.cell.shape == shape
+        && (decision.operators == Operators::Any || decision.operators == class)
+}
+
+fn spell_out(decision: &CellDecision) -> Evidence {
+    let seconds_of = |ranked: &&Ranked| ranked.candidate == decision.chosen;
+    let chosen = decision
+        .ranking
+        .iter()
+        .find(seconds_of)
+        .map(|ranked| ranked.median_seconds);
+    let runner_up = decision
+        .ranking
+        .iter()
+        .filter(|ranked| ranked.candidate != decision.chosen)
+        .map(|ranked| ranked.median_seconds)
+        .min_by(f64::total_cmp);
+    Evidence {
+        bytes: decision.cell.bytes,
+        chosen: decision.chosen.to_string(),
+        why: decision.verdict.to_string(),
+        margin: chosen
+            .zip(runner_up)
+            .map(|(chosen, other)| other / chosen - 1.0),
+        ranking: decision.ranking.clone(),
+    }
+}

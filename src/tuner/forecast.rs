@@ -1,0 +1,75 @@
+//! What measuring would come to.
+
+use campaign::Campaign;
+use store::{Lock, Store};
+use wire::Library;
+
+use crate::agenda::{Stock, repetition};
+use crate::{Agenda, Progress, TunerError, Workplace};
+
+/// Wall-clock time that starting and ending a launch takes beside its tasks.
+const LAUNCH_SECONDS: f64 = 1.0;
+
+/// What is left to do of an agenda, and about how long that takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// What is done and what is to be done in all.
+    pub progress: Progress,
+    /// Launches to come.
+    pub launches_left: u32,
+    /// Whether the experiments have been made that block sizes are predicted from.
+    pub calibrated: bool,
+    /// What of the campaign's budget is spent.
+    pub spent_seconds: f64,
+    /// Wall-clock time to come, at most about this: precise candidates end their turns early.
+    pub seconds: f64,
+}
+
+impl Agenda {
+    /// What is left after what `store` has of a library; everything if there is no store.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn forecast(
+        &self,
+        campaign: &Campaign,
+        store: Option<&Store>,
+        library: &Library,
+    ) -> Result<Forecast, TunerError> {
+        let (stock, spent_seconds) = match store {
+            Some(store) => (
+                Stock::of(store, library)?,
+                store.spent_seconds(library, &campaign.digest())?,
+            ),
+            None => (Stock::default(), 0.0),
+        };
+        let left = (campaign.budget_seconds - spent_seconds).max(0.0);
+        let slice = repetition(campaign, self, &stock, left).slice_seconds;
+        let turns = self.turns_left(&stock) as f64;
+        let calibrated = self.is_calibrated(&stock);
+        let open = self.launches_left(&stock);
+        // Experiments that were never made have a launch of their own.
+        let launches_left = open + u32::from(open == self.launches && !calibrated);
+        Ok(Forecast {
+            progress: self.progress(&stock),
+            launches_left,
+            calibrated,
+            spent_seconds,
+            seconds: f64::from(launches_left) * LAUNCH_SECONDS + (turns * slice).min(left),
+        })
+    }
+}
+
+/// Forgets the failures that the campaign's store has recorded of the library, so that the
+/// candidates are tried again; returns how many there were. Without a store there are none.
+///
+/// # Errors
+/// If another process measures into the store, or it cannot be written.
+pub fn forget_failures(at: &Workplace) -> Result<usize, TunerError> {
+    let path = &at.campaign.output.store;
+    if !path.exists() {
+        return Ok(0);
+    }
+    let _lock = Lock::acquire(path)?;
+    Ok(Store::open(path)?.forget_failures(&at.library)?)
+}

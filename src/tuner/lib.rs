@@ -1,0 +1,37 @@
+//! The loop: plan, launch, collect, fit, decide, write; the one place that joins the stages.
+//!
+//! ```text
+//! Workplace ── what a campaign finds on this machine: library, launcher, driver
+//! Agenda ───── what the campaign asks for, and what of it a store lacks
+//! measure ──── launches the driver until the agenda is done or the budget spent
+//! Analysis ─── everything that follows from a store's samples: fits, decisions, table, report
+//! ```
+//!
+//! Nothing here knows terminals: what happens is told to an [`Observer`], and a stop is asked for
+//! through a flag.
+
+mod agenda;
+mod analysis;
+mod doctor;
+mod error;
+mod explain;
+mod file;
+mod forecast;
+mod launch;
+mod measure;
+mod observer;
+mod tune;
+mod view;
+mod workplace;
+
+pub use agenda::{Agenda, Progress};
+pub use analysis::{Analysis, Origin};
+pub use doctor::{Diagnosis, DriverFound, diagnose};
+pub use error::TunerError;
+pub use explain::{Evidence, Explanation, explain};
+pub use file::write_atomically;
+pub use forecast::{Forecast, forget_failures};
+pub use measure::{Measured, measure};
+pub use observer::{Event, Observer, Silent};
+pub use tune::{Tuned, tune};
+pub use workplace::{Places, Workplace};

@@ -1,0 +1,64 @@
+//! What happens while measuring, told as it happens.
+
+use wire::{Candidate, FailureKind, Subject};
+
+use crate::Progress;
+
+/// Something worth telling.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// Launches of a killed colltune were found, and what they had measured was stored.
+    Recovered {
+        /// How many.
+        launches: usize,
+    },
+    /// A launch begins.
+    Launch {
+        /// Its number.
+        number: u32,
+        /// What is done and what is to do.
+        progress: Progress,
+    },
+    /// A task is stored.
+    Stored {
+        /// What is done and what is to do.
+        progress: Progress,
+    },
+    /// A candidate failed and is left out from now on.
+    Failed {
+        /// Where.
+        subject: &'a Subject,
+        /// Which.
+        candidate: &'a Candidate,
+        /// In which way.
+        kind: FailureKind,
+        /// What was seen.
+        message: &'a str,
+    },
+    /// A launch ended before its plan was done; measuring goes on if it can.
+    Died {
+        /// Its number.
+        number: u32,
+        /// How.
+        message: &'a str,
+    },
+    /// The budget is spent with launches left to do.
+    BudgetSpent {
+        /// What is done and what is to do.
+        progress: Progress,
+    },
+}
+
+/// Whoever wants to know.
+pub trait Observer {
+    /// Takes notice of an event; must not block.
+    fn notice(&mut self, event: Event<'_>);
+}
+
+/// An observer that does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn notice(&mut self, _: Event<'_>) {}
+}

@@ -1,0 +1,194 @@
+//! From an analysis to what a report shows.
+
+use std::collections::BTreeMap;
+
+use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
+use report::{
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
+    Unit, Verdict, View,
+};
+use schedule::Collective;
+use table::{Operators, Table};
+use wire::{Candidate, Cell, CommShape, Datatype, Operator};
+
+use crate::Analysis;
+
+/// What one comparison of a report is about.
+type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
+
+impl Analysis {
+    /// What a report shows of this analysis and the table that follows from it.
+    pub fn view(&self, table: &Table) -> View {
+        let cells = self
+            .decisions
+            .iter()
+            .map(|d| d.cell)
+            .collect::<std::collections::BTreeSet<_>>();
+        View {
+            name: self.origin.name.clone(),
+            provenance: self.provenance(),
+            environment: self.environment(),
+            cost: MeasuringCost {
+                seconds: self.measuring_seconds,
+                cells: cells.len(),
+                repetitions: self
+                    .summaries
+                    .iter()
+                    .map(|summary| summary.repetitions)
+                    .sum(),
+            },
+            parameters: self.machine.parameters.iter().map(parameter).collect(),
+            comparisons: self.comparisons(table),
+            failures: self.failures.iter().map(failure).collect(),
+        }
+    }
+
+    fn comparisons(&self, table: &Table) -> Vec<Comparison> {
+        let mut series: BTreeMap<Series, Vec<&CellDecision>> = BTreeMap::new();
+        for decision in &self.decisions {
+            let Cell {
+                collective,
+                shape,
+                datatype,
+                operator,
+                ..
+            } = decision.cell;
+            // Where both classes of operators have the same rules, one comparison shows them.
+            let operators = match group(table, collective, shape, decision.operators) {
+                Some(Operators::Any) if decision.operators == Operators::Noncommutative => continue,
+                Some(operators) => operators,
+                None => decision.operators,
+            };
+            let key = (collective, shape, operators, datatype, operator);
+            series.entry(key).or_default().push(decision);
+        }
+        series
+            .into_iter()
+            .map(|(key, decisions)| self.comparison(table, key, &decisions))
+            .collect()
+    }
+
+    fn comparison(&self, table: &Table, series: Series, decisions: &[&CellDecision]) -> Comparison {
+        let (collective, shape, operators, datatype, operator) = series;
+        let entries = table
+            .collectives
+            .get(&collective)
+            .map_or(&[][..], Vec::as_slice);
+        let entry = entries
+            .iter()
+            .find(|e| e.shape == shape && e.operators == operators);
+        let blocks = self.blocks.iter().filter(|block| {
+            decisions.iter().any(|decision| decision.cell == block.cell)
+                && operators != Operators::Noncommutative
+        });
+        Comparison {
+            collective,
+            shape,
+            operators,
+            datatype,
+            operator,
+            sizes: decisions
+                .iter()
+                .filter_map(|decision| size_row(decision))
+                .collect(),
+            rules: entry.map(|entry| entry.rules.clone()).unwrap_or_default(),
+            blocks: blocks.map(block_row).collect(),
+        }
+    }
+}
+
+/// The group of the table that holds for a class of operators.
+fn group(
+    table: &Table,
+    collective: Collective,
+    shape: CommShape,
+    operators: Operators,
+) -> Option<Operators> {
+    let entries = table.collectives.get(&collective)?;
+    entries
+        .iter()
+        .filter(|entry| entry.shape == shape)
+        .map(|entry| entry.operators)
+        .find(|group| *group == Operators::Any || *group == operators)
+}
+
+fn size_row(decision: &CellDecision) -> Option<SizeRow> {
+    let default = decision.ranked(&Candidate::Default)?;
+    let rival = decision
+        .ranking
+        .iter()
+        .find(|ranked| ranked.speedup.is_some());
+    Some(SizeRow {
+        bytes: decision.cell.bytes,
+        default_seconds: default.median_seconds,
+        best: rival.and_then(best),
+        verdict: match decision.verdict {
+            fit::Verdict::Fastest => Verdict::Chosen,
+            fit::Verdict::NearFastest => Verdict::ChosenAlike {
+                candidate: decision.chosen.clone(),
+            },
+            fit::Verdict::DefaultFastest => Verdict::DefaultFaster,
+            fit::Verdict::Immaterial => Verdict::Immaterial,
+            fit::Verdict::WithinNoise | fit::Verdict::TypesDisagree => Verdict::WithinNoise,
+            fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+        },
+    })
+}
+
+fn best(ranked: &Ranked) -> Option<Best> {
+    let speedup = ranked.speedup?;
+    Some(Best {
+        candidate: ranked.candidate.clone(),
+        seconds: ranked.median_seconds,
+        speedup: Ratio {
+            value: speedup.median,
+            low: speedup.interval.low,
+            high: speedup.interval.high,
+            coverage: speedup.interval.coverage,
+        },
+    })
+}
+
+fn block_row(block: &BlockComparison) -> BlockRow {
+    BlockRow {
+        algorithm: block.algorithm.clone(),
+        bytes: block.cell.bytes,
+        predicted_block_bytes: block.predicted.map(|point| point.block_bytes),
+        measured_block_bytes: block.measured.block_bytes,
+        seconds_at_predicted: block.measured_near_prediction.map(|point| point.seconds),
+        seconds_at_measured: block.measured.seconds,
+    }
+}
+
+fn parameter(parameter: &ParameterEstimate) -> MachineParameter {
+    let estimate = match parameter.estimate.filter(|_| parameter.value().is_some()) {
+        Some(known) => Estimate::Identified {
+            value: known.value,
+            low: known.low,
+            high: known.high,
+            unit: match parameter.unit {
+                "s" => Unit::Seconds,
+                "s/byte" => Unit::SecondsPerByte,
+                _ => Unit::One,
+            },
+            residual: known.residual,
+        },
+        None => Estimate::NotIdentified {
+            reason: parameter.status.to_string(),
+        },
+    };
+    MachineParameter {
+        name: parameter.name.clone(),
+        estimate,
+    }
+}
+
+fn failure(failure: &store::FailureRow) -> Failure {
+    Failure {
+        launch: failure.launch,
+        candidate: failure.candidate.clone(),
+        subject: failure.subject,
+        kind: failure.kind,
+        message: failure.message.clone(),
+    }
+}

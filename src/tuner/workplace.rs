@@ -1,0 +1,74 @@
+//! A campaign with what it needs on this machine.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use campaign::Campaign;
+use campaign::launcher::{
+    Launcher, LocalLauncher, discover, driver_directories, find_driver, select,
+};
+use wire::{Library, Warning};
+
+use crate::TunerError;
+
+/// Where to look for programs; the edge of the program reads the environment, not this crate.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The search path for launchers, the value of `$PATH`.
+    pub path: OsString,
+    /// Further folder of drivers, the value of `$COLLTUNE_LIBDIR`.
+    pub libdir: Option<OsString>,
+    /// This program.
+    pub executable: PathBuf,
+}
+
+impl Places {
+    /// Folders in which drivers are looked for.
+    pub fn driver_directories(&self) -> Vec<PathBuf> {
+        driver_directories(self.libdir.as_deref(), &self.executable)
+    }
+}
+
+/// What a campaign is carried out with.
+pub struct Workplace {
+    /// The campaign.
+    pub campaign: Campaign,
+    /// The library that is measured.
+    pub library: Library,
+    /// The measuring program for that library.
+    pub driver: PathBuf,
+    /// What starts it.
+    pub launcher: Box<dyn Launcher>,
+    /// What is known to make the numbers less trustworthy before anything ran.
+    pub warnings: Vec<Warning>,
+}
+
+impl Workplace {
+    /// Reads a campaign and finds what it needs.
+    ///
+    /// # Errors
+    /// What is wrong with the campaign, or what is missing.
+    pub fn prepare(path: &Path, places: &Places) -> Result<Self, TunerError> {
+        Self::of(Campaign::load(path)?, places)
+    }
+
+    /// Finds what a campaign needs.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn of(campaign: Campaign, places: &Places) -> Result<Self, TunerError> {
+        let installation = select(&campaign.library, &discover(&places.path))?;
+        let library = installation.library();
+        let driver = find_driver(&library, &places.driver_directories())?;
+        let cores = campaign::cores();
+        let warnings = campaign.warnings(cores);
+        let launcher = LocalLauncher::new(installation, campaign.launcher.clone(), cores);
+        Ok(Self {
+            campaign,
+            library,
+            driver,
+            launcher: Box::new(launcher),
+            warnings,
+        })
+    }
+}

@@ -24,9 +24,10 @@ const STEERING: [&str; 8] = [
 ];
 
 /// Set by Open MPI's launcher for its own purposes.
-const LAUNCHER_INTERNAL: [&str; 4] = [
+const LAUNCHER_INTERNAL: [&str; 5] = [
     "OMPI_MCA_orte_",
-    "OMPI_MCA_ess_",
+    "OMPI_MCA_ess",
+    "OMPI_MCA_shmem_RUNTIME",
     "OMPI_MCA_pmix",
     "OMPI_MCA_initial_wdir",
 ];

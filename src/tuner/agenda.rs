@@ -179,7 +179,9 @@ impl Agenda {
     pub(crate) fn turns_left(&self, stock: &Stock) -> u64 {
         self.subjects()
             .filter_map(|(subject, candidates)| {
-                let left = self.launches.saturating_sub(stock.launches(subject, candidates)?);
+                let left = self
+                    .launches
+                    .saturating_sub(stock.launches(subject, candidates)?);
                 Some(u64::from(left) * stock.able(subject, candidates).count() as u64)
             })
             .sum()

@@ -39,8 +39,8 @@ pub(crate) struct Launch<'a> {
     /// Task and candidate whose turn it is.
     in_flight: Option<(u32, u32)>,
     finish: Option<Finish>,
-    /// Whether anything was stored.
-    pub(crate) stored: bool,
+    /// Whether a result was stored, if only that a candidate fails.
+    pub(crate) fruitful: bool,
 }
 
 /// The files of a launch, beside the store: `NAME.launches/0001.plan.json` and so on.
@@ -66,7 +66,7 @@ impl<'a> Launch<'a> {
             started: false,
             in_flight: None,
             finish: None,
-            stored: false,
+            fruitful: false,
         }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Launch<'a> {
 
     fn take(&mut self, record: &Record) -> Result<(), TunerError> {
         let new = self.store.ingest(self.plan, record)?;
-        self.stored |= new;
+        self.fruitful |= new && matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
             Record::Started(_) => self.started = true,
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
@@ -188,20 +188,23 @@ impl<'a> Launch<'a> {
             Outcome::Code(exit_code::ORPHANED) | Outcome::Signal(_) if self.started => {
                 Ok(Ended::Killed { message })
             }
-            _ => match self.in_flight.take() {
-                Some((task, candidate)) => {
-                    let kind = FailureKind::Crash;
-                    self.take(&Record::Failed {
-                        task,
-                        candidate,
-                        kind,
-                        message: message.clone(),
-                    })?;
-                    Ok(Ended::ByCandidate { message })
-                }
-                None if self.started => Ok(Ended::Killed { message }),
-                None => Err(described.into()),
-            },
+            _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
+            _ if self.started => Ok(Ended::Killed { message }),
+            _ => Err(described.into()),
         }
+    }
+
+    /// Stores that the candidate whose turn it was took the launch down, unless the driver could
+    /// still say so itself.
+    fn blame(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
+        if let Some((task, candidate)) = self.in_flight.take() {
+            self.take(&Record::Failed {
+                task,
+                candidate,
+                kind,
+                message: message.clone(),
+            })?;
+        }
+        Ok(Ended::ByCandidate { message })
     }
 }

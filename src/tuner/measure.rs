@@ -150,7 +150,7 @@ impl Measuring<'_> {
         self.launches += 1;
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
         let ended = launch.run(self.at, self.stop);
-        let stored = launch.stored;
+        let fruitful = launch.fruitful;
         let outcome = match &ended {
             Ok(Ended::Finished(Finish::Complete)) => Outcome::Complete,
             Ok(Ended::Finished(Finish::Deadline)) => Outcome::Deadline,
@@ -170,12 +170,12 @@ impl Measuring<'_> {
                     number: plan.launch,
                     message: &message,
                 });
-                if !stored {
+                if !fruitful {
                     self.lose_patience(message)?;
                 }
             }
         }
-        if stored {
+        if fruitful {
             self.fruitless = 0;
         }
         Ok(())

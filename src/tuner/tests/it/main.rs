@@ -1,1 +1,6 @@
+//! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
 
+mod fake;
+mod loops;
+mod mishaps;
+mod results;

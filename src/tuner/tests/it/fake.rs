@@ -1,0 +1,319 @@
+//! A launcher that writes the records a driver would, with times from a formula.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use campaign::Campaign;
+use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
+use tempfile::TempDir;
+use tuner::{Event, Observer, Workplace};
+use wire::{
+    Candidate, Cell, Environment, Experiment, ExperimentKind, Finish, LaunchStart, Library,
+    Measurement, Plan, Record, Task, TaskDone, Work,
+};
+
+/// What goes wrong in a launch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mishap {
+    /// The launcher ends like this after so many tasks, with a turn under way.
+    pub(crate) after_tasks: Option<(usize, Outcome)>,
+    /// The launcher ends like this as soon as this candidate has its turn.
+    pub(crate) at_candidate: Option<(String, Outcome)>,
+    /// Nothing is written at all.
+    pub(crate) silent: Option<Outcome>,
+}
+
+/// A machine in a folder of its own.
+pub(crate) struct Bench {
+    folder: TempDir,
+    campaign: String,
+    /// What goes wrong, by number of launch.
+    pub(crate) mishaps: BTreeMap<u32, Mishap>,
+    /// What goes wrong in every launch.
+    pub(crate) always: Mishap,
+    /// Wall-clock seconds that every task claims to have taken.
+    pub(crate) elapsed_seconds: f64,
+    /// Plans that were launched.
+    pub(crate) plans: Arc<Mutex<Vec<Plan>>>,
+}
+
+pub(crate) fn library() -> Library {
+    Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    }
+}
+
+impl Bench {
+    /// A campaign of the usual keys with `further` lines.
+    pub(crate) fn new(further: &str) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let campaign = format!(
+            "name: bench\nshapes: [1x2, 1x4]\nsizes: 64..4M x256\nlaunches: 6\nbudget: 60s\n\
+             output: {{store: {}, table: {}, report: {}}}\n{further}",
+            at("store/bench.db"),
+            at("tables/bench.yaml"),
+            at("reports/bench.md"),
+        );
+        Self {
+            folder,
+            campaign,
+            mishaps: BTreeMap::new(),
+            always: Mishap::default(),
+            elapsed_seconds: 0.01,
+            plans: Arc::default(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn campaign(&self) -> Campaign {
+        Campaign::parse_for(&self.campaign, Path::new("bench.yaml"), 4).expect("a campaign")
+    }
+
+    pub(crate) fn workplace(&self) -> Workplace {
+        Workplace {
+            campaign: self.campaign(),
+            library: library(),
+            driver: "colltune-driver".into(),
+            launcher: Box::new(FakeLauncher {
+                mishaps: self.mishaps.clone(),
+                always: self.always.clone(),
+                elapsed_seconds: self.elapsed_seconds,
+                plans: Arc::clone(&self.plans),
+            }),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Replaces a piece of the campaign.
+    pub(crate) fn redirect(&mut self, from: &str, to: &str) {
+        assert!(
+            self.campaign.contains(from),
+            "{from} is not in the campaign"
+        );
+        self.campaign = self.campaign.replace(from, to);
+    }
+
+    /// How many launches were made.
+    pub(crate) fn launches(&self) -> usize {
+        self.plans.lock().expect("plans").len()
+    }
+}
+
+struct FakeLauncher {
+    mishaps: BTreeMap<u32, Mishap>,
+    always: Mishap,
+    elapsed_seconds: f64,
+    plans: Arc<Mutex<Vec<Plan>>>,
+}
+
+impl Launcher for FakeLauncher {
+    fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError> {
+        let text = std::fs::read(&job.plan).expect("a plan file");
+        let plan: Plan = serde_json::from_slice(&text).expect("a plan");
+        self.plans.lock().expect("plans").push(plan.clone());
+        let mishap = self.mishaps.get(&plan.launch).unwrap_or(&self.always);
+        let records = play(&plan, mishap, self.elapsed_seconds);
+        let outcome = outcome(&records, mishap);
+        let exit = Exit {
+            outcome,
+            log: job.log.clone(),
+            tail: vec!["the end".to_owned()],
+        };
+        Ok(Box::new(Playback {
+            spool: plan.spool,
+            records,
+            next: 0,
+            exit,
+        }))
+    }
+}
+
+fn outcome(records: &[Record], mishap: &Mishap) -> Outcome {
+    let finished = matches!(records.last(), Some(Record::Finished { .. }));
+    let planned = [
+        mishap.silent,
+        mishap.after_tasks.map(|(_, outcome)| outcome),
+        mishap.at_candidate.as_ref().map(|(_, outcome)| *outcome),
+    ];
+    let died = planned
+        .into_iter()
+        .flatten()
+        .next()
+        .unwrap_or(Outcome::Success);
+    if finished { Outcome::Success } else { died }
+}
+
+/// Hands out a few records a look, as a growing spool does.
+struct Playback {
+    spool: std::path::PathBuf,
+    records: Vec<Record>,
+    next: usize,
+    exit: Exit,
+}
+
+impl Running for Playback {
+    fn poll(&mut self) -> Result<Option<Exit>, LaunchError> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.spool)
+            .expect("a spool");
+        for record in self.records.iter().skip(self.next).take(5) {
+            let line = serde_json::to_string(record).expect("a record");
+            writeln!(file, "{line}").expect("written");
+        }
+        self.next += 5;
+        Ok((self.next >= self.records.len()).then(|| self.exit.clone()))
+    }
+
+    fn wait_timeout(&mut self, _: std::time::Duration) -> Result<Option<Exit>, LaunchError> {
+        self.poll()
+    }
+
+    fn kill(&mut self) -> Result<(), LaunchError> {
+        Ok(())
+    }
+}
+
+/// The records of a launch, up to its mishap.
+pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Record> {
+    let mut records = Vec::new();
+    if mishap.silent.is_some() {
+        return records;
+    }
+    records.push(started(plan));
+    for (done, task) in plan.tasks.iter().enumerate() {
+        let candidates: Vec<Candidate> = match &task.work {
+            Work::Compare { candidates, .. } => candidates.clone(),
+            Work::Experiment(_) => vec![Candidate::Default],
+        };
+        for (index, candidate) in (0..).zip(&candidates) {
+            records.push(Record::Trying {
+                task: task.id,
+                candidate: index,
+            });
+            let fatal = mishap
+                .at_candidate
+                .as_ref()
+                .is_some_and(|(name, _)| candidate.to_string().contains(name.as_str()));
+            if fatal || mishap.after_tasks.is_some_and(|(tasks, _)| tasks == done) {
+                return records;
+            }
+        }
+        records.push(done_record(plan, task, &candidates, elapsed_seconds));
+    }
+    records.push(Record::Finished {
+        reason: Finish::Complete,
+    });
+    records
+}
+
+fn started(plan: &Plan) -> Record {
+    Record::Started(LaunchStart {
+        campaign: plan.campaign.clone(),
+        launch: plan.launch,
+        unix_seconds: 1_790_000_000 + u64::from(plan.launch),
+        environment: Environment {
+            library: Some(plan.library.clone()),
+            hosts: vec!["node1".to_owned()],
+            ranks: 4,
+            cores: 4,
+            cpu: "A processor".to_owned(),
+            ..Environment::default()
+        },
+    })
+}
+
+fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_seconds: f64) -> Record {
+    let measurements = (0..)
+        .zip(candidates)
+        .map(|(candidate, name)| Measurement {
+            candidate,
+            warmup: 3,
+            batch: 1,
+            seconds: (0..15)
+                .map(|turn| noisy(seconds(&task.work, name), plan.launch, turn))
+                .collect(),
+        })
+        .collect();
+    Record::Done(TaskDone {
+        task: task.id,
+        elapsed_seconds,
+        measurements,
+    })
+}
+
+/// A percent of noise that is the same every time.
+fn noisy(seconds: f64, launch: u32, turn: u32) -> f64 {
+    let noise = f64::from((launch * 31 + turn * 17) % 21) / 1000.0;
+    seconds * (1.0 + noise)
+}
+
+const ALPHA: f64 = 1e-6;
+const BETA: f64 = 1e-9;
+const GAMMA: f64 = 0.3e-9;
+
+/// Closed forms on a machine of the above; the default is a slow binomial tree of whole vectors.
+fn seconds(work: &Work, candidate: &Candidate) -> f64 {
+    match work {
+        Work::Experiment(Experiment { kind, bytes, .. }) => match kind {
+            ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * *bytes as f64,
+            ExperimentKind::Combine { .. } => GAMMA * *bytes as f64,
+        },
+        Work::Compare { cell, .. } => collective_seconds(cell, candidate),
+    }
+}
+
+fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
+    let (ranks, unit_bytes) = (cell.shape.ranks(), cell.datatype.size_bytes());
+    let rates = model::Rates {
+        alpha: ALPHA,
+        beta: BETA,
+        gamma: Some(GAMMA),
+    };
+    let parameters = candidate.parameters();
+    let parameters = parameters.in_units(unit_bytes);
+    let call = model::Call {
+        ranks,
+        bytes: cell.bytes,
+        unit_bytes,
+        parameters,
+    };
+    let algorithm = schedule::find(candidate.algorithm());
+    let predicted = algorithm.and_then(|algorithm| model::predict(algorithm, rates, &call));
+    predicted.map_or_else(
+        || f64::from(ranks.ilog2()) * (1.5 * ALPHA + 3.0 * BETA * cell.bytes as f64),
+        |prediction| prediction.seconds,
+    )
+}
+
+/// Sets the stop flag after so many stored tasks, and remembers what it was told.
+#[derive(Default)]
+pub(crate) struct Witness {
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) stop_after: Option<u32>,
+    pub(crate) stored: AtomicU32,
+    pub(crate) told: Vec<String>,
+}
+
+impl Observer for Witness {
+    fn notice(&mut self, event: Event<'_>) {
+        if let Event::Stored { .. } = event {
+            let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
+            if self.stop_after.is_some_and(|after| stored >= after) {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            return;
+        }
+        self.told.push(format!("{event:?}"));
+    }
+}

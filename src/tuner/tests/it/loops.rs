@@ -1,0 +1,231 @@
+//! Measuring until nothing is left, in one go or in many.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use campaign::launcher::Outcome;
+use store::Store;
+use tuner::{Agenda, Silent, TunerError, measure, tune};
+use wire::{Subject, Work};
+
+use crate::fake::{Bench, Mishap, Witness, library, play};
+
+fn never() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+/// Every cell and experiment stands in the store once for each of the six launches.
+fn assert_complete(bench: &Bench) {
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let agenda = Agenda::new(&bench.campaign(), Some(&store), &library()).expect("an agenda");
+    let counts = store.counts(&library()).expect("counts");
+    for (cell, candidates) in &agenda.cells {
+        for candidate in candidates {
+            let count = counts.get(&(Subject::Cell(*cell), candidate.clone()));
+            assert_eq!(count, Some(&6), "{candidate} in {cell}");
+        }
+    }
+    let measured = counts.len();
+    assert_eq!(measured, agenda.candidates() + agenda.experiments.len());
+}
+
+#[test]
+fn a_campaign_is_measured_once_and_then_left_alone() {
+    let bench = Bench::new("");
+    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    // The experiments first, since the block sizes of the cells follow from them.
+    assert_eq!(tuned.measured.launches, 7);
+    assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
+    assert_complete(&bench);
+    let plans = bench.plans.lock().expect("plans").clone();
+    assert!(
+        plans[0]
+            .tasks
+            .iter()
+            .all(|task| matches!(task.work, Work::Experiment(_)))
+    );
+    assert!(
+        plans[1]
+            .tasks
+            .iter()
+            .all(|task| matches!(task.work, Work::Compare { .. }))
+    );
+    assert_ne!(plans[1].seed, plans[2].seed);
+
+    let table = std::fs::read_to_string(&tuned.table_path).expect("a table");
+    let report = std::fs::read_to_string(&tuned.report_path).expect("a report");
+    let again = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    assert_eq!((again.measured.launches, bench.launches()), (0, 7));
+    assert_eq!(
+        std::fs::read_to_string(&again.table_path).expect("a table"),
+        table
+    );
+    assert_eq!(
+        std::fs::read_to_string(&again.report_path).expect("a report"),
+        report
+    );
+}
+
+#[test]
+fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
+    let undisturbed = Bench::new("");
+    let expected = tune(&undisturbed.workplace(), &mut Silent, &never()).expect("tuned");
+    let bench = Bench::new("");
+    let mut interruptions = 0;
+    for stop_after in (1..).step_by(7) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut witness = Witness {
+            stop: Arc::clone(&stop),
+            stop_after: Some(stop_after),
+            ..Witness::default()
+        };
+        match measure(&bench.workplace(), &mut witness, &stop) {
+            Ok(_) => break,
+            Err(TunerError::Interrupted) => interruptions += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(interruptions >= 5, "{interruptions}");
+    assert_complete(&bench);
+    // As many tasks were finished as without interruptions: none was made twice.
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let total: u64 = expected.measured.progress.total;
+    let tasks: u64 = store
+        .counts(&library())
+        .expect("counts")
+        .into_iter()
+        .filter(|((_, candidate), _)| *candidate == wire::Candidate::Default)
+        .map(|(_, launches)| u64::from(launches))
+        .sum();
+    assert_eq!(tasks, total);
+}
+
+#[test]
+fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
+    let bench = Bench::new("");
+    let at = bench.workplace();
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut witness = Witness {
+        stop: Arc::clone(&stop),
+        stop_after: Some(40),
+        ..Witness::default()
+    };
+    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    // A launch that was begun and whose spool nobody has read.
+    let path = &at.campaign.output.store;
+    let mut store = Store::open(path).expect("a store");
+    let mut plan = bench
+        .plans
+        .lock()
+        .expect("plans")
+        .last()
+        .expect("a plan")
+        .clone();
+    plan.launch = store.next_launch().expect("a number");
+    plan.spool = bench.path("left.spool");
+    store.begin_launch(&plan).expect("begun");
+    let lines: String = play(&plan, &Mishap::default(), 0.01)
+        .iter()
+        .map(|record| serde_json::to_string(record).expect("a record") + "\n")
+        .collect();
+    std::fs::write(&plan.spool, lines + "{\"record\":\"done\",\"ta").expect("written");
+    drop(store);
+    let mut witness = Witness::default();
+    measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    assert!(
+        witness.told[0].contains("Recovered { launches: 1 }"),
+        "{:?}",
+        witness.told
+    );
+    assert_complete(&bench);
+}
+
+#[test]
+fn launches_that_are_killed_from_outside_are_made_up_for_without_blaming_anybody() {
+    let mut bench = Bench::new("");
+    for (launch, tasks) in [(2, 5), (4, 1), (5, 11)] {
+        let after_tasks = Some((tasks, Outcome::Signal(9)));
+        bench.mishaps.insert(
+            launch,
+            Mishap {
+                after_tasks,
+                ..Mishap::default()
+            },
+        );
+    }
+    let mut witness = Witness::default();
+    measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    assert_eq!(
+        witness
+            .told
+            .iter()
+            .filter(|told| told.starts_with("Died"))
+            .count(),
+        3
+    );
+    assert_complete(&bench);
+    assert_eq!(bench.launches(), 10);
+}
+
+#[test]
+fn the_budget_ends_measuring() {
+    let mut bench = Bench::new("");
+    bench.elapsed_seconds = 0.5;
+    let mut witness = Witness::default();
+    let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    assert!(measured.progress.done < measured.progress.total);
+    assert!(
+        witness
+            .told
+            .iter()
+            .any(|told| told.starts_with("BudgetSpent"))
+    );
+    let launches = bench.launches();
+    measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    assert_eq!(bench.launches(), launches, "a spent budget stays spent");
+}
+
+#[test]
+fn slices_promise_no_more_than_what_is_left_of_the_budget() {
+    let plans = |elapsed_seconds| {
+        let mut bench = Bench::new("");
+        bench.elapsed_seconds = elapsed_seconds;
+        measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+        let plans = bench.plans.lock().expect("plans").clone();
+        assert_eq!(plans.len(), 7);
+        plans
+    };
+    let (quick, slow) = (plans(0.01), plans(0.2));
+    for (launch, plan) in slow.iter().enumerate().skip(1) {
+        let turns: usize = plan
+            .tasks
+            .iter()
+            .map(|task| match &task.work {
+                Work::Compare { candidates, .. } => candidates.len(),
+                Work::Experiment(_) => 1,
+            })
+            .sum();
+        let promised = plan.repetition.slice_seconds * turns as f64 * (7 - launch) as f64;
+        let left = plan.deadline_seconds.expect("a deadline");
+        assert!(
+            promised <= left,
+            "{promised} s of {left} s in launch {launch}"
+        );
+        assert!(plan.repetition.slice_seconds < quick[launch].repetition.slice_seconds);
+        assert!(left < slow[launch - 1].deadline_seconds.expect("a deadline"));
+    }
+}
+
+#[test]
+fn only_one_process_measures_into_a_store() {
+    let bench = Bench::new("");
+    let path = bench.campaign().output.store;
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("created");
+    let _lock = store::Lock::acquire(&path).expect("free");
+    let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("locked");
+    assert!(
+        matches!(refused, TunerError::Store(store::StoreError::Locked { .. })),
+        "{refused}"
+    );
+    assert_eq!(bench.launches(), 0);
+}

@@ -1,0 +1,143 @@
+//! Candidates and launchers that fail.
+
+use std::sync::atomic::AtomicBool;
+
+use campaign::launcher::{LaunchError, Outcome};
+use store::Store;
+use tuner::{Silent, TunerError, measure, tune};
+use wire::{FailureKind, exit_code};
+
+use crate::fake::{Bench, Witness, library};
+
+fn never() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+#[test]
+fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
+    for (outcome, kind) in [
+        (Outcome::Code(139), FailureKind::Crash),
+        (Outcome::Code(exit_code::HANG), FailureKind::Hang),
+        (Outcome::TimedOut, FailureKind::Crash),
+    ] {
+        let mut bench = Bench::new("collectives: [allreduce]\n");
+        bench.redirect(
+            "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
+            "shapes: [1x4]\nsizes: [64, 1M]",
+        );
+        bench.always.at_candidate = Some(("allreduce/ring".to_owned(), outcome));
+        let mut witness = Witness::default();
+        let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
+        let store = Store::open(&bench.campaign().output.store).expect("a store");
+        let failures = store.failures(&library()).expect("failures");
+        // Once in each of the two cells, and never tried again there.
+        assert_eq!(failures.len(), 2, "{failures:?}");
+        for failure in &failures {
+            assert_eq!((failure.kind, failure.candidate.id()), (kind, "ring"));
+            assert!(failure.message.contains("the end"), "{}", failure.message);
+        }
+        assert_eq!(
+            witness
+                .told
+                .iter()
+                .filter(|told| told.starts_with("Failed"))
+                .count(),
+            2
+        );
+        assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
+        assert!(!tuned.table.to_yaml().contains("ring"));
+        let report = std::fs::read_to_string(&tuned.report_path).expect("a report");
+        assert!(
+            report.contains("allreduce/ring"),
+            "the report says what failed"
+        );
+    }
+}
+
+#[test]
+fn a_launcher_that_never_starts_anything_is_an_error_at_once() {
+    let mut bench = Bench::new("");
+    bench.always.silent = Some(Outcome::Code(1));
+    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
+    assert!(
+        matches!(error, TunerError::Launch(LaunchError::Failed { .. })) && bench.launches() == 1,
+        "{error}"
+    );
+    assert!(error.to_string().contains("the end"), "{error}");
+}
+
+#[test]
+fn a_driver_that_refuses_its_plan_is_an_error_at_once() {
+    for code in [exit_code::PLAN, exit_code::LIBRARY, exit_code::FAILED] {
+        let mut bench = Bench::new("");
+        bench.always.after_tasks = Some((3, Outcome::Code(code)));
+        let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("failed");
+        assert!(matches!(error, TunerError::Launch(_)), "{error}");
+        assert_eq!(bench.launches(), 1);
+    }
+}
+
+#[test]
+fn launches_that_are_killed_before_they_measure_anything_are_given_up_after_three() {
+    let mut bench = Bench::new("");
+    bench.always.after_tasks = Some((0, Outcome::Signal(9)));
+    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("no progress");
+    assert!(
+        matches!(error, TunerError::NoProgress { launches: 3, .. }),
+        "{error}"
+    );
+    assert_eq!(bench.launches(), 3);
+}
+
+#[test]
+fn results_that_cannot_be_written_are_found_out_before_measuring() {
+    let mut bench = Bench::new("");
+    let file = bench.path("file");
+    std::fs::write(&file, "in the way").expect("written");
+    bench.redirect("tables/bench.yaml", "file/bench.yaml");
+    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("not writable");
+    assert!(matches!(error, TunerError::File { .. }), "{error}");
+    assert_eq!(bench.launches(), 0);
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("readable"),
+        "in the way"
+    );
+}
+
+#[test]
+fn damage_in_a_spool_costs_the_launch_and_not_the_campaign() {
+    let bench = Bench::new("");
+    let at = bench.workplace();
+    let stop = std::sync::Arc::new(AtomicBool::new(false));
+    let mut witness = Witness {
+        stop: std::sync::Arc::clone(&stop),
+        stop_after: Some(40),
+        ..Witness::default()
+    };
+    measure(&at, &mut witness, &stop).expect_err("interrupted");
+    let mut store = Store::open(&at.campaign.output.store).expect("a store");
+    let mut plan = bench
+        .plans
+        .lock()
+        .expect("plans")
+        .last()
+        .expect("a plan")
+        .clone();
+    plan.launch = store.next_launch().expect("a number");
+    plan.spool = bench.path("damaged.spool");
+    store.begin_launch(&plan).expect("begun");
+    std::fs::write(&plan.spool, "no record\n").expect("written");
+    drop(store);
+    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    assert_eq!(measured.progress.done, measured.progress.total);
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let launch = store
+        .launches()
+        .expect("launches")
+        .into_iter()
+        .find(|l| l.number == plan.launch);
+    assert!(matches!(
+        launch.and_then(|launch| launch.outcome),
+        Some(store::Outcome::Died { message }) if message.contains("damaged.spool")
+    ));
+}

@@ -1,0 +1,131 @@
+//! What follows from the samples.
+
+use std::sync::atomic::AtomicBool;
+
+use schedule::Collective;
+use store::Store;
+use table::{OperatorClass, Query, Table};
+use tuner::{Analysis, Silent, Tuned, TunerError, explain, tune};
+use wire::CommShape;
+
+use crate::fake::{Bench, library};
+
+fn tuned() -> (Bench, Tuned) {
+    let bench = Bench::new("");
+    let tuned = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    (bench, tuned)
+}
+
+fn query(bytes: u64, operators: OperatorClass) -> Query {
+    let shape = CommShape { nodes: 1, ppn: 4 };
+    Query {
+        collective: Collective::Allreduce,
+        shape,
+        bytes,
+        operators,
+    }
+}
+
+#[test]
+fn the_table_beats_a_slow_default_with_what_the_model_says_is_best() {
+    let (_bench, tuned) = tuned();
+    let table = Table::load(&tuned.table_path).expect("a table");
+    assert_eq!(table, tuned.table);
+    let small = table.lookup(&query(64, OperatorClass::Commutative));
+    assert_eq!(small.candidate.to_string(), "allreduce/recursive_doubling");
+    assert!(
+        small.speedup.is_some_and(|speedup| speedup > 1.2),
+        "{small:?}"
+    );
+    let large = table.lookup(&query(4 << 20, OperatorClass::Commutative));
+    assert_eq!(large.candidate.id(), "ring");
+    // The ring does not combine in order, so other operators get something else.
+    let ordered = table.lookup(&query(4 << 20, OperatorClass::Noncommutative));
+    assert!(schedule::find(ordered.candidate.algorithm()).is_some_and(|a| a.ordered));
+}
+
+#[test]
+fn the_fit_recovers_the_machine_and_its_block_prediction_is_measured() {
+    let (_bench, tuned) = tuned();
+    let machine = tuned.analysis.machine.machine.as_ref().expect("identified");
+    let node = machine.node.as_ref().expect("a node's link");
+    assert!((node.alpha / 1e-6 - 1.0).abs() < 0.05, "{node:?}");
+    assert!((node.beta / 1e-9 - 1.0).abs() < 0.05, "{node:?}");
+    let pipelined = tuned
+        .analysis
+        .blocks
+        .iter()
+        .filter(|b| b.cell.bytes == 4 << 20);
+    let mut seen = 0;
+    for block in pipelined.filter(|block| block.cell.shape.ppn == 4) {
+        let predicted = block.predicted.expect("predicted");
+        let near = block
+            .measured_near_prediction
+            .expect("measured near the prediction");
+        // Rounded to a power of two, the lemma's block is within a few percent of the best.
+        assert!(near.seconds <= 1.05 * block.measured.seconds, "{block:?}");
+        assert!(
+            (predicted.seconds / near.seconds - 1.0).abs() < 0.1,
+            "{block:?}"
+        );
+        seen += 1;
+    }
+    assert!(
+        seen >= 2,
+        "dual_root and pipelined_tree at least, seen {seen}"
+    );
+}
+
+#[test]
+fn explanations_come_from_the_store_or_from_the_table_alone() {
+    let (bench, tuned) = tuned();
+    let store = bench.campaign().output.store;
+    let asked = query(100_000, OperatorClass::Commutative);
+    let explained = explain(&tuned.table, &asked, &store).expect("explained");
+    let sizes: Vec<u64> = explained
+        .evidence
+        .iter()
+        .map(|evidence| evidence.bytes)
+        .collect();
+    assert_eq!(
+        sizes,
+        [16 << 10, 4 << 20],
+        "the measured sizes on either side"
+    );
+    for evidence in &explained.evidence {
+        assert!(
+            evidence
+                .ranking
+                .iter()
+                .any(|ranked| ranked.candidate.to_string() == evidence.chosen)
+        );
+        assert!(!evidence.why.is_empty());
+    }
+    let exact = explain(
+        &tuned.table,
+        &query(16 << 10, OperatorClass::Commutative),
+        &store,
+    );
+    assert_eq!(exact.expect("explained").evidence.len(), 1);
+    let alone = explain(&tuned.table, &asked, &bench.path("absent.db")).expect("explained");
+    assert!(alone.evidence.is_empty() && alone.silence.is_some());
+    assert_eq!(alone.decision.candidate, explained.decision.candidate);
+}
+
+#[test]
+fn a_store_without_samples_of_a_library_says_so() {
+    let (bench, _) = tuned();
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let other = wire::Library {
+        name: "mpich".to_owned(),
+        ..library()
+    };
+    let error = Analysis::of(&store, Some(&other), None).expect_err("nothing there");
+    assert!(
+        matches!(error, TunerError::NothingMeasured { .. }),
+        "{error}"
+    );
+    assert!(error.help().is_some());
+    let found = Analysis::of(&store, None, None).expect("the only library");
+    assert_eq!(found.origin.library, library());
+}

@@ -25,7 +25,7 @@ pub enum TunerError {
     Store(#[from] StoreError),
     /// The samples.
     #[error(transparent)]
-    Fit(#[from] FitError),
+    Fit(Box<FitError>),
     /// The table.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -78,6 +78,12 @@ pub enum TunerError {
     },
 }
 
+impl From<FitError> for TunerError {
+    fn from(error: FitError) -> Self {
+        Self::Fit(Box::new(error))
+    }
+}
+
 fn of(library: &Option<Library>) -> String {
     library
         .as_ref()
@@ -89,7 +95,7 @@ impl TunerError {
     /// What the user can do about it, where the message does not say so itself.
     pub fn help(&self) -> Option<String> {
         match self {
-            // A diagnostic of a campaign renders its own help.
+            Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())

@@ -21,7 +21,8 @@ pub struct Forecast {
     pub calibrated: bool,
     /// What of the campaign's budget is spent.
     pub spent_seconds: f64,
-    /// Wall-clock time to come, at most about this: precise candidates end their turns early.
+    /// Wall-clock time to come, at most about this: precise candidates end their turns early; 0 if
+    /// the budget is spent.
     pub seconds: f64,
 }
 
@@ -50,12 +51,17 @@ impl Agenda {
         let open = self.launches_left(&stock);
         // Experiments that were never made have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
+        let seconds = if left > 0.0 {
+            f64::from(launches_left) * LAUNCH_SECONDS + (turns * slice).min(left)
+        } else {
+            0.0
+        };
         Ok(Forecast {
             progress: self.progress(&stock),
             launches_left,
             calibrated,
             spent_seconds,
-            seconds: f64::from(launches_left) * LAUNCH_SECONDS + (turns * slice).min(left),
+            seconds,
         })
     }
 }

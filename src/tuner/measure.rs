@@ -79,6 +79,13 @@ fn recover(store: &mut Store, observer: &mut dyn Observer) -> Result<(), TunerEr
     Ok(())
 }
 
+/// What a launch means for the next one.
+enum Verdict {
+    GoOn,
+    /// The deadline passed before the first task.
+    NothingBegan,
+}
+
 struct Measuring<'a> {
     at: &'a Workplace,
     lock: Lock,
@@ -130,11 +137,15 @@ impl Measuring<'_> {
             tasks,
         };
         self.observer.notice(Event::Launch { number, progress });
-        self.launch(&plan, progress)?;
+        let ended = self.launch(&plan, progress)?;
+        if matches!(ended, Verdict::NothingBegan) {
+            self.observer.notice(Event::BudgetSpent { progress });
+            return Ok(false);
+        }
         Ok(true)
     }
 
-    fn launch(&mut self, plan: &Plan, progress: Progress) -> Result<(), TunerError> {
+    fn launch(&mut self, plan: &Plan, progress: Progress) -> Result<Verdict, TunerError> {
         // A spool of that name can only be a leftover of a store that was deleted.
         match std::fs::remove_file(&plan.spool) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -164,6 +175,8 @@ impl Measuring<'_> {
         };
         self.store.end_launch(plan.launch, &outcome)?;
         match ended? {
+            // What was left of the budget did not even suffice for starting up.
+            Ended::Finished(Finish::Deadline) if !fruitful => return Ok(Verdict::NothingBegan),
             Ended::Finished(_) => {}
             Ended::ByCandidate { message } | Ended::Killed { message } => {
                 self.observer.notice(Event::Died {
@@ -178,7 +191,7 @@ impl Measuring<'_> {
         if fruitful {
             self.fruitless = 0;
         }
-        Ok(())
+        Ok(Verdict::GoOn)
     }
 
     fn lose_patience(&mut self, last: String) -> Result<(), TunerError> {

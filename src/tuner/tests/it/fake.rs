@@ -23,6 +23,8 @@ pub(crate) struct Mishap {
     pub(crate) after_tasks: Option<(usize, Outcome)>,
     /// The launcher ends like this as soon as this candidate has its turn.
     pub(crate) at_candidate: Option<(String, Outcome)>,
+    /// The deadline passes before the first task.
+    pub(crate) too_late: bool,
     /// Nothing is written at all.
     pub(crate) silent: Option<Outcome>,
 }
@@ -191,6 +193,12 @@ pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Re
         return records;
     }
     records.push(started(plan));
+    if mishap.too_late {
+        records.push(Record::Finished {
+            reason: Finish::Deadline,
+        });
+        return records;
+    }
     for (done, task) in plan.tasks.iter().enumerate() {
         let candidates: Vec<Candidate> = match &task.work {
             Work::Compare { candidates, .. } => candidates.clone(),

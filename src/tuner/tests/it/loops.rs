@@ -186,6 +186,27 @@ fn the_budget_ends_measuring() {
 }
 
 #[test]
+fn a_budget_too_short_for_starting_up_ends_measuring() {
+    let mut bench = Bench::new("");
+    bench.mishaps.insert(
+        3,
+        Mishap {
+            too_late: true,
+            ..Mishap::default()
+        },
+    );
+    let mut witness = Witness::default();
+    let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+    assert_eq!((measured.launches, bench.launches()), (3, 3));
+    assert!(
+        witness
+            .told
+            .iter()
+            .any(|told| told.starts_with("BudgetSpent"))
+    );
+}
+
+#[test]
 fn slices_promise_no_more_than_what_is_left_of_the_budget() {
     let plans = |elapsed_seconds| {
         let mut bench = Bench::new("");

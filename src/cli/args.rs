@@ -1,0 +1,75 @@
+//! The command line as a whole.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    completions, decide, doctor, explain, fit, init, lookup, man, measure, plan, report, schedule,
+    tune,
+};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Measure MPI collectives and decide which algorithms to use
+///
+/// colltune measures the collectives of an MPI library and its own algorithms on this machine,
+/// explains the times with the alpha/beta/gamma model, and writes a decision table: for every
+/// collective, communicator shape and message size the algorithm to use. A campaign file says what
+/// to measure.
+#[derive(Debug, Parser)]
+#[command(name = "colltune", version, max_term_width = 100, after_help = FIRST_STEPS)]
+pub(crate) struct Cli {
+    /// Leave out progress bars, summaries and hints; warnings and errors stay
+    #[arg(long, short, global = true, display_order = 900)]
+    quiet: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const FIRST_STEPS: &str = "\
+Examples:
+  colltune doctor
+  colltune init
+  colltune tune campaign.yaml
+  colltune lookup tables/my-machine.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
+
+Exit codes: 0 good; 1 the answer is \"no\"; 2 bad usage or input; 3 the environment is unfit (no MPI,
+no launcher); 4 an internal error; 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Doctor(doctor::Args),
+    Init(init::Args),
+    Plan(plan::Args),
+    Tune(tune::Args),
+    Measure(measure::Args),
+    Fit(fit::Args),
+    Decide(decide::Args),
+    Report(report::Args),
+    Lookup(lookup::Args),
+    Explain(explain::Args),
+    Schedule(schedule::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Reads the command line and does what it says; wrong usage ends the process here.
+pub(crate) fn run() -> Result<Answer, CliError> {
+    let Cli { quiet, verb } = Cli::parse();
+    let console = Console::new(quiet);
+    match verb {
+        Verb::Doctor(args) => args.run(console),
+        Verb::Init(args) => args.run(console),
+        Verb::Plan(args) => args.run(console),
+        Verb::Tune(args) => args.run(console),
+        Verb::Measure(args) => args.run(console),
+        Verb::Fit(args) => args.run(console),
+        Verb::Decide(args) => args.run(console),
+        Verb::Report(args) => args.run(console),
+        Verb::Lookup(args) => args.run(console),
+        Verb::Explain(args) => args.run(console),
+        Verb::Schedule(args) => args.run(console),
+        Verb::Completions(args) => args.run(console),
+        Verb::Man(args) => args.run(console),
+    }
+}

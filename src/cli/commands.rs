@@ -1,0 +1,20 @@
+//! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
+
+pub(crate) mod completions;
+pub(crate) mod decide;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod fit;
+pub(crate) mod init;
+pub(crate) mod lookup;
+pub(crate) mod man;
+pub(crate) mod measure;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod schedule;
+pub(crate) mod tune;
+
+mod grid;
+mod query;
+mod stored;
+mod workplace;

@@ -1,0 +1,81 @@
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use table::Table;
+
+use super::stored::StoreArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Decide from a store, and print or write the table
+///
+/// Compares the candidates of every cell with the library's default and makes rules of the
+/// winners; the same store always gives the same table.
+///
+/// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
+/// `nodes`, `ppn`, `operators` (`any`, `commutative`, `noncommutative`), `from_bytes` (where it
+/// begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
+/// for the default), `confidence`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Write the table to this file instead of printing it
+    #[arg(long, short, value_name = "TABLE")]
+    output: Option<PathBuf>,
+    /// Print the rules as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune decide .colltune/quickstart.db
+  colltune decide .colltune/quickstart.db --output tables/quickstart.yaml";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let table = self.store.analyse()?.table()?;
+        if let Some(path) = &self.output {
+            table.save(path)?;
+        }
+        if self.json {
+            console.json(&to_json(&table))?;
+        } else if let Some(path) = &self.output {
+            console.remark(format_args!("{} is written", path.display()))?;
+        } else {
+            console.print(table.to_yaml().trim_end())?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+fn to_json(table: &Table) -> Value {
+    let mut rules = Vec::new();
+    for (collective, entries) in &table.collectives {
+        for entry in entries {
+            rules.extend(entry.rules.iter().map(|rule| {
+                json!({
+                    "collective": collective.name(),
+                    "nodes": entry.shape.nodes,
+                    "ppn": entry.shape.ppn,
+                    "operators": entry.operators.name(),
+                    "from_bytes": rule.from_bytes,
+                    "candidate": rule.candidate.to_string(),
+                    "algorithm": rule.candidate.id(),
+                    "parameters": rule.candidate.parameters(),
+                    "speedup": rule.speedup,
+                    "confidence": rule.confidence,
+                })
+            }));
+        }
+    }
+    json!({
+        "name": table.name,
+        "library": table.provenance.library,
+        "store": table.provenance.store,
+        "rules": rules,
+    })
+}

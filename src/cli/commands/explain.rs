@@ -1,0 +1,173 @@
+use std::path::{Path, PathBuf};
+
+use fit::Ranked;
+use serde_json::{Value, json};
+use table::Table;
+use tuner::{Evidence, Explanation};
+use wire::units::{format_bytes, format_seconds};
+
+use super::grid::grid;
+use super::lookup::describe;
+use super::query::QueryArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Show the evidence behind a decision
+///
+/// The decision as `lookup` gives it, and what was measured at the nearest sizes: the candidates,
+/// fastest first, with their median times and intervals, their speed-up over the library's default
+/// (paired within launches) and what the model predicts. The measurements are in the store; without
+/// it only the table speaks.
+///
+/// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
+/// was of no use), `no_evidence` (why not, or null), `evidence`, each with `bytes`, `chosen` (full
+/// name), `why`, `margin` (how much longer the runner-up takes, as a share) and `ranking`, each
+/// with `candidate`, `algorithm`, `parameters`, `median_seconds`, `interval` (`low`, `high`,
+/// `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as a
+/// share), `predicted_seconds`, `beats_default`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    query: QueryArgs,
+    /// The store with the measurements, if it is not where the table says
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
+    /// Print the evidence as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune explain tables/quickstart.yaml --collective bcast --nodes 1 --ppn 2 --bytes 1M
+  colltune explain tables/quickstart.yaml -c bcast -n 1 -k 2 -b 1M --store /data/night.db --json";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let table = Table::load(&self.query.table)?;
+        let store = match &self.store {
+            // Asked for by name: then it must be there.
+            Some(store) => {
+                store::Store::open(store)?;
+                store
+            }
+            None => Path::new(&table.provenance.store),
+        };
+        let explanation = tuner::explain(&table, &self.query.query(), store)?;
+        if self.json {
+            console.json(&to_json(&explanation))?;
+        } else {
+            console.print(tell(&explanation))?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+fn to_json(explanation: &Explanation) -> Value {
+    json!({
+        "decision": explanation.decision,
+        "store": explanation.store,
+        "no_evidence": explanation.silence,
+        "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
+    })
+}
+
+fn evidence_json(evidence: &Evidence) -> Value {
+    json!({
+        "bytes": evidence.bytes,
+        "chosen": evidence.chosen,
+        "why": evidence.why,
+        "margin": evidence.margin,
+        "ranking": evidence.ranking.iter().map(ranked_json).collect::<Vec<_>>(),
+    })
+}
+
+fn ranked_json(ranked: &Ranked) -> Value {
+    json!({
+        "candidate": ranked.candidate.to_string(),
+        "algorithm": ranked.candidate.id(),
+        "parameters": ranked.candidate.parameters(),
+        "median_seconds": ranked.median_seconds,
+        "interval": ranked.interval,
+        "speedup": ranked.speedup.map(|speedup| speedup.median),
+        "speedup_interval": ranked.speedup.map(|speedup| speedup.interval),
+        "behind_fastest": ranked.behind_fastest,
+        "predicted_seconds": ranked.predicted_seconds,
+        "beats_default": ranked.beats_default,
+    })
+}
+
+fn tell(explanation: &Explanation) -> String {
+    let mut parts = vec![describe(&explanation.decision)];
+    parts.extend(explanation.evidence.iter().map(tell_evidence));
+    if let Some(silence) = &explanation.silence {
+        parts.push(format!(
+            "There is no evidence beside the table: {silence}. Name the store with `--store`."
+        ));
+    } else if explanation.evidence.is_empty() {
+        parts.push("Nothing near this was measured.".to_owned());
+    }
+    if let Some(store) = &explanation.store {
+        parts.push(format!("from {}", store.display()));
+    }
+    parts.join("\n\n")
+}
+
+fn tell_evidence(evidence: &Evidence) -> String {
+    let Evidence {
+        bytes,
+        chosen,
+        why,
+        margin,
+        ranking,
+    } = evidence;
+    let margin = margin.map_or_else(String::new, |margin| {
+        let word = if margin < 0.0 { "less" } else { "more" };
+        format!(
+            "; the runner-up takes {:.1} % {word} time",
+            margin.abs() * 100.0
+        )
+    });
+    let rows = ranking.iter().map(|ranked| row(ranked, chosen));
+    let columns = [
+        "",
+        "candidate",
+        "median>",
+        "interval",
+        "speed-up>",
+        "interval",
+        "predicted>",
+    ];
+    format!(
+        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}",
+        format_bytes(*bytes),
+        grid(columns, rows)
+    )
+}
+
+fn row(ranked: &Ranked, chosen: &str) -> [String; 7] {
+    let candidate = ranked.candidate.to_string();
+    let speedup = ranked.speedup;
+    [
+        if candidate == chosen { "*" } else { "" }.to_owned(),
+        candidate,
+        format_seconds(ranked.median_seconds),
+        format!(
+            "{} to {}",
+            format_seconds(ranked.interval.low),
+            format_seconds(ranked.interval.high)
+        ),
+        speedup.map_or_else(String::new, |speedup| format!("{:.2}", speedup.median)),
+        speedup.map_or_else(String::new, |speedup| {
+            format!(
+                "{:.2} to {:.2}",
+                speedup.interval.low, speedup.interval.high
+            )
+        }),
+        ranked
+            .predicted_seconds
+            .map_or_else(|| "-".to_owned(), format_seconds),
+    ]
+}

@@ -1,0 +1,173 @@
+use fit::{BlockComparison, BlockPoint, ParameterEstimate};
+use serde_json::{Value, json};
+use tuner::Analysis;
+use wire::units::{format_bytes, format_seconds};
+
+use super::grid::grid;
+use super::stored::StoreArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Estimate the machine's parameters from a store
+///
+/// Start-up time (alpha), time per byte (beta) and time per byte combined (gamma), each with its
+/// interval and the median relative error of the fit; and for every cell of a pipelined algorithm
+/// the block size that the model predicts to be best beside the best one measured.
+///
+/// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
+/// `unit` (`s`, `s/byte` or `1`), `identified` (whether the value is used), `note` (why not),
+/// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
+/// `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
+/// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
+/// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Print the parameters as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune fit .colltune/quickstart.db
+  colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let analysis = self.store.analyse()?;
+        if self.json {
+            console.json(&to_json(&analysis))?;
+        } else {
+            console.print(describe(&analysis))?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+fn to_json(analysis: &Analysis) -> Value {
+    let origin = &analysis.origin;
+    json!({
+        "name": origin.name,
+        "library": origin.library,
+        "store": origin.store,
+        "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
+        "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter_json(parameter: &ParameterEstimate) -> Value {
+    let identified = parameter.value().is_some();
+    json!({
+        "name": parameter.name,
+        "unit": parameter.unit,
+        "identified": identified,
+        "note": (!identified).then(|| parameter.status.to_string()),
+        "value": parameter.estimate.map(|known| known.value),
+        "low": parameter.estimate.map(|known| known.low),
+        "high": parameter.estimate.map(|known| known.high),
+        "coverage": parameter.estimate.map(|known| known.coverage),
+        "residual": parameter.estimate.map(|known| known.residual),
+    })
+}
+
+fn block_json(block: &BlockComparison) -> Value {
+    let cell = &block.cell;
+    json!({
+        "collective": cell.collective.name(),
+        "nodes": cell.shape.nodes,
+        "ppn": cell.shape.ppn,
+        "bytes": cell.bytes,
+        "algorithm": bare_id(&block.algorithm),
+        "candidate": block.algorithm,
+        "predicted": block.predicted,
+        "measured": block.measured,
+        "measured_near_prediction": block.measured_near_prediction,
+    })
+}
+
+/// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
+fn bare_id(name: &str) -> &str {
+    let name = name.split('[').next().unwrap_or(name);
+    name.split_once('/').map_or(name, |(_, id)| id)
+}
+
+fn describe(analysis: &Analysis) -> String {
+    let origin = &analysis.origin;
+    let heading = format!("{} with {}", origin.name, origin.library);
+    let parameters = grid(
+        ["parameter", "value>", "interval", "residual>", ""],
+        analysis.machine.parameters.iter().map(parameter_row),
+    );
+    let mut parts = vec![heading, parameters];
+    if !analysis.blocks.is_empty() {
+        parts.push(grid(
+            [
+                "algorithm",
+                "shape",
+                "bytes>",
+                "predicted block>",
+                "predicted time>",
+                "measured block>",
+                "measured time>",
+            ],
+            analysis.blocks.iter().map(block_row),
+        ));
+    }
+    parts.join("\n\n")
+}
+
+fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
+    let note = match parameter.value() {
+        Some(_) => String::new(),
+        None => parameter.status.to_string(),
+    };
+    let value = |value: f64| match parameter.unit {
+        "s" => format_seconds(value),
+        "s/byte" => format!("{}/byte", format_small_seconds(value)),
+        _ => format!("{value:.2}"),
+    };
+    match parameter.estimate {
+        Some(known) => [
+            parameter.name.clone(),
+            value(known.value),
+            format!("{} to {}", value(known.low), value(known.high)),
+            format!("{:.1} %", known.residual * 100.0),
+            note,
+        ],
+        None => [
+            parameter.name.clone(),
+            "-".to_owned(),
+            String::new(),
+            String::new(),
+            note,
+        ],
+    }
+}
+
+/// Times per byte are fractions of a nanosecond.
+fn format_small_seconds(seconds: f64) -> String {
+    if seconds.abs() < 1e-9 {
+        format!("{:.1} ps", seconds * 1e12)
+    } else {
+        format_seconds(seconds)
+    }
+}
+
+fn block_row(block: &BlockComparison) -> [String; 7] {
+    let size = |point: &BlockPoint| format_bytes(point.block_bytes);
+    let time = |point: &BlockPoint| format_seconds(point.seconds);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    [
+        block.algorithm.clone(),
+        block.cell.shape.to_string(),
+        format_bytes(block.cell.bytes),
+        or_dash(block.predicted.as_ref().map(size)),
+        or_dash(block.predicted.as_ref().map(time)),
+        size(&block.measured),
+        time(&block.measured),
+    ]
+}

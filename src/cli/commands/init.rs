@@ -1,0 +1,47 @@
+use std::path::PathBuf;
+
+use super::workplace::places;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Write a commented campaign for this machine
+///
+/// The file says what `tune` would measure here by default; change it at will. Its `name` becomes
+/// that of the store, the table and the report.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The file
+    #[arg(long, short, value_name = "FILE", default_value = "campaign.yaml")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune init
+  colltune init --output tuning/cluster.yaml";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let path = &self.output;
+        if !self.force && path.exists() {
+            return Err(CliError::Exists { path: path.clone() });
+        }
+        let diagnosis = tuner::diagnose(&places());
+        let usable = |found: &&tuner::DriverFound| found.driver.is_some();
+        let libraries = &diagnosis.libraries;
+        let library = libraries.iter().find(usable).or(libraries.first());
+        let library = library.map(|found| found.library.name.as_str());
+        tuner::write_atomically(path, &campaign::template(diagnosis.cores, library))?;
+        let path = path.display();
+        console.remark(format_args!(
+            "{path} is written. `colltune plan {path}` says what it would do, `colltune tune \
+             {path}` does it."
+        ))?;
+        Ok(Answer::Good)
+    }
+}

@@ -1,0 +1,73 @@
+use table::{DecisionJson, Table};
+use wire::units::format_seconds;
+
+use super::query::QueryArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Ask a table which algorithm to use
+///
+/// The rule is that of the communicator shape asked for, or of the nearest smaller one that was
+/// measured, and of the largest size up to the one asked for. Times are those measured, and
+/// interpolated between measured sizes.
+///
+/// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, and
+/// `operator` for reductions); the answer `candidate` (full name), `algorithm` (bare id, `default`
+/// for the library's own choice), `parameters` (`block_bytes`, `blocks`, `reduce`, `bcast`, as far
+/// as given); `expected_seconds`, `default_seconds` and `speedup` (null if unknown); `confidence`
+/// (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`, `nearest 1x2` or `none`).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    query: QueryArgs,
+    /// Print the decision as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune lookup tables/quickstart.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
+  colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let table = Table::load(&self.query.table)?;
+        let decision = table.lookup(&self.query.query()).to_json();
+        if self.json {
+            console.json(&decision)?;
+        } else {
+            console.print(describe(&decision))?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+/// A decision for people: the candidate on the first line.
+pub(super) fn describe(decision: &DecisionJson) -> String {
+    let DecisionJson {
+        candidate,
+        expected_seconds,
+        default_seconds,
+        speedup,
+        confidence,
+        rule,
+        shape,
+        ..
+    } = decision;
+    let time = |seconds: &Option<f64>| seconds.map_or_else(|| "unknown".to_owned(), format_seconds);
+    let mut lines = vec![candidate.clone()];
+    lines.push(format!("  expected    {}", time(expected_seconds)));
+    if candidate != "default" {
+        let speedup = speedup.map_or_else(String::new, |s| format!(", {s:.2} times as long"));
+        lines.push(format!("  default     {}{speedup}", time(default_seconds)));
+    }
+    lines.push(format!("  confidence  {confidence}"));
+    lines.push(format!("  rule        {rule}"));
+    if shape != "measured" {
+        lines.push(format!("  shape       not measured: {shape}"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,239 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::HumanDuration;
+use schedule::Collective;
+use serde_json::{Value, json};
+use store::Store;
+use tuner::{Agenda, Forecast, Workplace};
+use wire::units::format_bytes;
+use wire::{Candidate, Cell, CommShape};
+
+use super::workplace::prepare;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Say what `tune` would do, without measuring
+///
+/// Shows the library, the cells and candidates of each collective, what is in the store already,
+/// and about how long the rest takes. The block sizes that the model predicts join the candidates
+/// once the machine's parameters have been measured, which the first launch does.
+///
+/// With --json, prints one object: `name`, `library`, `driver`, `store`, `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
+/// `candidates` (of all cells together), `calibrated` (whether predicted block sizes are among
+/// them), `done` and `total` (measurements of one cell in one launch), `budget_seconds`,
+/// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
+/// `candidates` by full name), `warnings`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The campaign
+    #[arg(value_name = "CAMPAIGN.yaml")]
+    campaign: PathBuf,
+    /// Print the plan as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Example:
+  colltune plan tuning/quickstart.yaml";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let at = prepare(&self.campaign)?;
+        let path = &at.campaign.output.store;
+        let store = path.exists().then(|| Store::open(path)).transpose()?;
+        let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library)?;
+        let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
+        let plan = Plan {
+            at: &at,
+            agenda: &agenda,
+            forecast,
+        };
+        if self.json {
+            console.json(&plan.to_json())?;
+        } else {
+            for warning in &at.warnings {
+                console.warn(format_args!("{warning}."));
+            }
+            console.print(plan.describe())?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+struct Plan<'a> {
+    at: &'a Workplace,
+    agenda: &'a Agenda,
+    forecast: Forecast,
+}
+
+/// The cells of a collective, taken together.
+#[derive(Default)]
+struct Share<'a> {
+    cells: usize,
+    bytes: BTreeSet<u64>,
+    candidates: BTreeSet<&'a Candidate>,
+}
+
+impl Plan<'_> {
+    fn shares(&self) -> BTreeMap<Collective, Share<'_>> {
+        let mut shares: BTreeMap<Collective, Share<'_>> = BTreeMap::new();
+        for (
+            Cell {
+                collective, bytes, ..
+            },
+            candidates,
+        ) in &self.agenda.cells
+        {
+            let share = shares.entry(*collective).or_default();
+            share.cells += 1;
+            share.bytes.insert(*bytes);
+            share.candidates.extend(candidates);
+        }
+        shares
+    }
+
+    fn to_json(&self) -> Value {
+        let Self {
+            at,
+            agenda,
+            forecast,
+        } = self;
+        let output = &at.campaign.output;
+        let shares = self.shares();
+        let collectives = shares.iter().map(|(collective, share)| {
+            let names = share.candidates.iter().map(ToString::to_string);
+            json!({
+                "collective": collective.name(),
+                "cells": share.cells,
+                "bytes": share.bytes,
+                "candidates": names.collect::<Vec<_>>(),
+            })
+        });
+        json!({
+            "name": at.campaign.name,
+            "library": at.library,
+            "driver": at.driver,
+            "store": output.store,
+            "table": output.table,
+            "report": output.report,
+            "shapes": at.campaign.shapes,
+            "launches": agenda.launches,
+            "launches_left": forecast.launches_left,
+            "experiments": agenda.experiments.len(),
+            "cells": agenda.cells.len(),
+            "candidates": agenda.candidates(),
+            "calibrated": forecast.calibrated,
+            "done": forecast.progress.done,
+            "total": forecast.progress.total,
+            "budget_seconds": at.campaign.budget_seconds,
+            "spent_seconds": forecast.spent_seconds,
+            "estimated_seconds": forecast.seconds,
+            "collectives": collectives.collect::<Vec<_>>(),
+            "warnings": at.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let Self {
+            at,
+            agenda,
+            forecast,
+        } = self;
+        let campaign = &at.campaign;
+        let output = &campaign.output;
+        let shapes: Vec<String> = campaign.shapes.iter().map(CommShape::to_string).collect();
+        let mut lines = vec![
+            format!("campaign    {}", campaign.name),
+            format!("library     {}", at.library),
+            format!("driver      {}", at.driver.display()),
+            format!("shapes      {}", shapes.join(", ")),
+            format!(
+                "cells       {}, with {} candidates in all, and {} experiments on the machine",
+                agenda.cells.len(),
+                agenda.candidates(),
+                agenda.experiments.len()
+            ),
+        ];
+        for (collective, share) in self.shares() {
+            lines.push(format!("{collective:<11} {}", share.describe()));
+        }
+        if campaign.parameters.predicted && !forecast.calibrated {
+            lines.push(
+                "            and the block sizes that the model predicts once the machine is \
+                 measured"
+                    .to_owned(),
+            );
+        }
+        lines.push(format!(
+            "store       {}: {} of {} measurements done",
+            output.store.display(),
+            forecast.progress.done,
+            forecast.progress.total
+        ));
+        lines.push(format!(
+            "launches    {} each, {} to go",
+            agenda.launches, forecast.launches_left
+        ));
+        lines.push(format!("time        {}", self.describe_time()));
+        lines.push(format!("table       {}", output.table.display()));
+        lines.push(format!("report      {}", output.report.display()));
+        lines.join("\n")
+    }
+
+    fn describe_time(&self) -> String {
+        let Forecast {
+            launches_left,
+            spent_seconds,
+            seconds,
+            ..
+        } = self.forecast;
+        let budget = self.at.campaign.budget_seconds;
+        if launches_left == 0 {
+            "nothing is left to measure".to_owned()
+        } else if spent_seconds >= budget {
+            format!(
+                "the budget of {} is spent; a larger one goes on from here",
+                duration(budget)
+            )
+        } else {
+            format!(
+                "at most about {}; {} of the budget of {} are spent",
+                duration(seconds),
+                duration(spent_seconds),
+                duration(budget)
+            )
+        }
+    }
+}
+
+fn duration(seconds: f64) -> HumanDuration {
+    HumanDuration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+}
+
+impl Share<'_> {
+    fn describe(&self) -> String {
+        let sizes = match (self.bytes.first(), self.bytes.last()) {
+            (Some(first), Some(last)) if first != last => format!(
+                "{} sizes from {} to {} bytes",
+                self.bytes.len(),
+                format_bytes(*first),
+                format_bytes(*last)
+            ),
+            (Some(only), _) => format!("{} bytes", format_bytes(*only)),
+            _ => "no size".to_owned(),
+        };
+        let mut algorithms: Vec<&str> = self.candidates.iter().map(|c| c.id()).collect();
+        algorithms.dedup();
+        format!(
+            "{} cells, {sizes}, {} candidates: {}",
+            self.cells,
+            self.candidates.len(),
+            algorithms.join(", ")
+        )
+    }
+}

@@ -1,0 +1,46 @@
+//! A question to a table.
+
+use std::path::PathBuf;
+
+use schedule::Collective;
+use table::{OperatorClass, Query};
+use wire::CommShape;
+
+use crate::values;
+
+/// The arguments that say what a table is asked.
+#[derive(Debug, clap::Args)]
+pub(super) struct QueryArgs {
+    /// The decision table
+    #[arg(value_name = "TABLE")]
+    pub(super) table: PathBuf,
+    /// The collective
+    #[arg(long, short, value_parser = values::collective())]
+    collective: Collective,
+    /// Number of nodes
+    #[arg(long, short, value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: u32,
+    /// Ranks on each node
+    #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
+    ppn: u32,
+    /// Size of one rank's vector, as in 512, 64K or 8MiB (K = 1024)
+    #[arg(long, short, value_parser = wire::units::parse_bytes)]
+    bytes: u64,
+    /// Whether the operator of a reduction commutes
+    #[arg(long, short, value_parser = values::operator_class(), default_value = "commutative")]
+    operator: OperatorClass,
+}
+
+impl QueryArgs {
+    pub(super) fn query(&self) -> Query {
+        Query {
+            collective: self.collective,
+            shape: CommShape {
+                nodes: self.nodes,
+                ppn: self.ppn,
+            },
+            bytes: self.bytes,
+            operators: self.operator,
+        }
+    }
+}

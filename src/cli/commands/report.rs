@@ -1,0 +1,77 @@
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use table::Table;
+use tuner::Analysis;
+
+use super::stored::{LibraryArg, analyse};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Report on a store or a table: environment, parameters, times, decisions
+///
+/// Prints the report unless `--output` is given. A table (a file that ends in .yaml or .yml) is
+/// reported on with the measurements in the store that it names.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The store, or a table
+    #[arg(value_name = "STORE|TABLE")]
+    source: PathBuf,
+    #[command(flatten)]
+    library: LibraryArg,
+    /// The form of the report
+    #[arg(long, value_enum, default_value_t = Format::Md)]
+    format: Format,
+    /// Write the report to this file instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Markdown
+    Md,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune report .colltune/quickstart.db --output reports/quickstart.md
+  colltune report tables/quickstart.yaml";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let (analysis, table) = self.read()?;
+        let view = analysis.view(&table);
+        let text = match self.format {
+            Format::Md => report::render_markdown(&view),
+        };
+        if let Some(path) = &self.output {
+            tuner::write_atomically(path, &text)?;
+            console.remark(format_args!("{} is written", path.display()))?;
+        } else {
+            console.print(text.trim_end())?;
+        }
+        Ok(Answer::Good)
+    }
+
+    fn read(&self) -> Result<(Analysis, Table), CliError> {
+        if !is_table(&self.source) {
+            let analysis = self.library.analyse(&self.source)?;
+            let table = analysis.table()?;
+            return Ok((analysis, table));
+        }
+        let table = Table::load(&self.source)?;
+        let provenance = &table.provenance;
+        let library = self.library.given().unwrap_or(&provenance.library);
+        let analysis = analyse(Path::new(&provenance.store), Some(library))?;
+        Ok((analysis, table))
+    }
+}
+
+fn is_table(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|extension| matches!(extension, "yaml" | "yml"))
+}

@@ -1,0 +1,164 @@
+use std::ops::RangeInclusive;
+
+use schedule::{ALGORITHMS, Algorithm};
+use serde_json::{Value, json};
+
+use super::named;
+use super::prove::{Sweep, Verdict, Verify};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::values;
+
+/// Prove algorithms correct
+///
+/// Follows every contribution through every message: nothing may be lost, doubled, combined out of
+/// order (where the algorithm claims order), or wait for ever, and no action may disturb another of
+/// its round. Does so for every number of ranks of the range, every root, every block count, every
+/// composition, in place and not, and vectors that leave blocks uneven and empty. What is proved
+/// holds for every operator and all data. Exits with 1 if there is a fault.
+///
+/// With --json, prints an array of objects with `collective`, `algorithm`, `ok`, `ordered` (on all
+/// shapes), `shapes` (how many were proved), `most_steps` (the longest chain of messages), `fault`
+/// (null, or an object with `call` and `message`).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("which").required(true))]
+pub(super) struct Args {
+    /// The algorithm, as in allreduce/dual_root
+    #[arg(value_name = "NAME", group = "which")]
+    name: Option<String>,
+    /// All algorithms
+    #[arg(long, group = "which")]
+    all: bool,
+    /// Numbers of ranks, both ends included
+    #[arg(long, value_name = "RANGE", default_value = "1..64", value_parser = values::ranks)]
+    ranks: RangeInclusive<u32>,
+    /// Numbers of blocks of pipelined algorithms
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "1,2,3,7",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    blocks: Vec<u32>,
+    /// Print the proofs as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune schedule verify --all --ranks 1..64
+  colltune schedule verify allreduce/dual_root --ranks 100..200 --blocks 5,16";
+
+impl Args {
+    pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.prove(console, &schedule::verify::verify)
+    }
+
+    fn prove(&self, console: Console, verify: &Verify) -> Result<Answer, CliError> {
+        let algorithms: Vec<&'static Algorithm> = match &self.name {
+            Some(name) => vec![named(name)?],
+            None => ALGORITHMS.iter().collect(),
+        };
+        let sweep = Sweep {
+            ranks: self.ranks.clone(),
+            blocks: self.blocks.clone(),
+        };
+        let mut objects = Vec::new();
+        let mut answer = Answer::Good;
+        for algorithm in algorithms {
+            let verdict = sweep.prove(algorithm, verify)?;
+            let refuted = verdict.fault.is_some();
+            if refuted {
+                answer = Answer::No;
+            }
+            if self.json {
+                objects.push(to_json(algorithm, &verdict));
+            } else if refuted || !console.is_quiet() {
+                console.print(line(algorithm, &verdict))?;
+            }
+        }
+        if self.json {
+            console.json(&objects)?;
+        }
+        Ok(answer)
+    }
+}
+
+fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
+    let name = algorithm.name();
+    match &verdict.fault {
+        Some(known) => format!("no  {name}: {}: {}", known.call, known.fault),
+        None => format!(
+            "ok  {name:<30}  {:<9}  {:>6} shapes  at most {} steps",
+            if verdict.unordered {
+                "unordered"
+            } else {
+                "ordered"
+            },
+            verdict.shapes,
+            verdict.most_steps
+        ),
+    }
+}
+
+fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
+    let fault = verdict
+        .fault
+        .as_ref()
+        .map(|known| json!({"call": known.call, "message": known.fault.to_string()}));
+    json!({
+        "collective": algorithm.collective.name(),
+        "algorithm": algorithm.id,
+        "ok": verdict.fault.is_none(),
+        "ordered": !verdict.unordered,
+        "shapes": verdict.shapes,
+        "most_steps": verdict.most_steps,
+        "fault": fault,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::{Fault, Schedule};
+
+    use super::*;
+
+    #[test]
+    fn one_fault_makes_the_answer_no() {
+        let args = Args {
+            name: None,
+            all: true,
+            ranks: 2..=5,
+            blocks: vec![2],
+            json: false,
+        };
+        let refuse = |schedule: &Schedule| match schedule.algorithm().id {
+            "chain" if schedule.shape().ranks > 3 => Err(Fault::LengthMismatch {
+                from: 0,
+                to: 1,
+                sent: 2,
+                expected: 3,
+            }),
+            _ => schedule::verify::verify(schedule),
+        };
+        let console = Console::new(true);
+        let sound = args.prove(console, &schedule::verify::verify);
+        assert_eq!(sound.expect("proved"), Answer::Good);
+        assert_eq!(args.prove(console, &refuse).expect("proved"), Answer::No);
+
+        let chain = schedule::find("bcast/chain").expect("registered");
+        let sweep = Sweep {
+            ranks: args.ranks.clone(),
+            blocks: args.blocks.clone(),
+        };
+        let verdict = sweep.prove(chain, &refuse).expect("proved");
+        assert_eq!(
+            line(chain, &verdict),
+            "no  bcast/chain: ranks 4, units 1, root 0, blocks 2: 0 sends 2 units where 1 expects 3"
+        );
+        assert_eq!(to_json(chain, &verdict)["ok"], false);
+    }
+}

@@ -1,0 +1,62 @@
+//! Where commands print to.
+//!
+//! Results go to standard output, everything about them to standard error. Nothing here panics
+//! when a reader goes away, as in `colltune ... | head`.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::error::CliError;
+
+/// Standard output and standard error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    quiet: bool,
+}
+
+impl Console {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Whether nothing but results, warnings and errors is wanted.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Whether a progress bar would be seen, and is wanted.
+    pub(crate) fn shows_progress(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Prints a result and a line end.
+    pub(crate) fn print(self, text: impl Display) -> Result<(), CliError> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}")
+            .and_then(|()| out.flush())
+            .map_err(CliError::Output)
+    }
+
+    /// Prints what is nice to know, unless it is not wanted.
+    pub(crate) fn remark(self, text: impl Display) -> Result<(), CliError> {
+        if self.quiet { Ok(()) } else { self.print(text) }
+    }
+
+    /// Prints a result for programs.
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
+        self.print(serde_json::to_string_pretty(value).map_err(CliError::Json)?)
+    }
+
+    /// Prints a warning to standard error.
+    pub(crate) fn warn(self, text: impl Display) {
+        complain("warning", text);
+    }
+}
+
+/// Prints a line about what is going on to standard error.
+pub(crate) fn complain(kind: &str, text: impl Display) {
+    // If standard error is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{kind}: {text}");
+}

@@ -1,0 +1,109 @@
+//! What can go wrong in a command.
+
+use std::io;
+use std::path::PathBuf;
+
+use schedule::Unsupported;
+use store::StoreError;
+use table::TableError;
+use thiserror::Error;
+use tuner::TunerError;
+
+/// A command that could not be carried out.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// Measuring, fitting, deciding.
+    #[error(transparent)]
+    Tuner(Box<TunerError>),
+    /// No algorithm of that name.
+    #[error("there is no algorithm `{name}`")]
+    UnknownAlgorithm {
+        /// The name given.
+        name: String,
+        /// The full name that is most like it.
+        similar: Option<String>,
+    },
+    /// A bare id that several collectives have.
+    #[error("`{id}` may be any of {}", names.join(", "))]
+    AmbiguousAlgorithm {
+        /// The id given.
+        id: String,
+        /// The full names.
+        names: Vec<String>,
+    },
+    /// An algorithm asked for what it cannot do.
+    #[error("{0}")]
+    Unsupported(Unsupported),
+    /// A rank beyond the communicator.
+    #[error("rank {rank} is not among ranks 0 to {}", ranks - 1)]
+    NoSuchRank {
+        /// The rank asked for.
+        rank: u32,
+        /// Ranks in the communicator, at least 1.
+        ranks: u32,
+    },
+    /// A file that would be replaced.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The signals cannot be caught.
+    #[error("cannot catch interrupts: {0}")]
+    Signals(#[source] io::Error),
+    /// Standard output does not take what is printed.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[source] io::Error),
+    /// A result that has no JSON.
+    #[error("cannot write the result as JSON: {0}")]
+    Json(#[source] serde_json::Error),
+}
+
+impl CliError {
+    /// What the user can do about it, where the message does not say so itself.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Self::Tuner(error) => error.help(),
+            Self::UnknownAlgorithm { similar, .. } => {
+                let all = "`colltune schedule list` names them all";
+                Some(match similar {
+                    Some(name) => format!("did you mean `{name}`? {all}"),
+                    None => all.to_owned(),
+                })
+            }
+            Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
+            Self::Exists { .. } => {
+                Some("name another file with `--output`, or replace it with `--force`".to_owned())
+            }
+            Self::Unsupported(_)
+            | Self::NoSuchRank { .. }
+            | Self::Signals(_)
+            | Self::Output(_)
+            | Self::Json(_) => None,
+        }
+    }
+}
+
+impl From<Unsupported> for CliError {
+    fn from(error: Unsupported) -> Self {
+        Self::Unsupported(error)
+    }
+}
+
+impl From<TunerError> for CliError {
+    fn from(error: TunerError) -> Self {
+        Self::Tuner(Box::new(error))
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        TunerError::from(error).into()
+    }
+}
+
+impl From<TableError> for CliError {
+    fn from(error: TableError) -> Self {
+        TunerError::from(error).into()
+    }
+}

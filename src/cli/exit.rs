@@ -1,0 +1,193 @@
+//! How the process ends.
+//!
+//! | code | meaning | examples |
+//! |---|---|---|
+//! | 0 | good | also when the reader of the output goes away early |
+//! | 1 | the answer is "no" | `schedule verify` found a fault |
+//! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; a full disk; another colltune at work on the store |
+//! | 4 | internal error | a bug in colltune |
+//! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
+
+use std::io;
+use std::panic::{self, UnwindSafe};
+use std::process::ExitCode;
+
+use campaign::launcher::LaunchError;
+use fit::FitError;
+use store::StoreError;
+use table::TableError;
+use tuner::TunerError;
+
+use crate::console::complain;
+use crate::error::CliError;
+
+/// What a command that was carried out found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// All is well.
+    Good,
+    /// A check failed.
+    No,
+    /// This machine cannot be measured.
+    Unfit,
+}
+
+/// The exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Code {
+    Good = 0,
+    No = 1,
+    Input = 2,
+    Environment = 3,
+    Internal = 4,
+    Interrupted = 130,
+}
+
+/// Carries out a command, prints its error, and turns everything into an exit code.
+pub(crate) fn guard(command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe) -> ExitCode {
+    let code = match panic::catch_unwind(command) {
+        Ok(Ok(Answer::Good)) => Code::Good,
+        Ok(Ok(Answer::No)) => Code::No,
+        Ok(Ok(Answer::Unfit)) => Code::Environment,
+        Ok(Err(error)) => report(&error),
+        // The panic has printed its message.
+        Err(_) => {
+            complain(
+                "error",
+                "this is a bug in colltune; what was measured is stored",
+            );
+            Code::Internal
+        }
+    };
+    ExitCode::from(code as u8)
+}
+
+fn report(error: &CliError) -> Code {
+    if is_closed_pipe(error) {
+        return Code::Good;
+    }
+    complain("error", error);
+    if let Some(help) = error.help() {
+        complain("help", help);
+    }
+    of(error)
+}
+
+/// Whether the reader of standard output has had enough.
+fn is_closed_pipe(error: &CliError) -> bool {
+    matches!(error, CliError::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The exit code of an error.
+pub(crate) fn of(error: &CliError) -> Code {
+    match error {
+        CliError::Tuner(error) => of_tuner(error),
+        CliError::UnknownAlgorithm { .. }
+        | CliError::AmbiguousAlgorithm { .. }
+        | CliError::Unsupported(_)
+        | CliError::NoSuchRank { .. }
+        | CliError::Exists { .. }
+        | CliError::Output(_) => Code::Input,
+        CliError::Signals(_) => Code::Environment,
+        CliError::Json(_) => Code::Internal,
+    }
+}
+
+fn of_tuner(error: &TunerError) -> Code {
+    match error {
+        TunerError::Campaign(_)
+        | TunerError::File { .. }
+        | TunerError::NothingMeasured { .. }
+        | TunerError::SeveralLibraries { .. }
+        | TunerError::NothingToDecide { .. } => Code::Input,
+        TunerError::Launch(error) => of_launch(error),
+        TunerError::Store(error) => of_store(error),
+        TunerError::Fit(error) => match **error {
+            FitError::NotATime { .. } | FitError::NoTime { .. } => Code::Input,
+            FitError::TooManyRepetitions { .. } | FitError::Query(_) | FitError::Search(_) => {
+                Code::Internal
+            }
+        },
+        TunerError::Table(error) => match error {
+            TableError::Unsound(_) | TableError::Altered { .. } => Code::Internal,
+            _ => Code::Input,
+        },
+        TunerError::Interrupted => Code::Interrupted,
+        TunerError::NoProgress { .. } => Code::Environment,
+    }
+}
+
+fn of_launch(error: &LaunchError) -> Code {
+    match error {
+        LaunchError::SeveralNodes { .. } | LaunchError::Log { .. } => Code::Input,
+        LaunchError::NoMpi { .. }
+        | LaunchError::NotInstalled { .. }
+        | LaunchError::Unusable { .. }
+        | LaunchError::OtherLibrary { .. }
+        | LaunchError::NoDriver { .. }
+        | LaunchError::TooFewCores { .. }
+        | LaunchError::Start { .. }
+        | LaunchError::Watch(_)
+        | LaunchError::Survivors { .. }
+        | LaunchError::Failed { .. } => Code::Environment,
+    }
+}
+
+fn of_store(error: &StoreError) -> Code {
+    match error {
+        StoreError::Absent { .. }
+        | StoreError::Folder { .. }
+        | StoreError::File { .. }
+        | StoreError::NotAStore { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Corrupt { .. }
+        | StoreError::NotWritable { .. } => Code::Input,
+        StoreError::DiskFull { .. }
+        | StoreError::Busy { .. }
+        | StoreError::Device { .. }
+        | StoreError::Locked { .. } => Code::Environment,
+        StoreError::Sqlite { .. }
+        | StoreError::UnknownCampaign { .. }
+        | StoreError::LaunchExists { .. }
+        | StoreError::NotUnderWay { .. }
+        | StoreError::OtherLaunch { .. }
+        | StoreError::UnknownTask { .. }
+        | StoreError::UnknownCandidate { .. }
+        | StoreError::Spool { .. } => Code::Internal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe, code: Code) {
+        assert_eq!(guard(command), ExitCode::from(code as u8));
+    }
+
+    #[test]
+    fn every_end_has_its_code() {
+        check(|| Ok(Answer::Good), Code::Good);
+        check(|| Ok(Answer::No), Code::No);
+        check(|| Ok(Answer::Unfit), Code::Environment);
+        check(|| Err(TunerError::Interrupted.into()), Code::Interrupted);
+        check(|| panic!("on purpose"), Code::Internal);
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
+        let output = |kind: io::ErrorKind| Err(CliError::Output(kind.into()));
+        check(move || output(io::ErrorKind::BrokenPipe), Code::Good);
+        check(move || output(io::ErrorKind::StorageFull), Code::Input);
+    }
+
+    #[test]
+    fn what_only_a_bug_can_cause_is_internal() {
+        let unknown = StoreError::UnknownTask { launch: 1, task: 2 };
+        assert_eq!(of(&unknown.into()), Code::Internal);
+        let altered = TableError::Altered { path: "t".into() };
+        assert_eq!(of(&altered.into()), Code::Internal);
+    }
+}

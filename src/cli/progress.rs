@@ -1,0 +1,99 @@
+//! Measuring, as a person watches it.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tuner::{Event, Observer, Progress};
+
+use crate::console::{Console, complain};
+
+/// A progress bar with an estimate of the time to come, and warnings above it.
+pub(crate) struct ProgressDisplay {
+    bar: ProgressBar,
+    begun: bool,
+}
+
+impl ProgressDisplay {
+    /// A bar on a terminal; elsewhere only warnings are shown.
+    pub(crate) fn new(console: Console) -> Self {
+        let bar = if console.shows_progress() {
+            ProgressBar::new(0)
+        } else {
+            ProgressBar::hidden()
+        };
+        let style = ProgressStyle::with_template(
+            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go ({msg})",
+        );
+        // The template is fixed; a bar of the default style would do as well.
+        if let Ok(style) = style {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, begun: false }
+    }
+
+    fn advance(&mut self, Progress { done, total }: Progress) {
+        // Records of earlier launches are taken in before anything is counted.
+        if total == 0 {
+            return;
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+        if !self.begun {
+            self.begun = true;
+            // What an earlier run has done says nothing about the speed of this one.
+            self.bar.reset_eta();
+            self.bar.enable_steady_tick(Duration::from_millis(250));
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        self.bar.suspend(|| complain("warning", text));
+    }
+}
+
+impl Drop for ProgressDisplay {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for ProgressDisplay {
+    fn notice(&mut self, event: Event<'_>) {
+        match event {
+            Event::Recovered { launches } => self.warn(&format!(
+                "{launches} earlier {} ended early; what was measured is kept",
+                if launches == 1 { "launch" } else { "launches" }
+            )),
+            Event::Launch { number, progress } => {
+                self.advance(progress);
+                self.bar.set_message(format!("launch {number}"));
+            }
+            Event::Stored { progress } => self.advance(progress),
+            Event::Failed {
+                subject,
+                candidate,
+                kind,
+                message,
+            } => self.warn(&format!(
+                "{candidate} failed in {subject} and is left out there ({}): {}",
+                kind.name(),
+                first_line(message)
+            )),
+            Event::Died { number, message } => self.warn(&format!(
+                "launch {number} ended early: {}",
+                first_line(message)
+            )),
+            Event::BudgetSpent {
+                progress: Progress { done, total },
+            } => self.warn(&format!(
+                "the budget is spent with {done} of {total} measurements made; a larger `budget` \
+                 in the campaign goes on from here"
+            )),
+        }
+    }
+}
+
+/// The log that a message may quote is beside the store.
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}

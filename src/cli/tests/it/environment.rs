@@ -1,0 +1,131 @@
+//! Machines on which nothing can be measured.
+
+use std::fs;
+
+use crate::made;
+use crate::run::{Place, keys};
+
+/// Runs what needs MPI in a place that lacks it, and sees that nothing is written.
+fn check(place: &Place, parts: &[&str]) {
+    place.write("campaign.yaml", made::CAMPAIGN);
+    let before = place.files();
+    for verb in ["tune", "measure", "plan"] {
+        place.run(&[verb, "campaign.yaml"]).bad(3, parts);
+    }
+    assert_eq!(place.files(), before);
+}
+
+#[test]
+fn no_mpi_is_installed() {
+    let place = Place::new();
+    check(
+        &place,
+        &["no MPI library found", "DIR/bin", "help: install one"],
+    );
+    let ran = place.run(&["doctor"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(3), ""));
+    assert!(
+        ran.out.contains("MPI: none found in DIR/bin"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("apt-get install"), "{}", ran.out);
+    let quiet = place.run(&["doctor", "--quiet"]);
+    assert_eq!((quiet.code, quiet.out.as_str()), (Some(3), ""));
+    assert!(
+        quiet.err.starts_with("warning: No MPI library"),
+        "{}",
+        quiet.err
+    );
+}
+
+#[test]
+fn another_library_is_installed() {
+    let place = Place::with_mpirun("exit 1");
+    place.write(
+        "campaign.yaml",
+        format!("{}library: mpich\n", made::CAMPAIGN),
+    );
+    place.run(&["tune", "campaign.yaml"]).bad(
+        3,
+        &[
+            "mpich is not installed here; found: openmpi-4.1.4",
+            "help: ",
+        ],
+    );
+}
+
+#[test]
+fn the_driver_is_not_built() {
+    let place = Place::new();
+    place.add_mpirun("exit 1");
+    check(
+        &place,
+        &[
+            "no measuring program for openmpi-4.1.4",
+            "DIR/lib/openmpi-4.1.4/colltune-driver",
+            "make driver",
+        ],
+    );
+    let ran = place.run(&["doctor"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.out.contains("measuring program: not built"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn doctor_finds_what_is_there() {
+    let place = Place::with_mpirun("exit 1");
+    let findings = place.run(&["doctor", "--json"]).good().json();
+    assert_eq!(
+        keys(&findings),
+        [
+            "advice",
+            "cores",
+            "fit",
+            "libraries",
+            "searched",
+            "timer_overhead_seconds",
+            "timer_resolution_seconds",
+            "unusable"
+        ]
+    );
+    assert_eq!(findings["fit"], true);
+    let library = &findings["libraries"][0];
+    assert_eq!(keys(library), ["driver", "launcher", "name", "version"]);
+    assert_eq!(
+        (&library["name"], &library["version"]),
+        (&"openmpi".into(), &"4.1.4".into())
+    );
+    assert_eq!(place.run(&["doctor", "--quiet"]).good().out, "");
+
+    fs::write(place.path("bin/mpirun"), "#!/bin/sh\necho something else\n").unwrap();
+    let ran = place.run(&["doctor"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.out.contains("DIR/bin/mpirun: of no use"), "{}", ran.out);
+}
+
+#[test]
+fn the_launcher_fails() {
+    let place = Place::with_mpirun("echo cannot start daemons >&2; exit 7");
+    place.write("campaign.yaml", made::CAMPAIGN);
+    place.write("tables/made.yaml", "old table");
+    place.write("reports/made.md", "old report");
+    place.run(&["tune", "campaign.yaml"]).bad(
+        3,
+        &[
+            "the launcher exited with code 7",
+            "cannot start daemons",
+            ".colltune/made.launches",
+        ],
+    );
+    assert_eq!(place.read("tables/made.yaml"), "old table");
+    assert_eq!(place.read("reports/made.md"), "old report");
+    // What failed is on record, and in nobody's way.
+    place
+        .run(&["fit", ".colltune/made.db"])
+        .bad(2, &["holds no measurements"]);
+}

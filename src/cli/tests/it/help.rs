@@ -1,0 +1,88 @@
+//! The reference of the command line, and what is generated from it.
+
+use crate::run::Place;
+
+const VERBS: [&str; 13] = [
+    "doctor",
+    "init",
+    "plan",
+    "tune",
+    "measure",
+    "fit",
+    "decide",
+    "report",
+    "lookup",
+    "explain",
+    "schedule",
+    "completions",
+    "man",
+];
+
+const SCHEDULE_VERBS: [&str; 3] = ["list", "show", "verify"];
+
+#[test]
+fn every_verb_explains_itself_with_an_example() {
+    let place = Place::new();
+    let whole = place.run(&["--help"]).good().out;
+    let verbs = VERBS.iter().map(|verb| vec![*verb]);
+    let below = SCHEDULE_VERBS.iter().map(|verb| vec!["schedule", verb]);
+    let mut reference = whole.clone();
+    for mut args in verbs.chain(below) {
+        let name = args.join(" ");
+        args.push("--help");
+        let help = place.run(&args).good().out;
+        let (_, examples) = help.split_once("Example").unwrap();
+        assert!(examples.contains(&format!("colltune {name}")), "{help}");
+        reference += &format!("\n===== {name}\n\n{help}");
+    }
+    insta::assert_snapshot!(reference);
+    for verb in VERBS {
+        assert!(whole.contains(&format!("\n  {verb} ")), "{verb}");
+    }
+}
+
+#[test]
+fn completions_know_every_verb() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let text = place.run(&["completions", shell]).good().out;
+        for verb in VERBS.iter().chain(&SCHEDULE_VERBS) {
+            assert!(text.contains(verb), "{verb} in {shell}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_page_has_a_section_for_every_verb() {
+    let page = Place::new().run(&["man"]).good().out;
+    assert!(page.contains(".TH colltune 1"), "{page}");
+    for verb in VERBS {
+        let section = format!("\n.SH COLLTUNE {}\n", verb.to_uppercase());
+        assert!(page.contains(&section), "{section}");
+    }
+    for verb in SCHEDULE_VERBS {
+        let section = format!("\n.SH COLLTUNE SCHEDULE {}\n", verb.to_uppercase());
+        assert!(page.contains(&section), "{section}");
+    }
+    // Options of verbs, not only of the whole.
+    assert!(page.contains("retry\\-failed"), "{page}");
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    let place = Place::new();
+    for (args, part) in [
+        (&["tuen"][..], "tune"),
+        (&["tune"], "CAMPAIGN.yaml"),
+        (
+            &["lookup", "t.yaml", "--collective", "alreduce"],
+            "allreduce",
+        ),
+        (&["fit", "a.db", "--library", "openmpi"], "openmpi-4.1.4"),
+        (&["schedule", "verify"], "--all"),
+        (&["schedule", "verify", "--all", "--ranks", "9..3"], "1..64"),
+        (&["report", "a.db", "--format", "pdf"], "md"),
+    ] {
+        place.run(args).bad(2, &[part]);
+    }
+}

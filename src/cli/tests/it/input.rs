@@ -1,0 +1,196 @@
+//! Mistakes in what the command is given: the error says what and where, and nothing is touched.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+
+use crate::made;
+use crate::run::Place;
+
+/// Runs something that must fail with 2 and change no file.
+#[track_caller]
+fn check(place: &Place, args: &[&str], parts: &[&str]) {
+    let before = place.files();
+    place.run(args).bad(2, parts);
+    assert!(place.files() == before, "{args:?} has changed files");
+}
+
+#[test]
+fn campaigns_are_strict() {
+    for (line, parts) in [
+        (
+            "colectives: [bcast]",
+            &[
+                "unknown",
+                "colectives",
+                "campaign.yaml:1:1",
+                "`collectives`",
+            ][..],
+        ),
+        ("launches: many", &["launches", "campaign.yaml:1:11"]),
+        ("shapes: [2x2]", &["2x2", "campaign.yaml:1:"]),
+        ("sizes: 8..4 apples", &["sizes", "campaign.yaml:1:8"]),
+    ] {
+        let place = Place::with_mpirun("exit 1");
+        place.write("campaign.yaml", format!("{line}\nname: made\n"));
+        for verb in ["tune", "measure", "plan"] {
+            check(&place, &[verb, "campaign.yaml"], parts);
+        }
+    }
+}
+
+#[test]
+fn a_campaign_error_is_shown_with_its_line() {
+    let place = Place::with_mpirun("exit 1");
+    place.write("campaign.yaml", "name: made\nshapes: [1x2, 2x2]\n");
+    insta::assert_snapshot!(place.run(&["tune", "campaign.yaml"]).err);
+}
+
+#[test]
+fn no_campaign_is_there() {
+    let place = Place::with_mpirun("exit 1");
+    check(
+        &place,
+        &["tune", "none.yaml"],
+        &["cannot read the campaign", "none.yaml", "colltune init"],
+    );
+}
+
+/// Runs every verb that reads a store.
+fn check_store(place: &Place, parts: &[&str]) {
+    let store = ".colltune/made.db";
+    for args in [
+        &["fit", store][..],
+        &["decide", store, "--output", "tables/made.yaml"],
+        &["report", store, "--output", "reports/made.md"],
+    ] {
+        check(place, args, parts);
+    }
+}
+
+#[test]
+fn the_store_is_absent() {
+    check_store(
+        &Place::new(),
+        &["there is no store at .colltune/made.db", "colltune tune"],
+    );
+}
+
+#[test]
+fn the_store_is_something_else() {
+    let place = made::place();
+    place.write(".colltune/made.db", "a letter to my aunt\n".repeat(20));
+    check_store(&place, &["is not a colltune store", "left as it is"]);
+    check_campaign_verbs(&place, &["is not a colltune store"]);
+}
+
+#[test]
+fn the_store_is_newer() {
+    let place = made::place();
+    // SQLite's user version, <https://www.sqlite.org/fileformat.html>.
+    overwrite(&place, 60, &99u32.to_be_bytes());
+    check_store(&place, &["has store format 99", "knows formats up to"]);
+    check_campaign_verbs(&place, &["has store format 99"]);
+}
+
+#[test]
+fn the_store_is_damaged() {
+    let place = made::place();
+    let length = fs::metadata(place.path(".colltune/made.db")).unwrap().len();
+    // All pages but the first, which says that it is ours.
+    overwrite(
+        &place,
+        4096,
+        &vec![0xA5; usize::try_from(length - 4096).unwrap()],
+    );
+    check_store(&place, &["is damaged", "it was left as it is"]);
+    check_campaign_verbs(&place, &["is damaged"]);
+}
+
+/// The verbs that go on from a store leave it alone as well. They may leave their lock.
+fn check_campaign_verbs(place: &Place, parts: &[&str]) {
+    let store = fs::read(place.path(".colltune/made.db")).unwrap();
+    place.write("tables/made.yaml", "old table");
+    for args in [
+        &["plan", "campaign.yaml"][..],
+        &["tune", "campaign.yaml"],
+        &["measure", "campaign.yaml", "--retry-failed"],
+    ] {
+        place.run(args).bad(2, parts);
+    }
+    assert!(fs::read(place.path(".colltune/made.db")).unwrap() == store);
+    assert_eq!(place.read("tables/made.yaml"), "old table");
+}
+
+fn overwrite(place: &Place, offset: u64, bytes: &[u8]) {
+    let path = place.path(".colltune/made.db");
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let place = made::place();
+    place.write("file", "in the way");
+    // Root may write to any folder, but not below a file nor into /proc.
+    for folder in ["file", "/proc"] {
+        let table = format!("{folder}/made.yaml");
+        let report = format!("{folder}/made.md");
+        check(
+            &place,
+            &["decide", ".colltune/made.db", "-o", &table],
+            &["cannot write", &table],
+        );
+        check(
+            &place,
+            &["report", ".colltune/made.db", "-o", &report],
+            &["cannot", &report],
+        );
+        check(&place, &["init", "-o", &table], &["cannot", &table]);
+    }
+}
+
+#[test]
+fn tune_finds_out_before_measuring_that_it_cannot_write() {
+    for (key, value) in [
+        ("table", "file/made.yaml"),
+        ("report", "file/made.md"),
+        ("store", "file/made.db"),
+    ] {
+        let place = Place::with_mpirun("exit 1");
+        place.write("file", "in the way");
+        place.write(
+            "campaign.yaml",
+            format!("{}output: {{{key}: {value}}}\n", made::CAMPAIGN),
+        );
+        place
+            .run(&["tune", "campaign.yaml"])
+            .bad(2, &["cannot", "file"]);
+        assert!(!place.path(".colltune").exists(), "{key}");
+        assert_eq!(place.read("file"), "in the way");
+    }
+}
+
+#[test]
+fn a_table_that_names_an_unknown_algorithm() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "t.yaml"])
+        .good();
+    let table = place
+        .read("t.yaml")
+        .replace("allreduce/dual_root", "allreduce/dual_rot");
+    place.write("t.yaml", table);
+    let question = ["t.yaml", "-c", "allreduce", "-n", "1", "-k", "2", "-b", "8"];
+    let parts = ["allreduce/dual_rot", "--> t.yaml:", "allreduce/dual_root"];
+    check(&place, &[&["lookup"], &question[..]].concat(), &parts);
+    check(&place, &[&["explain"], &question[..]].concat(), &parts);
+    check(&place, &["report", "t.yaml"], &parts);
+}
+
+#[test]
+fn no_table_is_there() {
+    let args = [
+        "lookup", "t.yaml", "-c", "bcast", "-n", "1", "-k", "2", "-b", "8",
+    ];
+    check(&Place::new(), &args, &["cannot read the table t.yaml"]);
+}

@@ -1,0 +1,210 @@
+//! A store that looks as if a machine had been measured.
+
+use std::path::Path;
+
+use campaign::Campaign;
+use store::{Outcome, Store};
+use wire::{
+    Candidate, Environment, Experiment, ExperimentKind, FailureKind, LaunchStart, Library,
+    Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work,
+};
+
+use crate::run::Place;
+
+const ALPHA: f64 = 1e-6;
+const BETA: f64 = 1e-9;
+const GAMMA: f64 = 5e-10;
+
+/// The campaign; without predicted blocks, so that everything it asks for can be in the store.
+pub(crate) const CAMPAIGN: &str = "\
+name: made
+collectives: [allreduce]
+shapes: [1x2]
+sizes: 64..1M x128
+launches: 6
+candidates:
+  include: [allreduce/recursive_doubling, allreduce/dual_root]
+parameters:
+  block_bytes: [16K, 64K]
+  predicted: false
+";
+
+/// A folder with `campaign.yaml` and its complete store, in which any launch fails.
+pub(crate) fn place() -> Place {
+    let place = Place::with_mpirun("exit 1");
+    place.write("campaign.yaml", CAMPAIGN);
+    store(&place.path(".colltune/made.db"), &["openmpi"]);
+    place
+}
+
+/// Measures the campaign with each of the libraries, in the imagination.
+pub(crate) fn store(path: &Path, libraries: &[&str]) {
+    let campaign = parse();
+    let mut store = Store::open_or_create(path).unwrap();
+    store
+        .record_campaign(&campaign.digest(), &campaign.name, campaign.text())
+        .unwrap();
+    for library in libraries {
+        for _ in 0..campaign.launches {
+            let number = store.next_launch().unwrap();
+            launch(&mut store, &plan(&campaign, number, library));
+        }
+    }
+}
+
+/// The library of [`place`].
+pub(crate) fn library() -> Library {
+    named("openmpi")
+}
+
+fn named(library: &str) -> Library {
+    Library {
+        name: library.to_owned(),
+        version: "4.1.4".to_owned(),
+    }
+}
+
+/// Adds a launch of another campaign that has taken its time and measured nothing.
+pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
+    let campaign = parse();
+    let mut store = Store::open(path).unwrap();
+    store.record_campaign(digest, "dear", text).unwrap();
+    let number = store.next_launch().unwrap();
+    let plan = Plan {
+        campaign: digest.to_owned(),
+        ..plan(&campaign, number, "openmpi")
+    };
+    store.begin_launch(&plan).unwrap();
+    let done = TaskDone {
+        task: 0,
+        elapsed_seconds: 100.0,
+        measurements: Vec::new(),
+    };
+    store.ingest(&plan, &Record::Done(done)).unwrap();
+    store.end_launch(number, &Outcome::Complete).unwrap();
+}
+
+/// Adds a launch in which a candidate of the last cell crashes.
+pub(crate) fn fail_a_candidate(path: &Path) {
+    let campaign = parse();
+    let mut store = Store::open(path).unwrap();
+    let number = store.next_launch().unwrap();
+    let plan = plan(&campaign, number, "openmpi");
+    store.begin_launch(&plan).unwrap();
+    let failed = Record::Failed {
+        task: plan.tasks.last().unwrap().id,
+        candidate: 1,
+        kind: FailureKind::Crash,
+        message: "made up".to_owned(),
+    };
+    store.ingest(&plan, &failed).unwrap();
+    store.end_launch(number, &Outcome::Complete).unwrap();
+}
+
+/// What the spool holds of a first launch that dies in its first task.
+pub(crate) fn started_and_trying(digest: &str) -> String {
+    let started = Record::Started(started(digest, 1));
+    let trying = Record::Trying {
+        task: 0,
+        candidate: 0,
+    };
+    let line = |record| serde_json::to_string(&record).unwrap() + "\n";
+    line(started) + &line(trying)
+}
+
+fn parse() -> Campaign {
+    Campaign::parse(CAMPAIGN, "campaign.yaml".as_ref()).unwrap()
+}
+
+fn started(digest: &str, launch: u32) -> LaunchStart {
+    LaunchStart {
+        campaign: digest.to_owned(),
+        launch,
+        unix_seconds: 1_795_000_000,
+        environment: Environment {
+            library: Some(library()),
+            hosts: vec!["n1".to_owned()],
+            cpu: "Some CPU".to_owned(),
+            ranks: 2,
+            cores: 2,
+            ..Environment::default()
+        },
+    }
+}
+
+fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
+    let experiments = campaign.experiments().into_iter().map(Work::Experiment);
+    let cells = campaign.cells().into_iter().map(|cell| Work::Compare {
+        cell,
+        candidates: campaign.candidates(&cell, &|_| None),
+    });
+    let tasks = experiments.chain(cells).zip(0..);
+    Plan {
+        version: WIRE_VERSION,
+        campaign: campaign.digest(),
+        launch,
+        seed: 1,
+        library: named(library),
+        spool: "unused".into(),
+        leash: None,
+        deadline_seconds: None,
+        watchdog_seconds: 30.0,
+        repetition: campaign.repetition(100),
+        tasks: tasks.map(|(work, id)| Task { id, work }).collect(),
+    }
+}
+
+fn launch(store: &mut Store, plan: &Plan) {
+    store.begin_launch(plan).unwrap();
+    let started = Record::Started(started(&plan.campaign, plan.launch));
+    store.ingest(plan, &started).unwrap();
+    for task in &plan.tasks {
+        let times = times(&task.work);
+        let measurements = times.into_iter().zip(0..).map(|(seconds, candidate)| {
+            // No two launches are alike.
+            let seconds = seconds * (1.0 + 0.002 * f64::from(plan.launch % 3));
+            Measurement {
+                candidate,
+                warmup: 1,
+                batch: 1,
+                seconds: [0.99, 1.0, 1.01].map(|factor| factor * seconds).to_vec(),
+            }
+        });
+        let done = Record::Done(TaskDone {
+            task: task.id,
+            elapsed_seconds: 0.01,
+            measurements: measurements.collect(),
+        });
+        store.ingest(plan, &done).unwrap();
+    }
+    store.end_launch(plan.launch, &Outcome::Complete).unwrap();
+}
+
+/// One time a candidate.
+fn times(work: &Work) -> Vec<f64> {
+    match work {
+        Work::Experiment(Experiment { kind, bytes, .. }) => {
+            let bytes = *bytes as f64;
+            vec![match kind {
+                ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * bytes,
+                ExperimentKind::Combine { .. } => 1e-8 + GAMMA * bytes,
+            }]
+        }
+        Work::Compare { cell, candidates } => {
+            let bytes = cell.bytes as f64;
+            let fastest = ALPHA + (BETA + GAMMA) * bytes;
+            let time = |candidate: &Candidate| match candidate {
+                // At small sizes nothing beats the default.
+                Candidate::Default if bytes < 1000.0 => fastest,
+                Candidate::Default => 3.0 * fastest,
+                Candidate::Ours { parameters, .. } => match parameters.block_bytes {
+                    Some(65536) => 1.25 * fastest,
+                    Some(_) => 1.5 * fastest,
+                    None if candidate.id() == "dual_root" => 2.0 * fastest,
+                    None => 4.0 * fastest,
+                },
+            };
+            candidates.iter().map(time).collect()
+        }
+    }
+}

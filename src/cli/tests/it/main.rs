@@ -1,0 +1,13 @@
+//! The command as users run it: the real binary in folders of its own, with made-up launchers.
+
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
+mod environment;
+mod help;
+mod input;
+mod interrupt;
+mod made;
+mod results;
+mod run;
+mod schedules;
+mod stages;

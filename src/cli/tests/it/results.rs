@@ -1,0 +1,301 @@
+//! What is asked of stores and tables.
+
+use serde_json::{Value, json};
+
+use crate::made;
+use crate::run::{Place, keys};
+
+const STORE: &str = ".colltune/made.db";
+
+/// A folder with a store and the table made from it.
+fn with_table() -> Place {
+    let place = made::place();
+    place
+        .run(&["decide", STORE, "-o", "tables/made.yaml", "--quiet"])
+        .good();
+    place
+}
+
+/// A question to that table.
+fn ask<'a>(verb: &'a str, bytes: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let question = [
+        verb,
+        "tables/made.yaml",
+        "-c",
+        "allreduce",
+        "-n",
+        "1",
+        "-k",
+        "2",
+        "-b",
+        bytes,
+    ];
+    [&question, more].concat()
+}
+
+#[test]
+fn lookup_answers_with_the_rule() {
+    let place = with_table();
+    insta::assert_snapshot!(place.run(&ask("lookup", "512K", &[])).good().out);
+    insta::assert_snapshot!(place.run(&ask("lookup", "8", &[])).good().out);
+
+    let decision = place.run(&ask("lookup", "1M", &["--json"])).good().json();
+    assert_eq!(
+        keys(&decision),
+        [
+            "algorithm",
+            "bytes",
+            "candidate",
+            "collective",
+            "confidence",
+            "default_seconds",
+            "expected_seconds",
+            "nodes",
+            "operator",
+            "parameters",
+            "ppn",
+            "rule",
+            "shape",
+            "speedup"
+        ]
+    );
+    assert_eq!(
+        decision["candidate"],
+        "allreduce/dual_root[block_bytes=64K]"
+    );
+    assert_eq!(decision["algorithm"], "dual_root");
+    assert_eq!(decision["parameters"], json!({"block_bytes": 65536}));
+    assert_eq!(decision["bytes"], 1 << 20);
+    let number = |key: &str| decision[key].as_f64().unwrap();
+    assert!((number("speedup") - 2.4).abs() < 0.01, "{decision}");
+    assert!((number("default_seconds") / number("expected_seconds") - 2.4).abs() < 0.01);
+}
+
+#[test]
+fn lookup_says_when_the_shape_was_not_measured() {
+    let place = with_table();
+    let args = [
+        "lookup",
+        "tables/made.yaml",
+        "-c",
+        "allreduce",
+        "-n",
+        "4",
+        "-k",
+        "8",
+        "-b",
+        "1M",
+    ];
+    let text = place.run(&args).good().out;
+    assert!(text.contains("not measured: nearest 1x2"), "{text}");
+    let args = [&args[..], &["-o", "noncommutative", "--json"]].concat();
+    let decision = place.run(&args).good().json();
+    assert_eq!(decision["shape"], "nearest 1x2");
+    assert_eq!(decision["confidence"], "low");
+    assert_eq!(decision["operator"], "noncommutative");
+}
+
+#[test]
+fn explain_shows_the_evidence() {
+    let place = with_table();
+    insta::assert_snapshot!(place.run(&ask("explain", "1M", &[])).good().out);
+    let told = place
+        .run(&ask("explain", "100K", &["--json"]))
+        .good()
+        .json();
+    assert_eq!(
+        keys(&told),
+        ["decision", "evidence", "no_evidence", "store"]
+    );
+    assert_eq!(told["store"], STORE);
+    assert_eq!(told["no_evidence"], Value::Null);
+    // One measured size below, one above.
+    assert_eq!(told["evidence"][0]["bytes"], 8192);
+    assert_eq!(told["evidence"][1]["bytes"], 1 << 20);
+    let evidence = &told["evidence"][1];
+    assert_eq!(
+        keys(evidence),
+        ["bytes", "chosen", "margin", "ranking", "why"]
+    );
+    let first = &evidence["ranking"][0];
+    assert_eq!(
+        keys(first),
+        [
+            "algorithm",
+            "beats_default",
+            "behind_fastest",
+            "candidate",
+            "interval",
+            "median_seconds",
+            "parameters",
+            "predicted_seconds",
+            "speedup",
+            "speedup_interval"
+        ]
+    );
+    assert_eq!(first["candidate"], evidence["chosen"]);
+    assert_eq!(first["algorithm"], "dual_root");
+}
+
+#[test]
+fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
+    let place = with_table();
+    std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();
+    let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
+    assert_eq!(told["evidence"], json!([]));
+    assert_eq!(
+        told["no_evidence"],
+        "the store .colltune/made.db is not here"
+    );
+    assert_eq!(told["decision"]["algorithm"], "dual_root");
+    let text = place.run(&ask("explain", "1M", &[])).good().out;
+    assert!(
+        text.contains("the store .colltune/made.db is not here"),
+        "{text}"
+    );
+
+    let text = place
+        .run(&ask("explain", "1M", &["--store", "moved.db"]))
+        .good()
+        .out;
+    assert!(text.contains("At 1M bytes"), "{text}");
+    // Whoever names a store wants it.
+    place
+        .run(&ask("explain", "1M", &["--store", "nowhere.db"]))
+        .bad(2, &["there is no store at nowhere.db"]);
+}
+
+#[test]
+fn fit_finds_the_machine_again() {
+    let place = made::place();
+    let args = ["fit", STORE];
+    insta::assert_snapshot!(place.run(&args).good().out);
+    let fit = place.run(&["fit", STORE, "--json"]).good().json();
+    assert_eq!(
+        keys(&fit),
+        ["blocks", "library", "name", "parameters", "store"]
+    );
+    let parameters = fit["parameters"].as_array().unwrap();
+    let alpha = parameters
+        .iter()
+        .find(|p| p["name"] == "node.alpha")
+        .unwrap();
+    assert_eq!(
+        keys(alpha),
+        [
+            "coverage",
+            "high",
+            "identified",
+            "low",
+            "name",
+            "note",
+            "residual",
+            "unit",
+            "value"
+        ]
+    );
+    assert_eq!(
+        (&alpha["unit"], &alpha["identified"]),
+        (&json!("s"), &json!(true))
+    );
+    assert!(
+        (alpha["value"].as_f64().unwrap() / 1e-6 - 1.0).abs() < 0.05,
+        "{alpha}"
+    );
+    let block = fit["blocks"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        keys(block),
+        [
+            "algorithm",
+            "bytes",
+            "candidate",
+            "collective",
+            "measured",
+            "measured_near_prediction",
+            "nodes",
+            "ppn",
+            "predicted"
+        ]
+    );
+    assert_eq!(block["measured"]["block_bytes"], 65536);
+    assert!(block["predicted"]["block_bytes"].is_u64(), "{block}");
+}
+
+#[test]
+fn decide_prints_or_writes_the_same_table() {
+    let place = with_table();
+    let printed = place.run(&["decide", STORE]).good().out;
+    assert_eq!(printed, place.read("tables/made.yaml"));
+    let decided = place.run(&["decide", STORE, "--json"]).good().json();
+    assert_eq!(keys(&decided), ["library", "name", "rules", "store"]);
+    let rules = decided["rules"].as_array().unwrap();
+    assert_eq!(
+        keys(&rules[0]),
+        [
+            "algorithm",
+            "candidate",
+            "collective",
+            "confidence",
+            "from_bytes",
+            "nodes",
+            "operators",
+            "parameters",
+            "ppn",
+            "speedup"
+        ]
+    );
+    let algorithms: Vec<_> = rules.iter().map(|rule| &rule["algorithm"]).collect();
+    assert_eq!(algorithms, ["default", "dual_root", "dual_root"]);
+}
+
+#[test]
+fn report_is_the_same_from_store_and_table() {
+    let place = with_table();
+    let of_store = place.run(&["report", STORE]).good().out;
+    assert!(of_store.starts_with("# "), "{of_store}");
+    let of_table = place.run(&["report", "tables/made.yaml", "--format", "md"]);
+    assert_eq!(of_table.good().out, of_store);
+    let to_file = place.run(&["report", STORE, "--output", "reports/made.md"]);
+    assert_eq!(to_file.good().out, "reports/made.md is written\n");
+    assert_eq!(place.read("reports/made.md"), of_store);
+}
+
+#[test]
+fn several_libraries_in_a_store_must_be_told_apart() {
+    let place = Place::new();
+    made::store(&place.path("both.db"), &["openmpi", "mpich"]);
+    for verb in ["fit", "decide", "report"] {
+        place.run(&[verb, "both.db"]).bad(
+            2,
+            &[
+                "several libraries: mpich-4.1.4, openmpi-4.1.4",
+                "--library mpich-4.1.4",
+            ],
+        );
+    }
+    let args = ["decide", "both.db", "--library", "mpich-4.1.4", "--json"];
+    let decided = place.run(&args).good().json();
+    assert_eq!(decided["library"]["name"], "mpich");
+    place
+        .run(&["fit", "both.db", "--library", "mpich-3.0"])
+        .bad(2, &["no measurements of mpich-3.0", "measure first"]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let place = Place::new();
+    let args = [
+        "schedule",
+        "show",
+        "dual_root",
+        "--ranks",
+        "900",
+        "--blocks",
+        "90",
+    ];
+    let mut child = place.command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(place.anonymous(&output.stderr), "");
+}

@@ -1,0 +1,157 @@
+//! Running the binary in a folder that nothing else uses.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder to run in, with a search path and drivers of its own.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+/// What a run of the binary left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Place {
+    /// A folder without MPI.
+    pub(crate) fn new() -> Self {
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(place.path("bin")).unwrap();
+        place
+    }
+
+    /// A folder with an mpirun that calls itself Open MPI 4.1.4 and otherwise does what `script`
+    /// says, and with a driver for it.
+    pub(crate) fn with_mpirun(script: &str) -> Self {
+        let place = Self::new();
+        place.add_mpirun(script);
+        place.write("lib/openmpi-4.1.4/colltune-driver", "");
+        place
+    }
+
+    pub(crate) fn add_mpirun(&self, script: &str) {
+        let text = format!(
+            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit 0; \
+             fi\n{script}\n"
+        );
+        self.write("bin/mpirun", &text);
+        fs::set_permissions(self.path("bin/mpirun"), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Every file with its content.
+    pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        collect(self.folder.path(), &mut files);
+        files
+    }
+
+    /// The binary, ready to be started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_colltune"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("COLLTUNE_LIBDIR", self.path("lib"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the binary; the folder's own path is shown as `DIR`.
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        let output = self.command(args).output().unwrap();
+        Ran {
+            code: output.status.code(),
+            out: self.anonymous(&output.stdout),
+            err: self.anonymous(&output.stderr),
+        }
+    }
+
+    pub(crate) fn anonymous(&self, text: &[u8]) -> String {
+        let folder = self.folder.path().to_str().unwrap();
+        String::from_utf8_lossy(text).replace(folder, "DIR")
+    }
+}
+
+fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+}
+
+impl Ran {
+    /// Asserts that it went well without a word on standard error.
+    #[track_caller]
+    pub(crate) fn good(self) -> Self {
+        assert_eq!(
+            (self.code, self.err.as_str()),
+            (Some(0), ""),
+            "{}",
+            self.out
+        );
+        self
+    }
+
+    /// Asserts that it ended with `code`, printed no result, and one error that contains all of
+    /// `parts`.
+    #[track_caller]
+    pub(crate) fn bad(self, code: i32, parts: &[&str]) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        assert_eq!(self.err.matches("error: ").count(), 1, "{}", self.err);
+        assert!(self.err.matches("help: ").count() <= 1, "{}", self.err);
+        for part in parts {
+            assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
+        }
+        self
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap()
+    }
+}
+
+/// The keys of an object, in order.
+#[track_caller]
+pub(crate) fn keys(value: &Value) -> Vec<&str> {
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
+}

@@ -1,0 +1,95 @@
+//! Arguments as people write them.
+
+use std::ops::RangeInclusive;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use schedule::{Collective, UnknownCollective};
+use table::OperatorClass;
+use thiserror::Error;
+use wire::Library;
+
+/// An argument that cannot be read.
+#[derive(Debug, Error)]
+pub(crate) enum ValueError {
+    /// Not a library.
+    #[error("write name and version, as in openmpi-4.1.4")]
+    Library,
+    /// Not a range of numbers of ranks.
+    #[error("write a number of ranks, or a range as in 1..64 (both ends included)")]
+    Ranks,
+}
+
+/// The name of a collective.
+pub(crate) fn collective() -> impl TypedValueParser<Value = Collective> {
+    PossibleValuesParser::new(Collective::ALL.map(Collective::name))
+        .try_map(|name| -> Result<Collective, UnknownCollective> { name.parse() })
+}
+
+/// `commutative` or `noncommutative`.
+pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
+    let classes = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+    PossibleValuesParser::new(classes.map(OperatorClass::name)).map(|name| {
+        if name == OperatorClass::Noncommutative.name() {
+            OperatorClass::Noncommutative
+        } else {
+            OperatorClass::Commutative
+        }
+    })
+}
+
+/// A library as it is displayed, `openmpi-4.1.4`.
+pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
+    match text.split_once('-') {
+        Some((name, version)) if !name.is_empty() && !version.is_empty() => Ok(Library {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        }),
+        _ => Err(ValueError::Library),
+    }
+}
+
+/// One number of ranks, or all from one to another: `8`, `1..64`.
+pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
+    let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
+    let (first, last) = match text.split_once("..") {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    if first == 0 || first > last {
+        return Err(ValueError::Ranks);
+    }
+    Ok(first..=last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{library, ranks};
+
+    #[test]
+    fn ranks_are_a_number_or_a_range_with_both_ends() {
+        for (text, expected) in [
+            ("8", Some(8..=8)),
+            ("1..64", Some(1..=64)),
+            ("3 .. 3", Some(3..=3)),
+            ("0", None),
+            ("0..4", None),
+            ("5..4", None),
+            ("1..", None),
+            ("1..=4", None),
+            ("many", None),
+        ] {
+            assert_eq!(ranks(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn libraries_are_read_as_they_are_written() {
+        for text in ["openmpi-4.1.4", "mpich-4.2.0-rc1"] {
+            let read = library(text).map(|library| library.to_string());
+            assert_eq!(read.ok().as_deref(), Some(text));
+        }
+        for text in ["", "openmpi", "-4.1", "openmpi-"] {
+            assert!(library(text).is_err(), "{text}");
+        }
+    }
+}

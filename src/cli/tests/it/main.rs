@@ -7,6 +7,7 @@ mod help;
 mod input;
 mod interrupt;
 mod made;
+mod mpi;
 mod results;
 mod run;
 mod schedules;

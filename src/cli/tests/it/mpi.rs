@@ -1,0 +1,259 @@
+//! Whole campaigns on real MPI, left alone and disturbed.
+//!
+//! Needs measuring programs in `COLLTUNE_LIBDIR`, which `make test` builds and names; without that
+//! variable, as on a machine without MPI, nothing is tried.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use store::Store;
+use wire::{FailureKind, Library};
+
+use crate::run::{Place, Ran};
+
+const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
+
+/// 12 cells in 3 launches, a few seconds in all.
+const CAMPAIGN: &str = "
+shapes: [1x2]
+sizes: [64, 4K, 64K, 1M]
+parameters: {block_bytes: [16K]}
+repetitions: {minimum: 10, maximum: 300, slice: 10ms}
+launches: 3
+watchdog: 2s
+";
+
+/// A place with real MPI; `None` where there is none to be used.
+fn place(library: &str) -> Option<Place> {
+    if std::env::var_os("COLLTUNE_LIBDIR").is_none() {
+        eprintln!("skipped: COLLTUNE_LIBDIR names no measuring programs; `make test` does");
+        return None;
+    }
+    let place = Place::new();
+    place.write(
+        "campaign.yaml",
+        format!("name: real\nlibrary: {library}\n{CAMPAIGN}"),
+    );
+    Some(place)
+}
+
+fn start(place: &Place, args: &[&str]) -> Child {
+    let inherited = |name: &str| std::env::var_os(name).unwrap_or_else(OsString::new);
+    let mut command = place.command(args);
+    for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
+        command.env(name, inherited(name));
+    }
+    command.spawn().unwrap()
+}
+
+fn wait(place: &Place, child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code(),
+        out: place.anonymous(&output.stdout),
+        err: place.anonymous(&output.stderr),
+    }
+}
+
+fn run(place: &Place, args: &[&str]) -> Ran {
+    let child = start(place, args);
+    wait(place, child)
+}
+
+/// Tunes to the end; whatever was disturbed before, everything is measured then, once a launch.
+#[track_caller]
+fn finish(place: &Place) -> Value {
+    let ran = run(place, &["tune", "campaign.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let outcome = ran.json();
+    assert_eq!(outcome["done"], outcome["total"], "{}", ran.err);
+    assert!(place.path("tables/real.yaml").exists() && place.path("reports/real.md").exists());
+    let store = Store::open(&place.path(".colltune/real.db")).unwrap();
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    let failed: Vec<_> = store.failures(&library).unwrap();
+    for ((subject, candidate), launches) in store.counts(&library).unwrap() {
+        let has_failed = failed
+            .iter()
+            .any(|f| f.subject == subject && f.candidate == candidate);
+        assert!(
+            launches == 3 || has_failed,
+            "{candidate} in {subject}: {launches} launches"
+        );
+    }
+    outcome
+}
+
+/// Processes that work in the place's folder, by the end of their program's name.
+fn processes(place: &Place, program: &str) -> Vec<Pid> {
+    let folder = std::fs::canonicalize(place.path("")).unwrap();
+    let is_ours = |pid: &i32| {
+        let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_else(|_| PathBuf::new());
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let name = command.split(|byte| *byte == 0).next().unwrap_or_default();
+        cwd == folder && String::from_utf8_lossy(name).contains(program)
+    };
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(is_ours)
+        .map(Pid::from_raw)
+        .collect()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < end, "{what}: this never happened");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until a cell of the second launch is under way: the first has only experiments.
+fn wait_for_cells(place: &Place) {
+    let spool = place.path(".colltune/real.launches/0002.spool");
+    wait_until("a cell is measured", || {
+        std::fs::read_to_string(&spool).is_ok_and(|text| text.contains("\"trying\""))
+    });
+}
+
+fn assert_nobody_left(place: &Place) {
+    wait_until("ranks and launcher end", || {
+        processes(place, "colltune-driver").is_empty() && processes(place, "mpi").is_empty()
+    });
+}
+
+#[test]
+fn a_campaign_becomes_a_table_under_either_library() {
+    for library in LIBRARIES {
+        let Some(place) = place(library) else { return };
+        let outcome = finish(&place);
+        assert_eq!(outcome["library"]["name"], library);
+        assert_eq!(
+            (&outcome["launches"], &outcome["failures"]),
+            (&4.into(), &0.into())
+        );
+        let begun = Instant::now();
+        assert_eq!(finish(&place)["launches"], 0);
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "nothing is left to measure"
+        );
+        let query = [
+            "lookup",
+            "tables/real.yaml",
+            "--collective",
+            "allreduce",
+            "--nodes",
+            "1",
+            "--ppn",
+            "2",
+            "--bytes",
+            "64K",
+            "--json",
+        ];
+        let decision = run(&place, &query).json();
+        let seconds = |key: &str| decision[key].as_f64().unwrap();
+        assert!(seconds("expected_seconds") > 0.0 && seconds("default_seconds") > 0.0);
+        let candidate = decision["candidate"].as_str().unwrap();
+        let id = decision["algorithm"].as_str().unwrap();
+        assert!(candidate == "default" || candidate.starts_with(&format!("allreduce/{id}")));
+        assert_nobody_left(&place);
+    }
+}
+
+#[test]
+fn a_killed_colltune_leaves_no_rank_and_goes_on_where_it_was() {
+    for library in LIBRARIES {
+        let Some(place) = place(library) else { return };
+        for milliseconds in [300, 1100, 1900, 2500] {
+            let mut child = start(&place, &["tune", "campaign.yaml"]);
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_nobody_left(&place);
+        }
+        finish(&place);
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_ranks_and_the_same_command_goes_on() {
+    for library in LIBRARIES {
+        let Some(place) = place(library) else { return };
+        let child = start(&place, &["tune", "campaign.yaml"]);
+        wait_for_cells(&place);
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+        assert_eq!(wait(&place, child).code, Some(130));
+        assert_nobody_left(&place);
+        finish(&place);
+    }
+}
+
+#[test]
+fn a_killed_mpirun_is_started_again() {
+    for (library, launcher) in [("openmpi", "mpirun"), ("mpich", "mpiexec")] {
+        let Some(place) = place(library) else { return };
+        let child = start(&place, &["tune", "campaign.yaml"]);
+        wait_for_cells(&place);
+        for pid in processes(&place, launcher) {
+            kill(pid, Signal::SIGKILL).unwrap();
+        }
+        let ran = wait(&place, child);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        assert!(
+            ran.err.contains("warning: launch 2 ended early"),
+            "{}",
+            ran.err
+        );
+        assert_eq!(finish(&place)["failures"], 0);
+        assert_nobody_left(&place);
+    }
+}
+
+#[test]
+fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
+    for library in LIBRARIES {
+        for (signal, kind) in [
+            (Signal::SIGKILL, FailureKind::Crash),
+            (Signal::SIGSTOP, FailureKind::Hang),
+        ] {
+            let Some(place) = place(library) else { return };
+            // Long turns, so that one is under way whenever the signal comes.
+            let campaign = place
+                .read("campaign.yaml")
+                .replace("[64, 4K, 64K, 1M]", "4M");
+            place.write(
+                "campaign.yaml",
+                campaign.replace("minimum: 10", "minimum: 100"),
+            );
+            let child = start(&place, &["tune", "campaign.yaml"]);
+            wait_for_cells(&place);
+            let ranks = processes(&place, "/colltune-driver");
+            kill(*ranks.last().unwrap(), signal).unwrap();
+            let ran = wait(&place, child);
+            assert_eq!(ran.code, Some(0), "{}", ran.err);
+            let expected = format!("left out there ({})", kind.name());
+            assert!(
+                ran.err.contains(&expected),
+                "{library} {signal}: {}",
+                ran.err
+            );
+            assert_eq!(finish(&place)["failures"], 1);
+            let report = place.read("reports/real.md");
+            assert!(
+                report.contains(kind.name()) || report.contains("crash") || report.contains("hang")
+            );
+            let again = run(
+                &place,
+                &["tune", "campaign.yaml", "--retry-failed", "--json"],
+            );
+            assert_eq!(again.json()["failures"], 0, "{}", again.err);
+            assert_nobody_left(&place);
+        }
+    }
+}

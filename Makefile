@@ -30,7 +30,7 @@ COLLTUNE := $(CARGO_TARGET_DIR)/quick/colltune
 RELEASE := $(CARGO_TARGET_DIR)/release
 STAGE := $(DESTDIR)$(PREFIX)
 
-.PHONY: help setup tune driver test build install
+.PHONY: help setup tune bench driver test build install
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -42,8 +42,10 @@ tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/q
 	scripts/driver '$(MPICC)'
 	cargo build --profile quick -p cli
 	'$(COLLTUNE)' tune tuning/quickstart.yaml
-	@printf '\ntable:  %s\nreport: %s\ncommand: %s\n' \
-	    tables/quickstart.yaml reports/quickstart.md '$(COLLTUNE)'
+	@printf '\nThe command is %s\n' '$(COLLTUNE)'
+
+bench: setup ## what executing a schedule costs over MPI calls written by hand, in six launches
+	scripts/bench '$(MPICC)'
 
 driver: setup ## build the measuring program for one MPI library, MPICC=mpicc
 	scripts/driver '$(MPICC)'

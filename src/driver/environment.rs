@@ -43,7 +43,7 @@ pub(crate) fn collect(
     let hosts = host_names(world, topology)?;
     let mut environment = Environment::default();
     if world.rank() == 0 {
-        let (overhead, resolution) = exec::timer_overhead_and_resolution();
+        let clock = statistics::clock::examine();
         let bound = allowed(&read("/proc/self/status")).len() < cores as usize || cores == 1;
         environment = Environment {
             library: Some(library),
@@ -58,8 +58,8 @@ pub(crate) fn collect(
                 .trim()
                 .to_owned(),
             load: others_running(),
-            timer_resolution_seconds: resolution,
-            timer_overhead_seconds: overhead,
+            timer_resolution_seconds: clock.resolution_seconds,
+            timer_overhead_seconds: clock.overhead_seconds,
             variables: steering_variables(),
             warnings: Vec::new(),
         };

@@ -1,7 +1,6 @@
 //! MPI's constants and return codes.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::time::Instant;
 
 use mpi::ffi;
 use wire::{Datatype, Operator};
@@ -45,31 +44,6 @@ pub fn library_text() -> String {
         CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
     };
     text.lines().next().unwrap_or_default().trim().to_owned()
-}
-
-/// The cost of reading the clock and the smallest step that it shows, in seconds.
-pub fn timer_overhead_and_resolution() -> (f64, f64) {
-    const READS: u32 = 10_000;
-    let start = Instant::now();
-    let mut last = start;
-    let mut smallest = f64::INFINITY;
-    for _ in 0..READS {
-        let now = Instant::now();
-        let step = (now - last).as_secs_f64();
-        if step > 0.0 {
-            smallest = smallest.min(step);
-        }
-        last = now;
-    }
-    let overhead = start.elapsed().as_secs_f64() / f64::from(READS);
-    (
-        overhead,
-        if smallest.is_finite() {
-            smallest
-        } else {
-            overhead
-        },
-    )
 }
 
 /// The library's handle of a datatype.

@@ -17,7 +17,7 @@ mod library;
 mod runner;
 mod steps;
 
-pub use api::{library_text, timer_overhead_and_resolution};
+pub use api::library_text;
 pub use bytes::Bytes;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;

@@ -1,6 +1,7 @@
 //! Real elements in one process: what a collective gives, without MPI.
 
-use crate::engine::{Domain, Engine, Fault, Misstep};
+use crate::engine::{Domain, Engine};
+use crate::fault::{Fault, Misstep};
 use crate::{Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.

@@ -7,7 +7,8 @@
 
 use std::rc::Rc;
 
-use crate::engine::{Domain, Engine, Fault, Misstep, Tally};
+use crate::engine::{Domain, Engine, Tally};
+use crate::fault::{Fault, Misstep};
 use crate::program::Program;
 use crate::{Held, Rank, Schedule};
 

@@ -1,5 +1,7 @@
 //! Rank-based statistics: no assumption about how times are distributed.
 
+pub mod clock;
+
 use serde::Serialize;
 
 /// The values that cut a distribution in four equal parts.

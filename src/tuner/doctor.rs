@@ -65,7 +65,7 @@ pub fn diagnose(places: &Places) -> Diagnosis {
         })
         .collect();
     let cores = campaign::cores();
-    let (timer_overhead_seconds, timer_resolution_seconds) = timer();
+    let clock = statistics::clock::examine();
     let advice = advice(&libraries, cores);
     let unusable = found
         .unusable
@@ -73,8 +73,8 @@ pub fn diagnose(places: &Places) -> Diagnosis {
         .map(|u| (u.launcher.clone(), u.reason.to_string()));
     Diagnosis {
         cores,
-        timer_resolution_seconds,
-        timer_overhead_seconds,
+        timer_resolution_seconds: clock.resolution_seconds,
+        timer_overhead_seconds: clock.overhead_seconds,
         unusable: unusable.collect(),
         searched: found.searched.clone(),
         libraries,
@@ -106,29 +106,4 @@ fn advice(libraries: &[DriverFound], cores: u32) -> Vec<String> {
         );
     }
     advice
-}
-
-/// The cost of reading the clock and the smallest step that it shows.
-fn timer() -> (f64, f64) {
-    const READS: u32 = 10_000;
-    let start = std::time::Instant::now();
-    let mut last = start;
-    let mut smallest = f64::INFINITY;
-    for _ in 0..READS {
-        let now = std::time::Instant::now();
-        let step = (now - last).as_secs_f64();
-        if step > 0.0 {
-            smallest = smallest.min(step);
-        }
-        last = now;
-    }
-    let overhead = start.elapsed().as_secs_f64() / f64::from(READS);
-    (
-        overhead,
-        if smallest.is_finite() {
-            smallest
-        } else {
-            overhead
-        },
-    )
 }

@@ -3,7 +3,6 @@
 //! Needs measuring programs in `COLLTUNE_LIBDIR`, which `make test` builds and names; without that
 //! variable, as on a machine without MPI, nothing is tried.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ fn place(library: &str) -> Option<Place> {
 }
 
 fn start(place: &Place, args: &[&str]) -> Child {
-    let inherited = |name: &str| std::env::var_os(name).unwrap_or_else(OsString::new);
+    let inherited = |name: &str| std::env::var_os(name).unwrap_or_default();
     let mut command = place.command(args);
     for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
         command.env(name, inherited(name));

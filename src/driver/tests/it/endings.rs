@@ -86,6 +86,25 @@ fn a_plan_of_another_version_or_none_is_refused() {
 }
 
 #[test]
+fn a_full_disk_ends_the_launch() {
+    let mut bench = Bench::new(default_only());
+    bench.plan.spool = "/dev/full".into();
+    let exit = finish(bench.start(2).as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Code(exit_code::FAILED),
+        "{:?}",
+        exit.tail
+    );
+    let said = |words: &str| exit.tail.iter().any(|line| line.contains(words));
+    assert!(
+        said("/dev/full") && said("No space left"),
+        "{:?}",
+        exit.tail
+    );
+}
+
+#[test]
 fn candidates_that_cannot_run_fail_alone() {
     let blocks = Parameters {
         blocks: Some(2),

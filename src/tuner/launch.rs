@@ -16,6 +16,9 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
 
+/// What the driver's own error messages begin with.
+const DRIVER_SAYS: &str = "colltune-driver: ";
+
 /// How a launch ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
@@ -180,6 +183,11 @@ impl<'a> Launch<'a> {
             tail: exit.tail.clone(),
         };
         let message = described.to_string();
+        // Launchers do not always pass on the code of the rank that ended first (MPICH's may report
+        // the signal that it ended the others with), but what the driver says is in the log.
+        if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
+            return Err(described.into());
+        }
         match exit.outcome {
             Outcome::Code(exit_code::HANG) => self.blame(FailureKind::Hang, message),
             Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {

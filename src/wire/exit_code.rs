@@ -1,4 +1,7 @@
 //! Exit codes of the driver. They stand clear of the small numbers that launchers and signals use.
+//!
+//! Launchers need not pass them on: MPICH's reports the code of one rank or the signal with which it
+//! ended another. What must be known for sure is in the spool, or in a message on standard error.
 
 /// Bad usage, or a plan that cannot be read.
 pub const PLAN: i32 = 64;

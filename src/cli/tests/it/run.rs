@@ -42,9 +42,14 @@ impl Place {
     }
 
     pub(crate) fn add_mpirun(&self, script: &str) {
+        self.add_mpirun_of("4.1.4", script);
+    }
+
+    /// The same of another version.
+    pub(crate) fn add_mpirun_of(&self, version: &str, script: &str) {
         let text = format!(
-            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit 0; \
-             fi\n{script}\n"
+            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) {version}'; \
+             exit 0; fi\n{script}\n"
         );
         self.write("bin/mpirun", &text);
         fs::set_permissions(self.path("bin/mpirun"), PermissionsExt::from_mode(0o755)).unwrap();

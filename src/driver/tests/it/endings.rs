@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wire::{Candidate, ExperimentKind, FailureKind, Finish, Parameters, Record, exit_code};
 
-use crate::launch::{Bench, allreduce, experiment, finish, ours};
+use crate::launch::{Bench, allreduce, assert_code, experiment, finish, ours};
 
 fn default_only() -> Vec<wire::Work> {
     vec![allreduce(2, 1024, vec![Candidate::Default])]
@@ -38,12 +38,7 @@ fn another_version_of_the_library_is_refused() {
     let mut bench = Bench::new(default_only());
     bench.plan.library.version = "0.0.1".to_owned();
     let (exit, records) = bench.run(2);
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::LIBRARY),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::LIBRARY);
     assert!(
         exit.tail.iter().any(|line| line.contains("-0.0.1")),
         "{:?}",
@@ -57,32 +52,17 @@ fn a_plan_of_another_version_or_none_is_refused() {
     let mut bench = Bench::new(default_only());
     bench.plan.version = 99;
     let (exit, _) = bench.run(2);
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::PLAN),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::PLAN);
     assert!(
         exit.tail.iter().any(|line| line.contains("99")),
         "{:?}",
         exit.tail
     );
     let exit = finish(bench.start_on(&bench.path("absent.json"), 2).as_mut());
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::PLAN),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::PLAN);
     std::fs::write(bench.path("broken.json"), "{\"version\": 1, ").expect("written");
     let exit = finish(bench.start_on(&bench.path("broken.json"), 2).as_mut());
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::PLAN),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::PLAN);
 }
 
 #[test]
@@ -90,12 +70,7 @@ fn a_full_disk_ends_the_launch() {
     let mut bench = Bench::new(default_only());
     bench.plan.spool = "/dev/full".into();
     let exit = finish(bench.start(2).as_mut());
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::FAILED),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::FAILED);
     let said = |words: &str| exit.tail.iter().any(|line| line.contains(words));
     assert!(
         said("/dev/full") && said("No space left"),
@@ -182,12 +157,7 @@ fn a_hanging_candidate_is_named_and_ends_the_launch() {
         let process = Pid::from_raw(bench.process_of(victim));
         kill(process, Signal::SIGSTOP).expect("stopped");
         let exit = finish(running.as_mut());
-        assert_eq!(
-            exit.outcome,
-            Outcome::Code(exit_code::HANG),
-            "{:?}",
-            exit.tail
-        );
+        assert_code(&exit, exit_code::HANG);
         let last = bench.records().pop().expect("records");
         match victim {
             1 => assert!(
@@ -240,11 +210,6 @@ fn ranks_do_not_outlive_the_holder_of_the_leash() {
     lock.unlock().expect("unlocked");
     let released = Instant::now();
     let exit = finish(running.as_mut());
-    assert_eq!(
-        exit.outcome,
-        Outcome::Code(exit_code::ORPHANED),
-        "{:?}",
-        exit.tail
-    );
+    assert_code(&exit, exit_code::ORPHANED);
     assert!(released.elapsed() < Duration::from_secs(10));
 }

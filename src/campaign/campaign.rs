@@ -9,7 +9,8 @@ use wire::{CommShape, Datatype, Operator, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
-use crate::{CampaignError, Field, Problem, Selection, cores, digest, validate};
+use crate::validate::{self, Machine};
+use crate::{CampaignError, Field, Problem, Selection, cores, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -38,11 +39,14 @@ pub struct Campaign {
     pub launches: u32,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
-    /// Confidence of all intervals, as in 0.95.
+    /// Confidence with which a candidate must be faster than the default to replace it, as in
+    /// 0.95; with too few launches to attain it, `materiality` decides alone. Also that of the
+    /// interval in [`Repetitions::precision`].
     pub confidence: f64,
-    /// Share of the default's time that a candidate must save to replace it, as in 0.05.
+    /// How much faster than the default a candidate must be to replace it: the default's time
+    /// divided by the candidate's is at least 1 plus this, as in 0.05 for 1.05 times.
     pub materiality: f64,
-    /// Measuring time of the whole campaign.
+    /// Time that all launches of the library into the store may take.
     pub budget_seconds: f64,
     /// How long one candidate's turn may last before it counts as hung.
     pub watchdog_seconds: f64,
@@ -183,14 +187,32 @@ impl Campaign {
         Self::parse_for(text, path, cores())
     }
 
+    /// Reads a campaign that was measured before, perhaps on another machine, from the text that
+    /// its store has kept.
+    ///
+    /// Any number of ranks is accepted, even with `oversubscribe: never`. `shapes: auto` means
+    /// what it means on this machine, so that the digest may be another than when it was measured.
+    ///
+    /// # Errors
+    /// What is wrong with the text and where, if it was written for a colltune that read campaigns
+    /// in another way.
+    pub fn parse_stored(text: &str) -> Result<Self, CampaignError> {
+        let place = Path::new("(stored campaign)");
+        Self::parse_on(text, place, Machine::Unknown { cores: cores() })
+    }
+
     /// Reads a campaign for a machine of this many cores.
     ///
     /// # Errors
     /// What is wrong with the text and where.
     pub fn parse_for(text: &str, path: &Path, cores: u32) -> Result<Self, CampaignError> {
+        Self::parse_on(text, path, Machine::Known { cores })
+    }
+
+    fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let source = Source::parse(path, text)?;
         let definition = read_definition(&source, text)?;
-        validate::campaign(&source, &definition, text, cores)
+        validate::campaign(&source, &definition, text, machine)
     }
 
     /// The file as it was read.
@@ -204,6 +226,16 @@ impl Campaign {
     /// difference; a machine on which `shapes: auto` means something else does.
     pub fn digest(&self) -> String {
         digest::digest(self)
+    }
+
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same
+    /// options, in the same environment, with the same leave to oversubscribe, and synchronise
+    /// ranks in the same way.
+    ///
+    /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
+    /// budget and the like may differ.
+    pub fn same_conditions(&self, other: &Self) -> bool {
+        self.launcher == other.launcher && self.synchronisation == other.synchronisation
     }
 
     /// The shape with the most ranks: what one launch needs for all cells.
@@ -270,10 +302,10 @@ fn form_error(source: &Source<'_>, field: &Field, message: &str) -> CampaignErro
             let (found, expected) = detail
                 .rsplit_once(", expected ")
                 .unwrap_or((detail, "another"));
-            let problem = Problem::Form {
+            let problem = unquoted(source, field, found).unwrap_or_else(|| Problem::Form {
                 expected: expected.into(),
                 found: found.into(),
-            };
+            });
             source.at_value(field, problem)
         }
         _ => source.at_value(
@@ -283,4 +315,22 @@ fn form_error(source: &Source<'_>, field: &Field, message: &str) -> CampaignErro
             },
         ),
     }
+}
+
+/// The problem of a number or truth value where any text is meant: YAML would turn `4.10` into
+/// 4.1, so that the text cannot be taken from the value.
+fn unquoted(source: &Source<'_>, field: &Field, found: &str) -> Option<Problem> {
+    let kinds = ["floating point", "integer", "boolean"];
+    let free = ["name", "library.version", "launcher.local.options"];
+    let path = field.to_string();
+    let is_free = free.iter().any(|free| path == *free)
+        || path.starts_with("launcher.local.options[")
+        || path.starts_with("launcher.local.environment.");
+    if !is_free || !kinds.iter().any(|kind| found.starts_with(kind)) {
+        return None;
+    }
+    Some(Problem::Unquoted {
+        key: field.last_key().map(str::to_owned),
+        text: source.text(field)?,
+    })
 }

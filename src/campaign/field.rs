@@ -42,6 +42,14 @@ impl Field {
         &self.0
     }
 
+    /// The key that this is the value of; none for an entry of a list.
+    pub(crate) fn last_key(&self) -> Option<&str> {
+        match self.0.last() {
+            Some(Step::Key(key)) => Some(key),
+            Some(Step::Index(_)) | None => None,
+        }
+    }
+
     /// The first `length` steps.
     pub(crate) fn prefix(&self, length: usize) -> Self {
         Self(self.0[..length.min(self.0.len())].to_vec())

@@ -1,5 +1,7 @@
 //! Everything that can be wrong with a campaign, with its remedy.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 use wire::CommShape;
 use wire::units::UnitError;
@@ -48,6 +50,28 @@ pub enum Problem {
         expected: String,
         /// What is written.
         found: String,
+    },
+    /// A number or truth value in the place of a text.
+    #[error("YAML reads `{text}` as a number or truth value, where a text is expected")]
+    Unquoted {
+        /// The key; none in a list.
+        key: Option<String>,
+        /// What is written.
+        text: String,
+    },
+    /// A path that ends in no name.
+    #[error("the path `{}` does not name a file", path.display())]
+    NoFileName {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path that is used for something else as well.
+    #[error("`{}` is the path of `output.{other}` too", path.display())]
+    SamePath {
+        /// The path.
+        path: PathBuf,
+        /// The other key.
+        other: &'static str,
     },
     /// A name that cannot be part of file names.
     #[error("`{name}` cannot be the name of a campaign")]
@@ -175,6 +199,10 @@ impl Problem {
             Self::Form { expected, .. } => {
                 format!("write {expected}; tuning/reference.yaml shows every key in use")
             }
+            Self::Unquoted { key, text } => {
+                let key = key.as_ref().map(|key| format!("{key}: "));
+                format!("quote it: `{}\"{text}\"`", key.unwrap_or_default())
+            }
             Self::MissingKey { key } => format!("add `{key}: ...`"),
             Self::TooManyNodes { shape } => {
                 format!("write 1x{} to put all ranks on this machine", shape.ranks())
@@ -198,6 +226,8 @@ impl Problem {
             Self::NotAMapping => "begin with `name: ...`; `colltune init` writes an example",
             Self::DuplicateKey { .. } => "keep one of them",
             Self::NoValue => "give it a value, or remove the key to get its default",
+            Self::NoFileName { .. } => "name a file, or remove the key to get its default",
+            Self::SamePath { .. } => "give store, table and report a path each",
             Self::Name { .. } => {
                 "use letters, digits, `-` and `_`, beginning with a letter or digit, at most 64"
             }

@@ -62,6 +62,15 @@ impl<'a> Source<'a> {
         diagnose(self.path, self.text, place, Field::default(), problem)
     }
 
+    /// The value of a field as it is written, if it is.
+    pub(crate) fn text(&self, field: &Field) -> Option<String> {
+        let mut steps = field.steps().iter();
+        let node = steps.try_fold(&self.root, |node, step| Some(child(node, step)?.1))?;
+        let written = self.text.chars().skip(node.span.start.index());
+        let text: String = written.take(node.span.len()).collect();
+        Some(text.trim().to_owned())
+    }
+
     /// Points at the deepest part of `field` that is written in the file: short forms and
     /// defaults leave parts of a path out.
     fn error(&self, field: &Field, problem: Problem, part: Part) -> CampaignError {

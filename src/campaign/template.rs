@@ -37,10 +37,11 @@ sizes: 8..4M x4
 datatype: float64
 operator: sum
 
-# Measuring time of the whole campaign; more time gives surer decisions.
+# Time that measuring may take in all; more time gives surer decisions.
 budget: 10m
 
-# An algorithm replaces the library's default if it saves at least this share of its time.
+# An algorithm replaces the library's default if the default takes at least 1 plus this number times
+# as long (0.05: 1.05 times), and if it is statistically significant that it is faster at all.
 materiality: 0.05
 "
     )

@@ -3,18 +3,17 @@
 
 mod elements;
 mod library;
+mod output;
 mod selection;
 mod shapes;
 mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use std::path::PathBuf;
-
 use wire::units::parse_seconds;
 
-use crate::campaign::{Output, Repetitions, Slice, Synchronisation};
-use crate::definition::{Definition, OutputDefinition, RepetitionsDefinition};
+use crate::campaign::{Repetitions, Slice, Synchronisation};
+use crate::definition::{Definition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
 use crate::{Campaign, CampaignError, Field, Problem};
@@ -39,10 +38,27 @@ type Checked<T> = Result<T, CampaignError>;
 /// What checks need to know beside the value.
 struct Check<'a> {
     source: &'a Source<'a>,
-    cores: u32,
+    machine: Machine,
 }
 
-/// Checks a definition and fills in the defaults for a machine of this many cores.
+/// The machine that a campaign is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Machine {
+    /// One of this many cores.
+    Known { cores: u32 },
+    /// Any; as far as the campaign leaves it open, one of this many cores.
+    Unknown { cores: u32 },
+}
+
+impl Machine {
+    fn cores(self) -> u32 {
+        match self {
+            Self::Known { cores } | Self::Unknown { cores } => cores,
+        }
+    }
+}
+
+/// Checks a definition and fills in the defaults for a machine.
 ///
 /// # Errors
 /// The first thing that makes no sense, with its place.
@@ -50,9 +66,9 @@ pub(crate) fn campaign(
     source: &Source<'_>,
     definition: &Definition,
     text: &str,
-    cores: u32,
+    machine: Machine,
 ) -> Result<Campaign, CampaignError> {
-    let check = Check { source, cores };
+    let check = Check { source, machine };
     let name = check.name(&definition.name)?;
     let (library, launcher) = (
         check.library(definition.library.as_ref())?,
@@ -81,7 +97,7 @@ pub(crate) fn campaign(
                 &barrier,
             )
         })?,
-        output: output(&name, definition.output.as_ref()),
+        output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
         launcher,
@@ -229,16 +245,5 @@ impl Check<'_> {
             precision,
             slice,
         })
-    }
-}
-
-fn output(name: &str, definition: Option<&OutputDefinition>) -> Output {
-    let given = definition.cloned().unwrap_or_default();
-    let default =
-        |folder: &str, extension: &str| PathBuf::from(folder).join(name).with_extension(extension);
-    Output {
-        store: given.store.unwrap_or_else(|| default(".colltune", "db")),
-        table: given.table.unwrap_or_else(|| default("tables", "yaml")),
-        report: given.report.unwrap_or_else(|| default("reports", "md")),
     }
 }

@@ -12,12 +12,18 @@ use crate::{CONFIDENCE, MachineFit, Summary, runs};
 use statistics::PairedRatio;
 
 /// When a difference counts.
+///
+/// Candidates are compared by the default's time divided by theirs, paired within launches: the
+/// median over launches, and its interval. A candidate beats the default if that median is at least
+/// `1 + materiality`, and if it is significant that it is faster at all: the interval, of coverage
+/// `confidence`, lies above 1. It need not be significant that it gains as much as `materiality`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecideOptions {
-    /// How much faster than the default a candidate must be to replace it: 0.05 is 5 %.
+    /// What the median ratio of the default's time to the candidate's must exceed 1 by, at least:
+    /// with 0.05 the default takes 5 % longer.
     pub materiality: f64,
-    /// Coverage that an interval needs to prove a difference; with less, as from fewer than 6
-    /// launches, materiality decides alone.
+    /// Coverage that an interval needs to prove a difference. With less, as from fewer than 6
+    /// launches at 0.95, materiality decides alone.
     pub confidence: f64,
     /// How much slower than the fastest a candidate within its noise may be chosen, so that
     /// neighbouring sizes share a rule.
@@ -43,7 +49,8 @@ impl DecideOptions {
         ratio.interval.coverage >= self.confidence
     }
 
-    /// Whether a speed-up is material and, if there are launches enough to tell, significant.
+    /// Whether the median of a speed-up is material and, if there are launches enough to tell, its
+    /// being above 1 significant.
     pub(crate) fn beats(&self, speedup: &PairedRatio) -> bool {
         speedup.median >= 1.0 + self.materiality
             && (!self.settled(speedup) || speedup.interval.low > 1.0)
@@ -62,7 +69,8 @@ pub struct CellDecision {
     pub chosen: Candidate,
     /// Why.
     pub verdict: Verdict,
-    /// How certain it is that the chosen one beats the default, or that no other does.
+    /// How certain it is that the chosen one beats the default, or that no other does; high only
+    /// where the intervals attain a coverage of 95 %.
     pub confidence: Confidence,
     /// Every candidate of this class that was measured, fastest first.
     pub ranking: Vec<Ranked>,
@@ -74,19 +82,22 @@ pub struct CellDecision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is the fastest, materially and significantly faster than the default.
+    /// Its median is the fastest, and it beats the default as [`DecideOptions`] say.
     Fastest,
-    /// It beats the default and is about as fast as the fastest; chosen so that neighbouring sizes
-    /// share a rule, or for its fewer blocks.
+    /// It beats the default and is about as fast as the fastest of those that do; chosen so that
+    /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
+    /// does not beat the default significantly.
     NearFastest,
-    /// The default is the fastest.
+    /// The best other candidate is slower than the default: the interval of the ratio lies below 1.
     DefaultFastest,
-    /// The fastest is faster than the default by less than what counts.
+    /// The best other candidate is faster than the default: the interval lies above 1; but the
+    /// median gains less than `materiality`.
     Immaterial,
-    /// The fastest seems faster than the default, but that may be noise.
+    /// The interval includes 1: whether the best other candidate is faster or slower than the
+    /// default cannot be told.
     WithinNoise,
-    /// A candidate beats the default here, but not for another datatype or operator of this size,
-    /// which tables do not tell apart.
+    /// A candidate beats the default here, but none is acceptable for every datatype and operator
+    /// measured at this size, which tables do not tell apart.
     TypesDisagree,
     /// Nothing but the default was measured.
     NoRival,
@@ -97,16 +108,22 @@ pub enum Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Fastest => "it is the fastest, by more than noise and by enough to matter",
-            Self::NearFastest => {
-                "it beats the default and is about as fast as the fastest; chosen so that the \
-                 table stays short"
+            Self::Fastest => {
+                "it is the fastest by its median and beats the default by enough to matter"
             }
-            Self::DefaultFastest => "the default is the fastest",
-            Self::Immaterial => "the fastest gains too little over the default to matter",
-            Self::WithinNoise => "the gain of the fastest over the default may be noise",
+            Self::NearFastest => {
+                "it beats the default by enough to matter and is about as fast as the fastest that \
+                 does"
+            }
+            Self::DefaultFastest => "the default is faster than the best other candidate",
+            Self::Immaterial => {
+                "the best other candidate is faster than the default, but by too little to matter"
+            }
+            Self::WithinNoise => {
+                "the difference between the default and the best other candidate may be noise"
+            }
             Self::TypesDisagree => {
-                "no candidate beats the default for every datatype and operator measured"
+                "no one candidate is good enough for every datatype and operator measured"
             }
             Self::NoRival => "nothing else was measured",
             Self::DefaultNotMeasured => "the default was not measured",
@@ -129,10 +146,14 @@ impl CellDecision {
 
 /// Decides every cell that was measured, by ascending cell and operators.
 ///
-/// A candidate replaces the default where it is materially and significantly faster, as
-/// [`DecideOptions`] say; so ties go to the default. Among candidates that are about as fast as
-/// the fastest, the one is chosen that also serves the most neighbouring sizes, and of these the
-/// one with the fewest blocks. Reductions are decided twice: for commutative operators, and for
+/// A candidate replaces the default where it beats it as [`DecideOptions`] say: its gain must be
+/// material in the median, and that it is faster at all significant; so ties go to the default.
+/// Among those that beat the default and are about as fast as the fastest of them, the one is
+/// chosen that also serves the most neighbouring sizes, and of these the one with the fewest blocks.
+///
+/// Where the default is kept, the verdict is about the candidate with the best median, and goes by
+/// the interval at whatever coverage the launches attain, which stands beside it. Of a single
+/// launch the interval is the ratio itself, with a coverage of 0. Reductions are decided twice: for commutative operators, and for
 /// noncommutative ones among ordered algorithms alone (though all times were measured with
 /// commutative operators, the default's too). Candidates that failed anywhere in a cell, or that
 /// the registry does not know, are not chosen there.
@@ -224,9 +245,10 @@ fn decide_alone(
     let verdict = match ranking.iter().find(|ranked| ranked.speedup.is_some()) {
         None => Verdict::NoRival,
         Some(_) if ranking.iter().any(|ranked| ranked.acceptable) => Verdict::Fastest,
-        Some(best) => match best.speedup.map_or(1.0, |speedup| speedup.median) {
-            median if median <= 1.0 => Verdict::DefaultFastest,
-            median if median < 1.0 + options.materiality => Verdict::Immaterial,
+        Some(best) => match best.speedup.map(|speedup| speedup.interval) {
+            Some(interval) if interval.high < 1.0 => Verdict::DefaultFastest,
+            // With an interval above 1, only a gain too small keeps a candidate from being chosen.
+            Some(interval) if interval.low > 1.0 => Verdict::Immaterial,
             _ => Verdict::WithinNoise,
         },
     };

@@ -10,7 +10,7 @@ pub enum FitError {
     /// A repetition lasted a negative or infinite time, or none that is a number.
     #[error(
         "{subject}, {candidate}, launch {launch}: repetition {repetition} took {seconds} seconds, \
-         which is no duration"
+         which is no duration: measure again into a new store"
     )]
     NotATime {
         /// What was measured.
@@ -23,19 +23,6 @@ pub enum FitError {
         repetition: usize,
         /// The value.
         seconds: f64,
-    },
-    /// Half of a launch's repetitions took no time at all: the timer is too coarse.
-    #[error(
-        "{subject}, {candidate}, launch {launch}: the median time is 0; the timer is too coarse \
-         for single calls: batch more calls in a repetition"
-    )]
-    NoTime {
-        /// What was measured.
-        subject: Box<Subject>,
-        /// With which candidate.
-        candidate: Candidate,
-        /// In which launch.
-        launch: u32,
     },
     /// More repetitions than can be numbered.
     #[error("{repetitions} repetitions are more than can be summarised at once")]

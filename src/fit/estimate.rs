@@ -20,13 +20,14 @@ pub struct ParameterEstimate {
 /// An estimated value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The value.
+    /// The median over launches of the launch's own estimate.
     pub value: f64,
     /// Lower end of its interval.
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,
-    /// The probability with which such an interval covers the value.
+    /// The probability with which such an interval covers the median of all possible launches:
+    /// 96.9 % from 6 launches, 75 % from 3. From one launch 0, and both ends are the value.
     pub coverage: f64,
     /// Median absolute relative error of the measured points.
     pub residual: f64,
@@ -36,7 +37,9 @@ pub struct Estimate {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is determined by the measurements, and used.
+    /// It is determined by the measurements, and used. From a single launch this rests on the sizes
+    /// measured and on its share of the time alone: how far launches differ is not known then, as
+    /// the coverage of 0 says.
     Identified,
     /// Too few different sizes were measured.
     TooFewSizes {

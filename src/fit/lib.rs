@@ -13,6 +13,7 @@ mod estimate;
 mod frame;
 mod line;
 mod machine;
+mod parameters;
 mod prediction;
 mod ranking;
 mod rules;

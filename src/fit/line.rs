@@ -25,92 +25,22 @@ pub(crate) struct Line {
     pub(crate) per_byte: f64,
 }
 
-/// A line with intervals of its parameters, as (low, high).
-pub(crate) struct LineFit {
-    /// The best line.
-    pub(crate) line: Line,
-    /// Interval of `start`.
-    pub(crate) start: (f64, f64),
-    /// Interval of `per_byte`.
-    pub(crate) per_byte: (f64, f64),
-    /// Median absolute relative error of the points.
-    pub(crate) residual: f64,
-}
-
 impl Line {
     /// The time of `bytes`.
     pub(crate) fn seconds(&self, bytes: f64) -> f64 {
         self.start + self.per_byte * bytes
     }
-}
 
-/// Share of the resamples' estimates that an interval covers.
-pub(crate) const COVERAGE: f64 = 0.95;
-const RESAMPLES: usize = 200;
-/// Any number serves; a fixed one makes the same samples give the same interval.
-const SEED: u64 = 20_210_531;
-
-/// Fits a line to points of at least two sizes; `None` if the search does not converge.
-///
-/// Intervals come from refitting resamples: launches are drawn with replacement, and each point's
-/// residual keeps or changes its sign at random (wild bootstrap, Wu 1986), so that they reflect
-/// the spread between launches as well as how badly a line fits, also with a single launch.
-pub(crate) fn fit(points: &[Point]) -> Result<Option<LineFit>, FitError> {
-    let Some(line) = search(points, first_guess(points))? else {
-        return Ok(None);
-    };
-    let mut rng = fastrand::Rng::with_seed(SEED);
-    let mut launches: Vec<u32> = points.iter().map(|point| point.launch).collect();
-    launches.sort_unstable();
-    launches.dedup();
-    let (mut starts, mut rates) = (Vec::new(), Vec::new());
-    for _ in 0..RESAMPLES {
-        let resample = resample(points, &launches, line, &mut rng);
-        let Some(line) = search(&resample, line)? else {
-            return Ok(None);
-        };
-        starts.push(line.start);
-        rates.push(line.per_byte);
+    /// The part of the time of `bytes` that is the start: 1 at most, less for more bytes.
+    pub(crate) fn share_of_start(&self, bytes: f64) -> f64 {
+        self.start / self.seconds(bytes)
     }
-    let errors: Vec<f64> = points
-        .iter()
-        .map(|p| (line.seconds(p.bytes) / p.seconds - 1.0).abs())
-        .collect();
-    Ok(Some(LineFit {
-        line,
-        start: enclosing(&mut starts, line.start),
-        per_byte: enclosing(&mut rates, line.per_byte),
-        residual: statistics::median(&errors).unwrap_or(f64::NAN),
-    }))
 }
 
-fn resample(points: &[Point], launches: &[u32], line: Line, rng: &mut fastrand::Rng) -> Vec<Point> {
-    let mut resample = Vec::with_capacity(points.len());
-    for _ in launches {
-        let launch = launches[rng.usize(..launches.len())];
-        for point in points.iter().filter(|point| point.launch == launch) {
-            let fitted = line.seconds(point.bytes);
-            let residual = point.seconds / fitted;
-            let residual = if rng.bool() {
-                residual
-            } else {
-                residual.recip()
-            };
-            resample.push(Point {
-                seconds: fitted * residual,
-                ..*point
-            });
-        }
-    }
-    resample
-}
-
-/// The central share of the estimates, widened to include the one from all points.
-fn enclosing(estimates: &mut [f64], value: f64) -> (f64, f64) {
-    estimates.sort_by(f64::total_cmp);
-    let end = |q| statistics::quantile(estimates, q).unwrap_or(value);
-    let tail = (1.0 - COVERAGE) / 2.0;
-    (end(tail).min(value), end(1.0 - tail).max(value))
+/// Fits a line to points of at least two sizes, all alike, whatever launch measured them; `None` if
+/// the search does not converge.
+pub(crate) fn fit(points: &[Point]) -> Result<Option<Line>, FitError> {
+    search(points, first_guess(points))
 }
 
 /// The time of the smallest size, and what a byte of the largest one takes.

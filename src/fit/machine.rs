@@ -1,13 +1,14 @@
 //! The machine's parameters, from the experiments on it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{Level, Link, Machine, Rates};
 use serde::Serialize;
 use wire::{Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
 
 use crate::estimate::{Estimate, ParameterEstimate, Status};
-use crate::line::{self, Line, Point};
+use crate::line::Point;
+use crate::parameters::line_parameters;
 use crate::{CONFIDENCE, FitError, Summary};
 
 /// What the experiments say about the machine.
@@ -44,6 +45,12 @@ impl MachineFit {
 /// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
 /// 2 that they take turns. `gamma` is the time per byte of a combination; the machine's own is the
 /// median over datatypes and operators.
+///
+/// The launch is the statistical unit here too: a line is fitted to each launch that measured
+/// enough sizes, a parameter is the median of what these lines say, and its interval is that of
+/// this median, at the coverage that so many launches attain. A single launch is enough for a
+/// parameter to be identified, since block sizes are to be predicted after the first; its interval
+/// is then the value alone and covers nothing.
 ///
 /// # Errors
 /// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
@@ -159,62 +166,6 @@ fn level(shape: CommShape) -> Level {
         Level::Network
     } else {
         Level::Node
-    }
-}
-
-/// Two parameters with as many sizes leave no residual to judge a line by.
-const SIZES_NEEDED: usize = 3;
-/// A share of the time below this drowns in the noise and the line's own error.
-const SMALLEST_SHARE: f64 = 0.2;
-
-/// Start and time per byte of a line, under the given names and units.
-fn line_parameters(
-    points: &[Point],
-    names: [(String, &'static str); 2],
-) -> Result<[ParameterEstimate; 2], FitError> {
-    let unknown = |status: Status| {
-        names
-            .clone()
-            .map(|(name, unit)| ParameterEstimate::unknown(name, unit, status.clone()))
-    };
-    let sizes: BTreeSet<u64> = points.iter().map(|point| point.bytes as u64).collect();
-    if sizes.len() < SIZES_NEEDED {
-        let status = Status::TooFewSizes {
-            sizes: sizes.len(),
-            needed: SIZES_NEEDED,
-        };
-        return Ok(unknown(status));
-    }
-    let Some(found) = line::fit(points)? else {
-        return Ok(unknown(Status::NotConverged));
-    };
-    let Line { start, per_byte } = found.line;
-    let estimate = |value, (low, high)| Estimate {
-        value,
-        low,
-        high,
-        coverage: line::COVERAGE,
-        residual: found.residual,
-    };
-    let share_of_start = |bytes: &u64| start / found.line.seconds(*bytes as f64);
-    // The shares are monotonic in the size.
-    let largest_start = sizes.first().map_or(0.0, share_of_start);
-    let largest_rate = sizes
-        .last()
-        .map_or(0.0, |bytes| 1.0 - share_of_start(bytes));
-    let [(start_name, start_unit), (rate_name, rate_unit)] = names;
-    let start = ParameterEstimate::judged(start_name, start_unit, estimate(start, found.start));
-    let rate = ParameterEstimate::judged(rate_name, rate_unit, estimate(per_byte, found.per_byte));
-    Ok([visible(start, largest_start), visible(rate, largest_rate)])
-}
-
-fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
-    if share >= SMALLEST_SHARE {
-        return parameter;
-    }
-    ParameterEstimate {
-        status: Status::Negligible { share },
-        ..parameter
     }
 }
 

@@ -5,7 +5,7 @@ use table::Confidence;
 use wire::{Candidate, Cell};
 
 use crate::prediction::predicted_seconds;
-use crate::{DecideOptions, MachineFit, Summary};
+use crate::{CONFIDENCE, DecideOptions, MachineFit, Summary};
 use statistics::{Interval, PairedRatio, paired_ratio};
 
 /// A candidate in a cell, beside the library's default.
@@ -24,10 +24,10 @@ pub struct Ranked {
     pub behind_fastest: f64,
     /// What the closed forms predict.
     pub predicted_seconds: Option<f64>,
-    /// Whether the candidate beats the default by enough to replace it.
+    /// Whether the candidate beats the default, as [`DecideOptions`] say.
     pub beats_default: bool,
-    /// Whether choosing it costs no more than the noise, or so little that a shorter table is
-    /// worth it.
+    /// Whether it beats the default and, compared with the fastest that does, costs no more than
+    /// the noise, or so little that a shorter table is worth it.
     pub acceptable: bool,
 }
 
@@ -131,9 +131,12 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     if decisive.is_empty() || decisive.iter().any(|speedup| !options.settled(speedup)) {
         return Confidence::Low;
     }
+    let sure = |speedup: &PairedRatio| speedup.interval.coverage >= CONFIDENCE;
     // A candidate that beats the default from enough launches does so significantly.
     let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;
-    if !chosen.is_empty() || speedups.iter().all(kept_for_sure) {
+    let certain = !chosen.is_empty() || speedups.iter().all(kept_for_sure);
+    // A campaign may be content with less, but a table's `high` means the same everywhere.
+    if certain && decisive.iter().all(sure) {
         Confidence::High
     } else {
         Confidence::Medium

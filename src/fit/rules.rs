@@ -14,9 +14,8 @@ use crate::{CellDecision, Verdict};
 /// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
 /// scales, cross; in the geometric middle if they do not. The first starts at 0 bytes, the last
-/// has no end. Rules that hold alike for commutative and noncommutative operators are written
-/// once, with the lower of the
-/// two confidences. Cells without a measured default are left out.
+/// has no end. Rules that hold alike for commutative and noncommutative operators are written once,
+/// with the lower of the two confidences. Cells without a measured default are left out.
 pub fn build_table(name: &str, provenance: Provenance, decisions: &[CellDecision]) -> Table {
     let comparable = decisions
         .iter()

@@ -9,7 +9,11 @@ use crate::FitError;
 use crate::frame::{self, LaunchSummary};
 use statistics::{Interval, Quartiles};
 
-/// The confidence that intervals are asked for; what they attain depends on the number of launches.
+/// The confidence that intervals of medians are asked for, those of times as well as those of the
+/// machine's parameters; what they attain depends on the number of launches.
+///
+/// It is the same whatever a campaign asks for: these intervals describe, and nothing is decided by
+/// them. The ratios that decisions rest on have intervals of [`crate::DecideOptions::confidence`].
 pub const CONFIDENCE: f64 = 0.95;
 
 /// All that was measured of one candidate of one subject. Times are seconds a call.
@@ -38,10 +42,12 @@ pub struct Summary {
 /// Summarises samples, in ascending order of subject and candidate.
 ///
 /// Samples of the same launch, subject and candidate are taken together; those without
-/// repetitions do not count.
+/// repetitions do not count. Neither does a launch whose median is 0: at least half of its
+/// repetitions took less than the timer can see, so that it says nothing about the time. What only
+/// such launches measured has no summary.
 ///
 /// # Errors
-/// A time that is negative or not a number, or a median of 0.
+/// A time that is negative, infinite or not a number.
 pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
     let mut keys: BTreeMap<(Subject, &Candidate), u32> = samples
@@ -54,15 +60,16 @@ pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     let groups = samples
         .iter()
         .map(|sample| keys[&(sample.subject, &sample.candidate)]);
-    let launches = frame::summarise_launches(samples, groups)?;
+    let mut launches = frame::summarise_launches(samples, groups)?;
+    launches.retain(|launch| launch.quartiles.median > 0.0);
     let keys: Vec<_> = keys.into_keys().collect();
-    launches
+    Ok(launches
         .chunk_by(|a, b| a.group == b.group)
         .map(|launches| {
             let (subject, candidate) = keys[launches[0].group as usize];
             over_launches(subject, candidate.clone(), launches)
         })
-        .collect()
+        .collect())
 }
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
@@ -82,22 +89,7 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
 }
 
 /// Joins the launches of one candidate of one subject; there is at least one.
-fn over_launches(
-    subject: Subject,
-    candidate: Candidate,
-    launches: &[LaunchSummary],
-) -> Result<Summary, FitError> {
-    if let Some(launch) = launches
-        .iter()
-        .find(|launch| launch.quartiles.median <= 0.0)
-    {
-        let launch = launch.launch;
-        return Err(FitError::NoTime {
-            subject: Box::new(subject),
-            candidate,
-            launch,
-        });
-    }
+fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSummary]) -> Summary {
     let median_of = |part: fn(&LaunchSummary) -> f64| {
         let values: Vec<f64> = launches.iter().map(part).collect();
         statistics::median(&values).unwrap_or(f64::NAN)
@@ -112,7 +104,7 @@ fn over_launches(
         high: median_seconds,
         coverage: 0.0,
     };
-    Ok(Summary {
+    Summary {
         subject,
         candidate,
         launches: launches.len() as u32,
@@ -135,5 +127,5 @@ fn over_launches(
             .iter()
             .map(|l| (l.launch, l.quartiles.median))
             .collect(),
-    })
+    }
 }

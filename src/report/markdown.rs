@@ -62,7 +62,12 @@ fn summary(view: &View) -> String {
 fn decisions(view: &View) -> String {
     let mut text = "## Decisions\n\n\
         Times are medians over launches of the slowest rank's completion time. The speed-up is\n\
-        the default's time divided by the candidate's, paired inside launches.\n\n"
+        the default's time divided by the candidate's, paired inside launches: the median and its\n\
+        interval over launches.\n\n\
+        The default is called faster where the interval lies below 1, as fast within noise where\n\
+        it includes 1. Where it lies above 1, but the median gains less than what the campaign\n\
+        asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
+        default and is about as fast as the fastest that does.\n\n"
         .to_owned();
     for comparison in &view.comparisons {
         text += &format!("### {}\n\n", title(comparison));
@@ -218,8 +223,9 @@ fn machine(view: &View) -> String {
     if view.parameters.is_empty() {
         return text + "None were fitted.\n\n";
     }
-    text +=
-        "The residual is the typical relative error of the fit at the points it was fitted to.\n\n";
+    text += "Values are medians over launches, each fitted on its own. An interval is that of the median:\n\
+             it covers 96.9 % from 6 launches, 75 % from 3 and 50 % from 2; of a single launch there\n\
+             is none. The residual is the typical relative error at the measured points.\n\n";
     let columns = [
         ("parameter", Left),
         ("value", Right),
@@ -240,7 +246,11 @@ fn machine(view: &View) -> String {
             else {
                 return None;
             };
-            let interval = format!("{} .. {}", quantity(*low, *unit), quantity(*high, *unit));
+            let interval = if low < high {
+                format!("{} .. {}", quantity(*low, *unit), quantity(*high, *unit))
+            } else {
+                NONE.to_owned()
+            };
             Some([
                 name.clone(),
                 quantity(*value, *unit),

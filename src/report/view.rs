@@ -137,22 +137,27 @@ pub struct Ratio {
     pub coverage: f64,
 }
 
-/// Whether the best candidate went into the table, and why not.
+/// Whether the best candidate went into the table, and why not. What is said about the default goes
+/// by the interval of the speed-up, at the coverage that it has.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// It did.
     Chosen,
-    /// One that is equally good within the noise did, and makes a shorter table.
+    /// Another did: it beats the default, is about as fast as the fastest that does, and makes a
+    /// shorter table; or the best one does not beat the default significantly.
     ChosenAlike {
         /// The one in the table.
         candidate: Candidate,
     },
-    /// The default was kept: the difference may be chance.
+    /// The default was kept: the interval includes 1, the difference may be chance.
     WithinNoise,
-    /// The default was kept: the difference is real and too small to matter.
+    /// The default was kept: the interval lies above 1, but the median gains too little to matter.
     Immaterial,
-    /// The default was kept: it is faster.
+    /// The default was kept: the interval lies below 1.
     DefaultFaster,
+    /// The default was kept: no one candidate is good enough for every datatype and operator
+    /// measured at this size.
+    TypesDisagree,
     /// The default was kept: nothing else was measured.
     NoRival,
 }
@@ -171,14 +176,15 @@ impl fmt::Display for Verdict {
             Self::ChosenAlike { candidate } => {
                 write!(
                     f,
-                    "{}{} chosen, as good",
+                    "{}{} chosen instead",
                     candidate.id(),
                     candidate.parameters()
                 )
             }
-            Self::WithinNoise => f.pad("default: within noise"),
+            Self::WithinNoise => f.pad("default: as fast within noise"),
             Self::Immaterial => f.pad("default: immaterial"),
             Self::DefaultFaster => f.pad("default: faster"),
+            Self::TypesDisagree => f.pad("default: none good for all types"),
             Self::NoRival => f.pad("default: nothing else measured"),
         }
     }

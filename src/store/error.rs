@@ -73,16 +73,13 @@ pub enum StoreError {
         /// What SQLite or the reader found.
         detail: String,
     },
-    /// The file or its folder does not permit writing.
-    #[error(
-        "cannot write to {}: {source}; SQLite needs to write to the file and to its folder",
-        path.display()
-    )]
+    /// The store cannot be written, or not even read without writing to it.
+    #[error("cannot write to {}: {source}", path.display())]
     NotWritable {
         /// Which store.
         path: PathBuf,
-        /// The cause.
-        source: rusqlite::Error,
+        /// What stands in the way.
+        source: Obstacle,
     },
     /// No space is left.
     #[error(
@@ -214,6 +211,35 @@ pub enum Found {
     OtherDatabase,
 }
 
+/// What stands in the way of writing to a store, or why reading it would need writing.
+#[derive(Debug, Error)]
+pub enum Obstacle {
+    /// The file or its folder does not permit it.
+    #[error("{0}; SQLite needs to write to the file and to its folder")]
+    Refused(#[source] rusqlite::Error),
+    /// What was written last stands in a file beside the store, and cannot be read there.
+    #[error(
+        "it is in use or was not closed (there is {}), so that reading needs writing; wait until \
+         nobody measures, or have its owner run `colltune report` on it once",
+        journal.display()
+    )]
+    NotClosed {
+        /// The write-ahead log or rollback journal.
+        journal: PathBuf,
+    },
+    /// The store was written by an earlier colltune.
+    #[error(
+        "it has store format {found} and must be brought to format {known} before it can be \
+         read; have its owner run `colltune report` on it once"
+    )]
+    OldFormat {
+        /// Its version.
+        found: u32,
+        /// The version that is read.
+        known: u32,
+    },
+}
+
 impl StoreError {
     /// Sorts an SQLite error by what the user can do about it.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
@@ -236,6 +262,7 @@ impl StoreError {
             },
             Some(ErrorCode::DiskFull) => Self::DiskFull { path },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                let source = Obstacle::Refused(source);
                 Self::NotWritable { path, source }
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },

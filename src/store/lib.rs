@@ -23,10 +23,11 @@ mod launch;
 mod lock;
 mod open;
 mod query;
+mod read_only;
 mod schema;
 mod spool;
 
-pub use error::{Found, StoreError};
+pub use error::{Found, Obstacle, StoreError};
 pub use launch::{Outcome, UnfinishedLaunch};
 pub use lock::Lock;
 pub use open::Store;

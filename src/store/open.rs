@@ -5,13 +5,17 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
+#[cfg(doc)]
+use crate::Obstacle;
 use crate::error::{Found, StoreError};
+use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
 /// How long a writer waits for another one.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open store.
 ///
@@ -47,15 +51,29 @@ impl Store {
 
     /// Opens the store at `path`.
     ///
+    /// One that this user may read but not write is opened for reading: methods that write then
+    /// fail with [`StoreError::NotWritable`]. Nothing is created beside it. Unless a process that
+    /// writes has it open already, nobody should begin to write while it is read in this way.
+    ///
     /// # Errors
-    /// [`StoreError::Absent`] if nothing is there, else those of [`Store::open_or_create`].
+    /// [`StoreError::Absent`] if nothing is there; [`StoreError::NotWritable`] if it can be read
+    /// only after writing (see [`Obstacle`]); else those of [`Store::open_or_create`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if check_header(path)? == Header::Nothing {
             return Err(StoreError::Absent {
                 path: path.to_owned(),
             });
         }
-        Self::connect(path, OpenFlags::empty())
+        // Asked beforehand: SQLite would open a file that it may not write all the same, and leave
+        // files of this user beside it, which would keep the owner from writing.
+        if access(path, AccessFlags::W_OK).is_ok() {
+            match Self::connect(path, OpenFlags::empty()) {
+                // The folder or the file system.
+                Err(StoreError::NotWritable { .. }) => {}
+                result => return result,
+            }
+        }
+        read_only::open(path)
     }
 
     /// A store that lasts as long as the value, for tests.
@@ -73,20 +91,18 @@ impl Store {
         let at = |source| StoreError::sqlite(path, source);
         let mut connection = Connection::open_with_flags(path, flags).map_err(at)?;
         connection.busy_timeout(PATIENCE).map_err(at)?;
-        let found = schema::version(&connection).map_err(at)?;
-        if found > schema::VERSION {
-            return Err(StoreError::Newer {
-                path: path.to_owned(),
-                found,
-                known: schema::VERSION,
-            });
-        }
+        check_version(&connection, path)?;
         check_integrity(&connection, path)?;
         prepare(&mut connection).map_err(at)?;
-        Ok(Self {
+        Ok(Self::new(connection, path))
+    }
+
+    /// A store on a connection that is fit for use.
+    pub(crate) fn new(connection: Connection, path: &Path) -> Self {
+        Self {
             connection,
             path: path.to_owned(),
-        })
+        }
     }
 
     /// Runs `work` in a transaction that is on disk when this returns, or has left no trace.
@@ -154,8 +170,21 @@ fn check_header(path: &Path) -> Result<Header, StoreError> {
     Ok(Header::Ours)
 }
 
+/// The version of the file format, unless it is one of the future.
+pub(crate) fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    let found = schema::version(connection).map_err(|source| StoreError::sqlite(path, source))?;
+    if found <= schema::VERSION {
+        return Ok(found);
+    }
+    Err(StoreError::Newer {
+        path: path.to_owned(),
+        found,
+        known: schema::VERSION,
+    })
+}
+
 /// Reads the whole file once: a damaged store must not grow, nor be fitted.
-fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let verdict: String = connection
         .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
         .map_err(|source| StoreError::sqlite(path, source))?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 use wire::{Candidate, FailureKind, LaunchStart, Library, Sample, Subject};
 
@@ -132,18 +132,30 @@ impl Store {
 
     /// Every raw repetition measured with a library, by subject, candidate, launch and task.
     pub fn samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
+        self.read_samples(library, "TRUE")
+    }
+
+    /// The same, but of experiments only: the others are not loaded.
+    pub fn experiment_samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
+        // The JSON of `Subject::Experiment`.
+        let experiments = "task.subject IN
+            (SELECT id FROM subject WHERE json_type(definition, '$.experiment') IS NOT NULL)";
+        self.read_samples(library, experiments)
+    }
+
+    fn read_samples(&self, library: &Library, which: &str) -> Result<Vec<Sample>, StoreError> {
         self.read(|connection| {
             let definitions = Definitions::load(connection)?;
             let mut samples: Vec<Sample> = connection
-                .prepare(
+                .prepare(&format!(
                     "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
                             sample.seconds
                      FROM sample
                      JOIN task ON task.launch = sample.launch AND task.number = sample.task
                      JOIN launch ON launch.number = sample.launch
-                     WHERE library_name = ?1 AND library_version = ?2
+                     WHERE library_name = ?1 AND library_version = ?2 AND {which}
                      ORDER BY sample.launch, sample.task, sample.position",
-                )?
+                ))?
                 .query_map(of(library), |row| {
                     let (subject, candidate) = definitions.of(row)?;
                     let Repetitions(seconds) = row.get(4)?;
@@ -240,16 +252,30 @@ impl Store {
         })
     }
 
-    /// The same for the launches of one campaign, by its digest: what of its budget is spent.
-    pub fn spent_seconds(&self, library: &Library, campaign: &str) -> Result<f64, StoreError> {
+    /// Seconds that the launches of a library have cost, whatever campaign they were for: what of
+    /// a budget is spent.
+    ///
+    /// The larger of two sums. One is that of the seconds of all completed tasks. The other is
+    /// that of the launches' wall-clock time from begin to end, which contains starting up and the
+    /// turns that hung or crashed; a launch that has not ended counts with its tasks, and so does
+    /// one that was interrupted, because its end may have been written down long after it, when
+    /// the next run found it. No launch counts with more than its deadline and one watchdog.
+    pub fn spent_seconds(&self, library: &Library) -> Result<f64, StoreError> {
         let [name, version] = of(library);
         self.read(|connection| {
             connection.query_row(
-                "SELECT total(elapsed_seconds) FROM task
-                 JOIN launch ON launch.number = task.launch
-                 JOIN campaign ON campaign.id = launch.campaign
-                 WHERE library_name = ?1 AND library_version = ?2 AND campaign.digest = ?3",
-                [name, version, campaign],
+                "WITH cost AS (
+                     SELECT (SELECT total(elapsed_seconds) FROM task
+                             WHERE task.launch = launch.number) AS tasks,
+                            CASE WHEN outcome != ?3 THEN max(ended - started, 0) END AS wall,
+                            json_extract(plan, '$.deadline_seconds')
+                                + json_extract(plan, '$.watchdog_seconds') AS most
+                     FROM launch WHERE library_name = ?1 AND library_version = ?2
+                 )
+                 SELECT max(total(tasks),
+                            total(coalesce(min(wall, coalesce(most, wall)), tasks)))
+                 FROM cost",
+                params![name, version, Json(Outcome::Interrupted)],
                 |row| row.get(0),
             )
         })

@@ -37,7 +37,8 @@ pub enum TableError {
         /// The reason.
         source: io::Error,
     },
-    /// Writing failed; the old file, if any, is untouched.
+    /// Writing failed. The file is the old one, if any, or the whole new one if only making its
+    /// name outlast a power failure did not succeed; never a part of one.
     #[error("cannot write the table {}: {source}", path.display())]
     Write {
         /// The file.

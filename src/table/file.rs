@@ -27,7 +27,9 @@ impl Table {
     /// # Errors
     /// [`TableError::Unsound`] if the table breaks the rules of [`Table`],
     /// [`TableError::Directory`] if no file can be created beside `path`, [`TableError::Write`] if
-    /// the disk is full and the like. An existing file is then as it was.
+    /// the disk is full and the like. An existing file is then as it was, but for one case of
+    /// [`TableError::Write`]: if only the last step fails, which puts the file's new name to disk,
+    /// the new table is in place and a power failure may bring the old one back.
     pub fn save(&self, path: &Path) -> Result<(), TableError> {
         let text = self.to_yaml();
         match Self::parse(&text, path) {

@@ -30,7 +30,7 @@ pub struct Decision<'t> {
     /// What to use.
     pub candidate: &'t Candidate,
     /// Expected time of the candidate, at the shape that `matched` names; unknown without
-    /// evidence.
+    /// evidence. See [`Table::lookup`] for sizes that were not measured.
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, at the same shape.
     pub default_seconds: Option<f64>,
@@ -133,6 +133,12 @@ impl Table {
     /// *Times.* At measured sizes as measured; between them interpolated linearly in the
     /// logarithms of size and time; below the smallest as at the smallest; above the largest
     /// proportional to the size, as bandwidth rules there, and the confidence is one step lower.
+    ///
+    /// Each measured point belongs to the rule that holds at its size: it tells the time of that
+    /// rule's candidate. If not all points that surround the size belong to the rule that decides,
+    /// only the default's time is found in this way, and that of the candidate is the default's
+    /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
+    /// the speed-up that the rule states.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let entries = self
             .collectives
@@ -171,20 +177,16 @@ fn closeness(have: u32, asked: u32) -> (bool, u32, Reverse<u32>) {
 }
 
 /// The last rule that starts at or below a size.
-fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
+pub(crate) fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
     let after = rules.partition_point(|rule| rule.from_bytes <= bytes);
     rules.get(after.checked_sub(1)?)
 }
 
 fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
-    let times = Times::at(&entry.measured, query.bytes);
+    let times = Times::at(entry, rule, query.bytes);
     let default_seconds = times.map(|times| times.default_seconds);
-    let expected_seconds = if is_default {
-        default_seconds
-    } else {
-        times.map(|times| times.seconds)
-    };
+    let expected_seconds = times.and_then(|times| times.seconds);
     let ratio = expected_seconds
         .zip(default_seconds)
         .map(|(ours, default)| default / ours);

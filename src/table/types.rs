@@ -58,7 +58,7 @@ pub struct ShapeRules {
     pub operators: Operators,
     /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0.
     pub rules: Vec<Rule>,
-    /// The evidence, by strictly ascending size: what [`Table::lookup`] interpolates. May be
+    /// The evidence, by strictly ascending size: what [`Table::lookup`] expects times from. May be
     /// empty, then expected times are unknown.
     pub measured: Vec<MeasuredPoint>,
 }
@@ -198,7 +198,8 @@ pub enum Confidence {
     /// from another shape.
     Low,
     /// Between the two: enough launches, but at some measured size of the rule the interval does
-    /// not settle it, or the size asked for lies beyond the measured ones.
+    /// not settle it or settles it at less than 95 %, or the size asked for lies beyond the
+    /// measured ones.
     Medium,
     /// At every measured size of the rule, the interval of the paired ratio of default to
     /// candidate excludes 1 at an attained coverage of at least 95 %; or the default was kept

@@ -34,6 +34,9 @@ impl Check<'_> {
                 let name = name
                     .as_ref()
                     .map_or(Ok(None), |word| self.library_name(&field.key("name"), word))?;
+                if let Some(launcher) = launcher {
+                    self.file_name(&field.key("launcher"), launcher)?;
+                }
                 Ok(LibraryChoice {
                     name,
                     version: version.clone(),

@@ -2,7 +2,7 @@
 
 use wire::CommShape;
 
-use super::{Check, Checked, LARGEST_LAUNCH_RANKS};
+use super::{Check, Checked, LARGEST_LAUNCH_RANKS, Machine};
 use crate::campaign::Oversubscribe;
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
@@ -26,7 +26,7 @@ impl Check<'_> {
             let field = field.index(index);
             match entry {
                 Shorthand::Short(text) if text.0 == "auto" => {
-                    shapes.extend(auto_shapes(self.cores))
+                    shapes.extend(auto_shapes(self.machine.cores()))
                 }
                 Shorthand::Short(text) => {
                     let shape = parse_shape(&text.0).ok_or_else(|| {
@@ -70,16 +70,17 @@ impl Check<'_> {
         shape: CommShape,
         oversubscribe: Oversubscribe,
     ) -> Checked<CommShape> {
-        let cores = self.cores;
         let problem = match shape {
             CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. } => Problem::TooFewRanks { shape },
             CommShape { nodes: 2.., .. } => Problem::TooManyNodes { shape },
             CommShape { ppn: 1, .. } => Problem::TooFewRanks { shape },
             CommShape { ppn, .. } if ppn > LARGEST_LAUNCH_RANKS => Problem::TooManyRanks { shape },
-            CommShape { ppn, .. } if ppn > cores && oversubscribe == Oversubscribe::Never => {
-                Problem::Oversubscribed { shape, cores }
-            }
-            possible => return Ok(possible),
+            CommShape { ppn, .. } => match (oversubscribe, self.machine) {
+                (Oversubscribe::Never, Machine::Known { cores }) if ppn > cores => {
+                    Problem::Oversubscribed { shape, cores }
+                }
+                _ => return Ok(shape),
+            },
         };
         Err(self.error(field, problem))
     }

@@ -165,8 +165,36 @@ fn forms_are_strict() {
         "name: x\nlibrary: {version: 4.10}\n",
         (2, 20),
         "library.version",
-        "a string",
-        "",
+        "`4.10` as a number",
+        "quote it: `version: \"4.10\"`",
+    );
+    check(
+        "# ä\nname: x\nlibrary:\n  version: 5   # the newest\n",
+        (4, 12),
+        "library.version",
+        "`5` as a number",
+        "quote it: `version: \"5\"`",
+    );
+    check(
+        "name: x\nlauncher: {local: {environment: {A: b, C: true}}}\n",
+        (2, 43),
+        "launcher.local.environment.C",
+        "a text is expected",
+        "quote it: `C: \"true\"`",
+    );
+    check(
+        "name: x\nlauncher: {local: {options: [--x, 1.50]}}\n",
+        (2, 35),
+        "launcher.local.options[1]",
+        "a text is expected",
+        "quote it: `\"1.50\"`",
+    );
+    check(
+        "name: x\nbudget: 1.5\n",
+        (2, 9),
+        "budget",
+        "floating point",
+        "write a text or a whole number",
     );
 }
 

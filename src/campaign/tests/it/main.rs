@@ -6,6 +6,7 @@ mod fake;
 mod files;
 mod launches;
 mod libraries;
+mod stored;
 mod values;
 mod work;
 

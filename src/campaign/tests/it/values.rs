@@ -342,3 +342,49 @@ fn patterns_select_something() {
         "`chain`",
     );
 }
+
+#[test]
+fn results_go_to_three_files() {
+    let check = |keys: &str, column: usize, field: &str, message: &str, help: &str| {
+        let text = format!("name: x\noutput: {{{keys}}}\n");
+        check(&text, (2, column), field, message, help);
+    };
+    let (empty, name) = ("does not name a file", "name a file, or remove the key");
+    check("store: \"\"", 17, "output.store", empty, name);
+    check("table: .", 17, "output.table", "the path `.` does", name);
+    check("report: /", 18, "output.report", empty, name);
+    check("report: a/..", 18, "output.report", empty, name);
+    crate::errors::check(
+        "name: x\nlibrary: {launcher: \"\"}\n",
+        (2, 21),
+        "library.launcher",
+        empty,
+        name,
+    );
+
+    let each = "a path each";
+    let report = "output.report";
+    let table = "is the path of `output.table` too";
+    check("table: y, report: y", 28, report, "`y` is the path", each);
+    check("table: y, report: ./y", 28, report, table, each);
+    check("table: ./a/./y, report: a//y", 34, report, table, each);
+    check("table: y, report: a/../y", 28, report, table, each);
+    check("report: ../y, table: ./../y", 18, report, table, each);
+    let store = "is the path of `output.store` too";
+    check("table: y, store: y", 17, "output.table", store, each);
+    // Equal to a default, which stands nowhere in the file.
+    check("store: tables/x.yaml", 17, "output.store", table, each);
+    check("table: ./.colltune/x.db", 17, "output.table", store, each);
+
+    for different in [
+        "{table: y, report: Y}",
+        "{table: y, report: a/y}",
+        "{table: y, report: ../y}",
+        "{table: ../y, report: ../../y}",
+        "{table: y, report: /y}",
+        "{table: a/../y, report: a/y}",
+    ] {
+        let output = crate::campaign(&format!("output: {different}\n")).output;
+        assert_ne!(output.table, output.report, "{different}");
+    }
+}

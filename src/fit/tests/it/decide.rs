@@ -56,6 +56,7 @@ fn against_the_default() {
     check(&[0.97; 6], &[1.0; 6], Verdict::Immaterial, High);
     check(&[1.2; 6], &[1.0; 6], Verdict::DefaultFastest, High);
     check(&[1.2; 3], &[1.0; 3], Verdict::DefaultFastest, Low);
+    check(&[0.97; 3], &[1.0; 3], Verdict::Immaterial, Low);
     // One launch was slow for its whole life, for both.
     check(
         &[0.8, 0.8, 2.3, 0.8, 0.8, 0.8],
@@ -67,12 +68,66 @@ fn against_the_default() {
     let unsure = [0.7, 0.8, 0.8, 0.9, 1.2, 1.3];
     check(&unsure, &[1.0; 6], Verdict::WithinNoise, Medium);
     check(&unsure[1..], &[1.0; 5], Verdict::Fastest, Low);
-    check(
-        &[0.98, 1.0, 1.0, 1.1, 1.1, 0.9],
-        &[1.0; 6],
-        Verdict::DefaultFastest,
-        Medium,
+    // An interval that includes 1 says neither that the default is faster nor that it is slower,
+    // whatever the median.
+    let around = [0.98, 1.0, 1.0, 1.1, 1.1, 0.9];
+    check(&around, &[1.0; 6], Verdict::WithinNoise, Medium);
+    let slower = [0.98, 1.01, 1.02, 1.03, 1.04, 1.05];
+    check(&slower, &[1.0; 6], Verdict::WithinNoise, High);
+    check(&slower[..3], &[1.0; 3], Verdict::WithinNoise, Low);
+    let faster = [0.97, 0.97, 0.97, 0.98, 0.99, 1.01];
+    check(&faster, &[1.0; 6], Verdict::WithinNoise, High);
+    check(&faster[..5], &[1.0; 5], Verdict::Immaterial, Low);
+}
+
+#[test]
+fn high_means_95_percent_whatever_the_campaign_asks_for() {
+    let check = |ours: f64, launches: usize, asked: f64, confidence| {
+        let (ours, default) = (vec![ours; launches], vec![1.0; launches]);
+        let samples = launches_of(&ours, &default);
+        let options = DecideOptions {
+            confidence: asked,
+            ..DecideOptions::default()
+        };
+        let summaries = summarise(&samples).expect("valid");
+        let found = &decide(&summaries, &[], None::<&MachineFit>, &options)[0];
+        assert_eq!(found.confidence, confidence, "{launches} for {asked}");
+    };
+    use Confidence::{High, Low, Medium};
+    // A candidate that is chosen, and one that is not.
+    for ours in [0.5, 1.5] {
+        check(ours, 3, 0.95, Low);
+        check(ours, 3, 0.75, Medium);
+        check(ours, 5, 0.9, Medium);
+        check(ours, 6, 0.75, Medium);
+        check(ours, 6, 0.95, High);
+        check(ours, 6, 0.99, Low);
+    }
+}
+
+fn launches_of(ours: &[f64], default: &[f64]) -> Vec<Sample> {
+    let times = [(dual_root(), ours), (Candidate::Default, default)];
+    launches(allreduce(4, CELL), &times)
+}
+
+#[test]
+fn what_is_faster_only_by_its_median_is_not_said_to_be_matched() {
+    // The ring's median is the best, but it does not beat the default for sure.
+    let found = commutative(&[
+        (Candidate::Default, &[1.0; 6]),
+        (ring(), &[0.5, 0.5, 0.5, 0.5, 0.5, 1.2]),
+        (dual_root(), &[0.8; 6]),
+    ]);
+    assert_eq!(
+        (
+            found.ranking[0].candidate.clone(),
+            found.chosen,
+            found.verdict
+        ),
+        (ring(), dual_root(), Verdict::NearFastest)
     );
+    let text = Verdict::NearFastest.to_string();
+    assert!(text.contains("the fastest that does"), "{text}");
 }
 
 #[test]

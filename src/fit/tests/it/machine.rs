@@ -15,6 +15,9 @@ const COMBINE: ExperimentKind = ExperimentKind::Combine {
 };
 const SIZES: [u64; 7] = [8, 64, 512, 4096, 32_768, 262_144, 2_097_152];
 
+/// Launches that give a median within 5 %, where 6 give an honest interval.
+const MANY: u32 = 30;
+
 /// Samples of an experiment that takes `seconds(bytes)`.
 fn experiment(
     noise: &mut Noise,
@@ -27,7 +30,8 @@ fn experiment(
     for launch in 1..=launches {
         for &bytes in sizes {
             let subject = Subject::Experiment(Experiment { kind, shape, bytes });
-            let times = noise.repetitions(seconds(bytes as f64), 30);
+            let seconds = noise.in_launch(launch, seconds(bytes as f64));
+            let times = noise.repetitions(seconds, 30);
             samples.push(sample(launch, subject, &Candidate::Default, times));
         }
     }
@@ -72,7 +76,7 @@ fn near(found: Option<f64>, truth: f64, tolerance: f64) {
 #[test]
 fn known_parameters_are_found_within_5_percent() {
     for seed in 0..10 {
-        let found = fitted(&full(&mut Noise::realistic(seed), 3));
+        let found = fitted(&full(&mut Noise::realistic(seed), MANY));
         let machine = found.machine.as_ref().expect("identified");
         assert_eq!((machine.ranks_per_node, machine.network), (4, None));
         let rates = found.rates(&allreduce(4, 8)).expect("one node");
@@ -81,7 +85,8 @@ fn known_parameters_are_found_within_5_percent() {
         near(rates.gamma, GAMMA, 0.05);
         for parameter in found.parameters.iter().filter(|p| p.unit != "1") {
             let estimate = parameter.estimate.expect("estimated");
-            assert!(estimate.residual < 0.05, "{parameter:?}");
+            // The error of a point is that of its launch and its own, 5 % each.
+            assert!(estimate.residual < 0.07, "{parameter:?}");
         }
         let factor = |name: &str| {
             let named = |p: &&fit::ParameterEstimate| p.name == name;
@@ -99,33 +104,105 @@ fn known_parameters_are_found_within_5_percent() {
 }
 
 #[test]
-fn intervals_cover_the_truth_and_are_not_vast() {
-    let (mut covered, mut widths) = (0, 0.0);
-    let seeds = 40;
-    for seed in 0..seeds {
-        let ping_pong = (ExperimentKind::PingPong, NODE);
-        let mut noise = Noise::realistic(1000 + seed);
-        let found = fitted(&experiment(&mut noise, ping_pong, &SIZES, 3, |n| {
-            ALPHA + BETA * n
-        }));
-        for (parameter, truth) in found.parameters.iter().zip([ALPHA, BETA]) {
-            let estimate = parameter.estimate.expect("estimated");
-            covered += u64::from((estimate.low..=estimate.high).contains(&truth));
-            widths += estimate.high / estimate.low - 1.0;
+fn intervals_cover_the_truth_as_often_as_they_say() {
+    let check = |launches: u32, stated: f64, widest: f64| {
+        let (mut covered, mut widths) = ([0; 2], 0.0);
+        let seeds: u32 = 400;
+        for seed in 0..seeds {
+            let ping_pong = (ExperimentKind::PingPong, NODE);
+            let mut noise = Noise::realistic(1000 + u64::from(seed));
+            let one_way = |n| ALPHA + BETA * n;
+            let found = fitted(&experiment(
+                &mut noise, ping_pong, &SIZES, launches, one_way,
+            ));
+            let truths = [ALPHA, BETA].into_iter().zip(&mut covered);
+            for (parameter, (truth, covered)) in found.parameters.iter().zip(truths) {
+                let estimate = parameter.estimate.expect("estimated");
+                assert_eq!(estimate.coverage, stated, "{launches}");
+                *covered += u32::from((estimate.low..=estimate.high).contains(&truth));
+                widths += estimate.high / estimate.low - 1.0;
+            }
         }
+        for covered in covered {
+            let found = f64::from(covered) / f64::from(seeds);
+            // Three standard deviations of the found share.
+            let tolerance = 3.0 * (stated * (1.0 - stated) / f64::from(seeds)).sqrt();
+            assert!(
+                (found - stated).abs() <= tolerance,
+                "{launches}: {found} instead of {stated}"
+            );
+        }
+        let width = widths / f64::from(2 * seeds);
+        assert!(width < widest, "{launches}: width {width}");
+    };
+    check(3, 0.75, 0.15);
+    check(6, 0.96875, 0.2);
+}
+
+#[test]
+fn one_launch_gives_values_without_certainty() {
+    let found = fitted(&full(&mut Noise::realistic(8), 1));
+    let rates = found.rates(&allreduce(4, 8)).expect("identified");
+    // An error of the launch is one of every value.
+    near(Some(rates.alpha), ALPHA, 0.2);
+    near(Some(rates.beta), BETA, 0.2);
+    near(rates.gamma, GAMMA, 0.2);
+    for parameter in found.parameters {
+        let estimate = parameter.estimate.expect("estimated");
+        assert_eq!(estimate.coverage, 0.0, "{parameter:?}");
+        assert_eq!(
+            (estimate.low, estimate.high),
+            (estimate.value, estimate.value)
+        );
+        assert_eq!(parameter.status, Status::Identified);
     }
-    let (share, width) = (
-        covered as f64 / (2 * seeds) as f64,
-        widths / (2 * seeds) as f64,
+}
+
+#[test]
+fn a_launch_counts_for_what_it_can_tell() {
+    let ping_pong = (ExperimentKind::PingPong, NODE);
+    let one_way = |n| ALPHA + BETA * n;
+    let mut noise = Noise::realistic(11);
+    let mut samples = experiment(&mut noise, ping_pong, &SIZES, 6, one_way);
+    let coverages = |samples: &[Sample]| {
+        let parameters = fitted(samples).parameters;
+        assert!(parameters.iter().all(|p| p.status == Status::Identified));
+        parameters
+            .iter()
+            .map(|p| p.estimate.expect("estimated").coverage)
+            .collect::<Vec<_>>()
+    };
+    let keep = |samples: &mut Vec<Sample>, kept: fn(u32, u64) -> bool| {
+        samples.retain(|sample| match sample.subject {
+            Subject::Experiment(Experiment { bytes, .. }) => kept(sample.launch, bytes),
+            Subject::Cell(_) => true,
+        });
+    };
+    // The sixth launch was interrupted before the larger sizes, the fifth after two.
+    keep(&mut samples, |launch, bytes| launch < 6 || bytes <= 512);
+    keep(&mut samples, |launch, bytes| launch != 5 || bytes <= 64);
+    assert_eq!(coverages(&samples), [0.9375, 0.875]);
+    // No launch measured three sizes, but all together did.
+    keep(&mut samples, |launch, bytes| match launch {
+        1 => bytes <= 64,
+        2 => (512..=4096).contains(&bytes),
+        3 => bytes > 4096 && bytes < 2_097_152,
+        _ => false,
+    });
+    assert_eq!(coverages(&samples), [0.0, 0.0]);
+    near(
+        fitted(&samples)
+            .machine
+            .and_then(|m| m.node)
+            .map(|link| link.beta),
+        BETA,
+        0.2,
     );
-    // The bootstrap of three launches is a little too narrow.
-    assert!(share >= 0.8, "covered {share}");
-    assert!(width < 0.1, "width {width}");
 }
 
 #[test]
 fn outliers_do_not_pull() {
-    let mut samples = full(&mut Noise::realistic(5), 3);
+    let mut samples = full(&mut Noise::realistic(5), 6);
     for slow in samples
         .iter_mut()
         .filter(|sample| sample.launch == 2)
@@ -143,14 +220,14 @@ fn levels_are_kept_apart() {
     let mut noise = Noise::realistic(2);
     let ping_pong = ExperimentKind::PingPong;
     let network = CommShape { nodes: 2, ppn: 1 };
-    let mut samples = experiment(&mut noise, (ping_pong, NODE), &SIZES, 3, |n| {
+    let mut samples = experiment(&mut noise, (ping_pong, NODE), &SIZES, MANY, |n| {
         ALPHA + BETA * n
     });
     samples.extend(experiment(
         &mut noise,
         (ping_pong, network),
         &SIZES,
-        3,
+        MANY,
         |n| 4.0 * ALPHA + 2.0 * BETA * n,
     ));
     let machine = fitted(&samples).machine.expect("identified");
@@ -196,7 +273,9 @@ fn what_is_not_determined_is_said() {
 #[test]
 fn a_time_that_is_no_line_shows_in_the_residual() {
     let kind = (ExperimentKind::PingPong, NODE);
+    // Launches that differ show in the residual, too; here only the bend shall.
     let mut noise = Noise::realistic(4);
+    (noise.launch_sigma, noise.point_sigma) = (0.0, 0.0);
     let bent = |n: f64| {
         if n > 4096.0 {
             3e-6 + 5.0 * BETA * n

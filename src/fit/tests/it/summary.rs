@@ -90,8 +90,25 @@ fn impossible_times_are_named() {
             }
         ));
     }
-    assert!(matches!(
-        with(&[0.0, 0.0, 1e-6]),
-        FitError::NoTime { launch: 5, .. }
-    ));
+}
+
+#[test]
+fn launches_too_short_for_the_timer_are_left_out() {
+    let subject = Subject::Cell(allreduce(2, 8));
+    let of = |candidate: &Candidate, launch, seconds: &[f64]| {
+        sample(launch, subject, candidate, seconds.to_vec())
+    };
+    let ring = ours("allreduce/ring", None);
+    let found = summarise(&[
+        of(&Candidate::Default, 1, &[0.0, 0.0, 1e-6]),
+        of(&Candidate::Default, 2, &[0.0, 2e-6, 2e-6]),
+        of(&ring, 1, &[0.0]),
+    ]);
+    let found = found.expect("valid");
+    let [default] = &found[..] else {
+        panic!("nothing is known of the ring: {found:?}")
+    };
+    assert_eq!(default.candidate, Candidate::Default);
+    assert_eq!(default.launch_medians, [(2, 2e-6)]);
+    assert_eq!((default.launches, default.repetitions), (1, 3));
 }

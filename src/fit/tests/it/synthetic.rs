@@ -1,5 +1,7 @@
 //! Synthetic samples: a true time, log-normal noise, spikes, slow launches; all seeded.
 
+use std::collections::BTreeMap;
+
 use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sample, Subject};
 
 /// A source of noise that repeats itself with its seed.
@@ -9,15 +11,23 @@ pub(crate) struct Noise {
     pub(crate) sigma: f64,
     /// Probability that a repetition takes ten times as long.
     pub(crate) spikes: f64,
+    /// Standard deviation of the logarithm of what slows all of a launch.
+    pub(crate) launch_sigma: f64,
+    /// Standard deviation of the logarithm of what slows one subject in one launch.
+    pub(crate) point_sigma: f64,
+    launches: BTreeMap<u32, f64>,
 }
 
 impl Noise {
-    /// 10 % log-normal noise and 1 % spikes.
+    /// 10 % log-normal noise and 1 % spikes; launches differ by 5 %, and so do the subjects of one.
     pub(crate) fn realistic(seed: u64) -> Self {
         Self {
             rng: fastrand::Rng::with_seed(seed),
             sigma: 0.1,
             spikes: 0.01,
+            launch_sigma: 0.05,
+            point_sigma: 0.05,
+            launches: BTreeMap::new(),
         }
     }
 
@@ -27,6 +37,14 @@ impl Noise {
         let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
         let normal = radius * (2.0 * std::f64::consts::PI * self.rng.f64()).cos();
         (sigma * normal).exp()
+    }
+
+    /// What a subject takes in a launch if it truly takes `seconds`: whatever is asked about a
+    /// launch has the same launch's effect.
+    pub(crate) fn in_launch(&mut self, launch: u32, seconds: f64) -> f64 {
+        let new = self.factor(self.launch_sigma);
+        let slowness = *self.launches.entry(launch).or_insert(new);
+        seconds * slowness * self.factor(self.point_sigma)
     }
 
     /// The times of some repetitions of what truly takes `seconds`.

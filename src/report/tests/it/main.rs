@@ -81,6 +81,27 @@ fn a_default_that_holds_is_said_to_hold() {
 }
 
 #[test]
+fn verdicts_can_be_told_apart() {
+    let verdicts = [
+        Verdict::Chosen,
+        Verdict::ChosenAlike {
+            candidate: wire::Candidate::Default,
+        },
+        Verdict::WithinNoise,
+        Verdict::Immaterial,
+        Verdict::DefaultFaster,
+        Verdict::TypesDisagree,
+        Verdict::NoRival,
+    ];
+    let texts: std::collections::BTreeSet<_> = verdicts.iter().map(Verdict::to_string).collect();
+    assert_eq!(texts.len(), verdicts.len(), "{texts:?}");
+    for verdict in &verdicts {
+        let kept = verdict.to_string().starts_with("default: ");
+        assert_eq!(kept, !verdict.replaces_default(), "{verdict}");
+    }
+}
+
+#[test]
 fn a_cell_decided_for_two_operator_classes_counts_once() {
     let mut view = example::view();
     let mut again = view.comparisons[0].clone();

@@ -70,6 +70,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         seed: 1,
         library,
         spool: spool.to_owned(),
+        cores: None,
         leash: None,
         deadline_seconds: Some(0.1),
         watchdog_seconds: 30.0,

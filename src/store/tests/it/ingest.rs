@@ -62,6 +62,19 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
         expected
     );
 
+    assert_eq!(
+        store
+            .experiment_samples(&library("openmpi"))
+            .expect("readable"),
+        expected[5..]
+    );
+    assert!(
+        store
+            .experiment_samples(&library("mpich"))
+            .expect("readable")
+            .is_empty()
+    );
+
     let counts = store.counts(&library("openmpi")).expect("readable");
     assert_eq!(counts.get(&(small, Candidate::Default)), Some(&2));
     assert_eq!(

@@ -1,10 +1,12 @@
 //! The store as its users see it: files, processes and records.
 
 mod append_only;
+mod cost;
 mod fixture;
 mod ingest;
 mod kill;
 mod launch;
 mod lock;
 mod open;
+mod read_only;
 mod spool;

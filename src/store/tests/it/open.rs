@@ -9,7 +9,7 @@ use store::{Found, Lock, Store, StoreError};
 use crate::fixture::{done, library, plan, times};
 
 /// A closed store with a few hundred samples.
-fn filled(folder: &Path) -> PathBuf {
+pub(crate) fn filled(folder: &Path) -> PathBuf {
     let path = folder.join("a.db");
     let plan = plan(1, library("openmpi"), &folder.join("spool"), 100);
     let mut store = Store::open_or_create(&path).expect("created");

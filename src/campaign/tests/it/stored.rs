@@ -1,0 +1,80 @@
+//! Campaigns that a store has kept, and what they have in common with others.
+
+use campaign::{Campaign, cores};
+
+use crate::campaign;
+
+fn shapes(campaign: &Campaign) -> Vec<u32> {
+    campaign.shapes.iter().map(|shape| shape.ppn).collect()
+}
+
+#[test]
+fn a_stored_campaign_is_read_on_any_machine() {
+    let text = "name: x\nshapes: [1x2, 1x1024]\nlauncher: {local: {oversubscribe: never}}\n";
+    assert!(
+        Campaign::parse_for(text, "x.yaml".as_ref(), 1023).is_err(),
+        "too many ranks for this machine"
+    );
+    let stored = Campaign::parse_stored(text).expect("valid");
+    assert_eq!(shapes(&stored), [2, 1024]);
+    assert_eq!(stored.text(), text);
+    let there = Campaign::parse_for(text, "x.yaml".as_ref(), 1024).expect("valid");
+    assert_eq!(stored.digest(), there.digest());
+
+    let auto = "name: x\nlauncher: {local: {oversubscribe: never}}\n";
+    let here = Campaign::parse_for(auto, "x.yaml".as_ref(), cores()).expect("valid");
+    let stored = Campaign::parse_stored(auto).expect("valid");
+    assert_eq!(stored.digest(), here.digest());
+}
+
+#[test]
+fn a_stored_campaign_is_read_as_strictly_as_any() {
+    for wrong in ["name: x\nlanches: 6\n", "name: x\nshapes: 1x1025\n", ""] {
+        let error = Campaign::parse_stored(wrong).expect_err("refused");
+        assert!(error.to_string().contains("(stored campaign):"), "{error}");
+    }
+}
+
+#[test]
+fn there_are_few_automatic_shapes_for_any_number_of_cores() {
+    let shapes = |cores| {
+        let campaign = Campaign::parse_for("name: x\n", "x.yaml".as_ref(), cores);
+        shapes(&campaign.expect("valid"))
+    };
+    assert_eq!(shapes(1), [2]);
+    assert_eq!(shapes(12), [2, 4, 8, 12]);
+    assert_eq!(shapes(u32::MAX), [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+}
+
+#[test]
+fn measurements_under_other_conditions_do_not_mix() {
+    let check = |lines: &str, same: bool| {
+        let (one, other) = (campaign(""), campaign(lines));
+        assert_eq!(one.same_conditions(&other), same, "{lines}");
+        assert_eq!(other.same_conditions(&one), same, "{lines}");
+        assert!(other.same_conditions(&other), "{lines}");
+    };
+    for asked in [
+        "",
+        "budget: 1h\n",
+        "sizes: 8\n",
+        "shapes: 1x3\n",
+        "collectives: bcast\n",
+        "candidates: {include: allreduce/*}\n",
+        "parameters: {block_bytes: 1K}\n",
+        "launches: 9\n",
+        "repetitions: {minimum: 20, slice: 1s}\n",
+        "confidence: 0.9\nmateriality: 0.1\n",
+        "output: {store: elsewhere.db}\n",
+        "launcher: local\nsynchronisation: barrier\n",
+    ] {
+        check(asked, true);
+    }
+    for condition in [
+        "options: [--bind-to, none]",
+        "environment: {OMPI_MCA_coll: ^tuned}",
+        "oversubscribe: always",
+    ] {
+        check(&format!("launcher: {{local: {{{condition}}}}}\n"), false);
+    }
+}

@@ -1,0 +1,82 @@
+//! Where results go.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{Check, Checked};
+use crate::campaign::Output;
+use crate::definition::OutputDefinition;
+use crate::{Field, Problem};
+
+impl Check<'_> {
+    pub(super) fn output(
+        &self,
+        name: &str,
+        definition: Option<&OutputDefinition>,
+    ) -> Checked<Output> {
+        let field = Field::of("output");
+        let given = definition.cloned().unwrap_or_default();
+        let default = |folder: &str, extension: &str| {
+            PathBuf::from(folder).join(name).with_extension(extension)
+        };
+        let files = [
+            ("store", given.store, default(".colltune", "db")),
+            ("table", given.table, default("tables", "yaml")),
+            ("report", given.report, default("reports", "md")),
+        ];
+        for (key, given, _) in &files {
+            if let Some(path) = given {
+                self.file_name(&field.key(key), path)?;
+            }
+        }
+        // Those that are given come last: an error is about something that is written.
+        let mut keys: Vec<_> = files.iter().collect();
+        keys.sort_by_key(|(_, given, _)| given.is_some());
+        let path = |(_, given, default): &(_, Option<PathBuf>, PathBuf)| {
+            given.clone().unwrap_or_else(|| default.clone())
+        };
+        for (place, key) in keys.iter().enumerate() {
+            let same = |other: &&&_| normalised(&path(other)) == normalised(&path(key));
+            if let Some((other, _, _)) = keys[..place].iter().find(same) {
+                let problem = Problem::SamePath {
+                    path: path(key),
+                    other,
+                };
+                return Err(self.error(&field.key(key.0), problem));
+            }
+        }
+        let [store, table, report] = files.map(|file| path(&file));
+        Ok(Output {
+            store,
+            table,
+            report,
+        })
+    }
+
+    /// Refuses a path that is empty or ends in no name.
+    pub(super) fn file_name(&self, field: &Field, path: &Path) -> Checked<()> {
+        match path.file_name() {
+            Some(_) => Ok(()),
+            None => Err(self.error(
+                field,
+                Problem::NoFileName {
+                    path: path.to_owned(),
+                },
+            )),
+        }
+    }
+}
+
+/// The path without steps that lead nowhere.
+fn normalised(path: &Path) -> PathBuf {
+    let mut normalised = PathBuf::new();
+    for step in path.components() {
+        match step {
+            Component::CurDir => {}
+            Component::ParentDir if normalised.file_name().is_some() => {
+                normalised.pop();
+            }
+            step => normalised.push(step),
+        }
+    }
+    normalised
+}

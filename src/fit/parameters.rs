@@ -1,0 +1,143 @@
+//! Start and time per byte of a line as parameters, with what launches tell about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use statistics::Interval;
+
+use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::line::{self, Line, Point};
+use crate::{CONFIDENCE, FitError};
+
+/// Two parameters with as many sizes leave no residual to judge a line by.
+const SIZES_NEEDED: usize = 3;
+/// A share of the time below this drowns in the noise and the line's own error.
+const SMALLEST_SHARE: f64 = 0.2;
+
+/// Start and time per byte of a line, under the given names and units.
+///
+/// Each is the median over launches of the launch's own estimate. What makes a launch slow makes
+/// all its points slow, so points of one launch are no independent evidence, and only the spread
+/// between launches says how far a value may be off. A launch counts for a parameter if it measured
+/// [`SIZES_NEEDED`] sizes and the parameter is visible at one of them; which is judged by the line
+/// through all points, so that no launch is left out for its noise. If none counts, as when an
+/// interrupted launch measured some sizes and the next one the others, the line through all points
+/// is the estimate, as if one launch had measured it.
+pub(crate) fn line_parameters(
+    points: &[Point],
+    names: [(String, &'static str); 2],
+) -> Result<[ParameterEstimate; 2], FitError> {
+    let unknown = |status: Status| {
+        names
+            .clone()
+            .map(|(name, unit)| ParameterEstimate::unknown(name, unit, status.clone()))
+    };
+    let sizes = count_sizes(points);
+    if sizes < SIZES_NEEDED {
+        let needed = SIZES_NEEDED;
+        return Ok(unknown(Status::TooFewSizes { sizes, needed }));
+    }
+    let Some(joint) = line::fit(points)? else {
+        return Ok(unknown(Status::NotConverged));
+    };
+    let launches = launch_lines(points, &joint)?;
+    let over_launches = |value: fn(&Line) -> f64, share: fn(&Shares) -> f64| {
+        let visible = |(_, shares): &&(Line, Shares)| share(shares) >= SMALLEST_SHARE;
+        let values = launches.iter().filter(visible).map(|(line, _)| value(line));
+        median_over_launches(&values.collect::<Vec<_>>(), value(&joint))
+    };
+    let start = over_launches(|line| line.start, |shares| shares.start);
+    let rate = over_launches(|line| line.per_byte, |shares| shares.rate);
+    let residual = residual(points, start.0, rate.0);
+    let shares = Shares::of(points, &joint);
+    let judged = |(name, unit), (value, interval): (f64, Interval), share| {
+        let estimate = Estimate {
+            value,
+            low: interval.low,
+            high: interval.high,
+            coverage: interval.coverage,
+            residual,
+        };
+        visible(ParameterEstimate::judged(name, unit, estimate), share)
+    };
+    let [start_name, rate_name] = names;
+    Ok([
+        judged(start_name, start, shares.start),
+        judged(rate_name, rate, shares.rate),
+    ])
+}
+
+fn count_sizes(points: &[Point]) -> usize {
+    let sizes: BTreeSet<u64> = points.iter().map(|point| point.bytes as u64).collect();
+    sizes.len()
+}
+
+/// The largest parts of the time that the parameters of a line have at any size measured.
+struct Shares {
+    start: f64,
+    rate: f64,
+}
+
+impl Shares {
+    fn of(points: &[Point], line: &Line) -> Self {
+        let starts = points.iter().map(|point| line.share_of_start(point.bytes));
+        let (least, most) = starts.fold((1.0, 0.0), |(least, most): (f64, f64), share| {
+            (least.min(share), most.max(share))
+        });
+        Self {
+            start: most,
+            rate: 1.0 - least,
+        }
+    }
+}
+
+/// The line of each launch that measured enough sizes and whose search converges, with the shares
+/// that the joint line's parameters have at its sizes.
+fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, FitError> {
+    let mut launches: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    for point in points {
+        launches.entry(point.launch).or_default().push(*point);
+    }
+    let mut lines = Vec::new();
+    for points in launches.values() {
+        if count_sizes(points) < SIZES_NEEDED {
+            continue;
+        }
+        if let Some(line) = line::fit(points)? {
+            lines.push((line, Shares::of(points, joint)));
+        }
+    }
+    Ok(lines)
+}
+
+/// The median with its interval; without values `joint`, which nothing is known about.
+fn median_over_launches(values: &[f64], joint: f64) -> (f64, Interval) {
+    let alone = Interval {
+        low: joint,
+        high: joint,
+        coverage: 0.0,
+    };
+    (
+        statistics::median(values).unwrap_or(joint),
+        statistics::median_interval(values, CONFIDENCE).unwrap_or(alone),
+    )
+}
+
+/// Median absolute relative error of the points, those of all launches.
+fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
+    let line = Line { start, per_byte };
+    let errors: Vec<f64> = points
+        .iter()
+        .map(|point| (line.seconds(point.bytes) / point.seconds - 1.0).abs())
+        .collect();
+    statistics::median(&errors).unwrap_or(f64::NAN)
+}
+
+fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
+    if share >= SMALLEST_SHARE {
+        return parameter;
+    }
+    ParameterEstimate {
+        status: Status::Negligible { share },
+        ..parameter
+    }
+}

@@ -1,0 +1,117 @@
+//! Reading a store that must not be written.
+
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Obstacle, StoreError};
+use crate::open::{PATIENCE, check_integrity, check_version};
+use crate::{Store, schema};
+
+/// Opens an existing store without writing anything, neither to it nor beside it.
+///
+/// A store in the mode of write-ahead logging needs files beside it even for reading. If nobody
+/// has left any, it is complete in itself, and SQLite is told that nothing changes
+/// (<https://www.sqlite.org/wal.html#read_only_databases>). If somebody has, they are used as they
+/// are, as far as this user may read them.
+pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
+    let file = |source| StoreError::file(path, source);
+    // SQLite follows links, and so must we to find what stands beside the file.
+    let target = path.canonicalize().map_err(file)?;
+    let journal = journal(&target).map_err(file)?;
+    let mode = match &journal {
+        None => "immutable=1",
+        Some(_) => "readonly_shm=1",
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let uri = format!("{}?{mode}", uri(&target));
+    connect(path, &uri, flags).map_err(|error| match (error, journal) {
+        (
+            StoreError::NotWritable {
+                path,
+                source: Obstacle::Refused(_),
+            },
+            Some(journal),
+        ) => StoreError::NotWritable {
+            path,
+            source: Obstacle::NotClosed { journal },
+        },
+        (error, _) => error,
+    })
+}
+
+fn connect(path: &Path, uri: &str, flags: OpenFlags) -> Result<Store, StoreError> {
+    let at = |source| StoreError::sqlite(path, source);
+    let connection = Connection::open_with_flags(uri, flags).map_err(at)?;
+    connection.busy_timeout(PATIENCE).map_err(at)?;
+    let (found, known) = (check_version(&connection, path)?, schema::VERSION);
+    if found < known {
+        return Err(StoreError::NotWritable {
+            path: path.to_owned(),
+            source: Obstacle::OldFormat { found, known },
+        });
+    }
+    check_integrity(&connection, path)?;
+    Ok(Store::new(connection, path))
+}
+
+/// The file beside a store that says that the store is in use or was not closed.
+fn journal(store: &Path) -> std::io::Result<Option<PathBuf>> {
+    for suffix in ["-wal", "-journal"] {
+        let mut name = store.as_os_str().to_owned();
+        name.push(suffix);
+        let journal = PathBuf::from(name);
+        if journal.try_exists()? {
+            return Ok(Some(journal));
+        }
+    }
+    Ok(None)
+}
+
+/// An absolute path as SQLite reads it in a URI, whatever bytes it has
+/// (<https://www.sqlite.org/uri.html>).
+fn uri(path: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn every_path_is_found() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        for name in [&b"plain.db"[..], b"a b?c#d%41&e=f.db", b"\xff\xc3\xa4:@.db"] {
+            let path = folder.path().join(OsStr::from_bytes(name));
+            let mut written = Store::open_or_create(&path).expect("created");
+            written
+                .record_campaign("d", "a", "name: a")
+                .expect("stored");
+            drop(written);
+            let mut store = open(&path).expect("opened");
+            assert_eq!(store.campaigns().expect("readable").len(), 1);
+            let error = store
+                .record_campaign("e", "b", "name: b")
+                .expect_err("read-only");
+            assert!(
+                matches!(&error, StoreError::NotWritable { path: named, .. } if *named == path),
+                "{error:?}"
+            );
+        }
+    }
+}

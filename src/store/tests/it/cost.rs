@@ -1,0 +1,97 @@
+//! What launches have cost.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+use store::{Outcome, Store};
+use wire::{Finish, Plan};
+
+use crate::fixture::{done, library, plan};
+
+/// A launch: how it ended, if it has; its wall-clock seconds; its completed tasks of 0.25 seconds.
+type Launched = (Option<Outcome>, i64, u32);
+
+fn complete() -> Option<Outcome> {
+    Some(Finish::Complete.into())
+}
+
+fn died() -> Option<Outcome> {
+    let message = "signal 9".to_owned();
+    Some(Outcome::Died { message })
+}
+
+/// A store with these launches of Open MPI, each of a campaign of its own and with a deadline of
+/// 50 seconds and a watchdog of 30; the clock is turned back for their begin.
+fn store_with(path: &Path, launches: &[Launched]) -> Store {
+    let mut store = Store::open_or_create(path).expect("created");
+    let clock = Connection::open(path).expect("opened");
+    for (number, (outcome, wall_seconds, tasks)) in (1..).zip(launches) {
+        let plan = Plan {
+            campaign: format!("digest {number}"),
+            deadline_seconds: Some(50.0),
+            ..plan(number, library("openmpi"), Path::new("spool"), *tasks)
+        };
+        store
+            .record_campaign(&plan.campaign, "a", "name: a")
+            .expect("stored");
+        store.begin_launch(&plan).expect("begun");
+        for task in 1..=*tasks {
+            let record = done(task, &[vec![1e-6]]);
+            assert!(store.ingest(&plan, &record).expect("stored"));
+        }
+        if let Some(outcome) = outcome {
+            store.end_launch(number, outcome).expect("ended");
+        }
+        clock
+            .execute(
+                "UPDATE launch SET started = coalesce(ended, started) - ?2 WHERE number = ?1",
+                params![number, wall_seconds],
+            )
+            .expect("turned back");
+    }
+    store
+}
+
+#[test]
+fn a_launch_costs_its_tasks_or_the_time_it_took() {
+    let interrupted = || Some(Outcome::Interrupted);
+    let cases: [(&str, &[Launched], f64); 9] = [
+        ("nothing", &[], 0.0),
+        (
+            "tasks, within the resolution of the clock",
+            &[(complete(), 0, 8)],
+            2.0,
+        ),
+        ("a hung turn", &[(died(), 30, 8)], 30.0),
+        (
+            "several campaigns",
+            &[(complete(), 10, 8), (died(), 12, 0)],
+            22.0,
+        ),
+        (
+            "sums are compared, not launches",
+            &[(complete(), 1, 8), (complete(), 4, 8)],
+            5.0,
+        ),
+        ("under way since yesterday", &[(None, 86400, 8)], 2.0),
+        (
+            "found by the next run",
+            &[(interrupted(), 86400, 8), (complete(), 5, 4)],
+            7.0,
+        ),
+        (
+            "a clock that was set",
+            &[(complete(), -3600, 8), (complete(), 86400, 0)],
+            80.0,
+        ),
+        ("both", &[(complete(), 1, 8), (complete(), 1, 8)], 4.0),
+    ];
+    let folder = tempfile::tempdir().expect("temporary folder");
+    for (number, (name, launches, expected)) in cases.into_iter().enumerate() {
+        let path: PathBuf = folder.path().join(format!("{number}.db"));
+        let store = store_with(&path, launches);
+        let cost = |name| store.spent_seconds(&library(name)).expect("readable");
+        assert_eq!(cost("openmpi"), expected, "{name}");
+        assert_eq!(cost("mpich"), 0.0, "{name}");
+    }
+}

@@ -39,6 +39,8 @@ pub struct Tally {
     pub rounds: u64,
     /// Length of the longest chain of messages if each takes one step once both ends are ready.
     pub steps: u64,
+    /// Length of the longest chain of combinations if only these take time.
+    pub combinations: u64,
 }
 
 /// A rank in the middle of its program.
@@ -52,6 +54,9 @@ struct Process<V> {
     /// Steps at which the current round began and at which its last ended transfer ended.
     began: u64,
     ends: u64,
+    /// The same if messages take no time and combinations take one step.
+    combined_began: u64,
+    combined_ends: u64,
     memory: Memory<V>,
     sent: u64,
     received: u64,
@@ -94,6 +99,8 @@ impl<'a, D: Domain> Engine<'a, D> {
                     waiting: 0,
                     began: 0,
                     ends: 0,
+                    combined_began: 0,
+                    combined_ends: 0,
                     memory: Memory::new(schedule, &domain, rank),
                     sent: 0,
                     received: 0,
@@ -154,6 +161,7 @@ impl<'a, D: Domain> Engine<'a, D> {
             most_combined: most(|p| p.combined).unwrap_or(0),
             rounds: most(|p| p.rounds).unwrap_or(0),
             steps: most(|p| p.ends).unwrap_or(0),
+            combinations: most(|p| p.combined_ends).unwrap_or(0),
         }
     }
 
@@ -164,6 +172,7 @@ impl<'a, D: Domain> Engine<'a, D> {
             return Ok(false);
         }
         process.began = process.ends;
+        process.combined_began = process.combined_ends;
         process.round.clear();
         process.program.round(process.next, &mut process.round);
         process.next += 1;
@@ -228,7 +237,9 @@ impl<'a, D: Domain> Engine<'a, D> {
                     .zip(&right)
                     .map(|(left, right)| self.domain.combine(left, right))
                     .collect::<Result<Vec<_>, _>>()?;
-                self.processes[rank as usize].combined += combined.len() as u64;
+                let process = &mut self.processes[rank as usize];
+                process.combined += combined.len() as u64;
+                process.combined_ends += u64::from(!combined.is_empty());
                 self.write(rank, &into, combined);
                 Ok(Ok(()))
             }
@@ -265,9 +276,13 @@ impl<'a, D: Domain> Engine<'a, D> {
         self.messages += 1;
         let [sender, receiver] = [from, to].map(|rank| self.processes[rank as usize].began);
         let end = sender.max(receiver) + 1;
+        let [sender, receiver] =
+            [from, to].map(|rank| self.processes[rank as usize].combined_began);
+        let combined_end = sender.max(receiver);
         for rank in [from, to] {
             let process = &mut self.processes[rank as usize];
             process.ends = process.ends.max(end);
+            process.combined_ends = process.combined_ends.max(combined_end);
             process.waiting -= 1;
             if process.waiting == 0 {
                 self.runnable.push(rank);

@@ -33,8 +33,13 @@ pub struct Algorithm {
 
 /// All algorithms, by collective.
 pub static ALGORITHMS: &[Algorithm] = &[
+    bcast::linear::ALGORITHM,
+    bcast::linear_nonblocking::ALGORITHM,
+    bcast::mst::ALGORITHM,
     bcast::binomial::ALGORITHM,
     bcast::chain::ALGORITHM,
+    reduce::linear::ALGORITHM,
+    reduce::mst::ALGORITHM,
     reduce::binomial::ALGORITHM,
     allreduce::recursive_doubling::ALGORITHM,
     allreduce::ring::ALGORITHM,

@@ -2,3 +2,6 @@
 
 pub(crate) mod binomial;
 pub(crate) mod chain;
+pub(crate) mod linear;
+pub(crate) mod linear_nonblocking;
+pub(crate) mod mst;

@@ -1,3 +1,6 @@
 //! Reduce algorithms: all inputs, combined in rank order, reach the root's output.
 
 pub(crate) mod binomial;
+pub(crate) mod linear;
+pub(crate) mod mst;
+mod reversed;

@@ -2,3 +2,4 @@
 
 pub(crate) mod binomial;
 pub(crate) mod post_order;
+pub(crate) mod spanning;

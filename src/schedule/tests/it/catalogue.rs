@@ -1,8 +1,8 @@
 //! The registry, requests that it refuses, and the text form.
 
 use schedule::{
-    ALGORITHMS, Blocks, Collective, Parameter, Parameters, Request, Schedule, Unsupported, find,
-    text,
+    ALGORITHMS, Action, Blocks, Collective, Parameter, Parameters, Request, Round, Schedule,
+    Unsupported, find, text,
 };
 
 use crate::cases::schedule;
@@ -113,4 +113,38 @@ fn a_reduce_to_the_middle_mirrors_its_lower_half() {
         ..Request::ranks(7)
     };
     insta::assert_snapshot!(text::render(&schedule(algorithm, &request), None));
+}
+
+/// The example of the definition: 9 ranks, root 1.
+#[test]
+fn the_minimum_spanning_tree_is_that_of_its_definition() {
+    let algorithm = find("bcast/mst").unwrap();
+    let request = Request {
+        root: 1,
+        ..Request::ranks(9)
+    };
+    let schedule = schedule(algorithm, &request);
+    let mut sends = Vec::new();
+    for rank in 0..9 {
+        let program = schedule.program(rank);
+        for index in 0..program.rounds() {
+            let mut round = Round::default();
+            program.round(index, &mut round);
+            if let [Action::Send { to, .. }] = round.actions() {
+                sends.push((rank, *to));
+            }
+        }
+    }
+    // By sender, each in its own order; across senders the rounds follow from the dependencies.
+    let expected = [
+        (1, 8),
+        (1, 4),
+        (1, 2),
+        (1, 0),
+        (4, 3),
+        (5, 6),
+        (8, 5),
+        (8, 7),
+    ];
+    assert_eq!(sends, expected);
 }

@@ -66,9 +66,15 @@ fn closed_forms_count_the_steps_of_the_schedules() {
             };
             for blocks in [1, 2, 3, 8, 21] {
                 let blocks = algorithm.fixed_blocks(ranks).unwrap_or(blocks);
-                let expected = cost.c1 + cost.c2 * i64::from(blocks);
-                let counted = steps(&algorithm.name(), ranks, blocks);
-                assert_eq!(counted as i64, expected, "{algorithm} p={ranks} b={blocks}");
+                let tally = tally(&algorithm.name(), ranks, blocks);
+                let times = |fixed, each| u64::try_from(fixed + each * i64::from(blocks));
+                let at = format!("{algorithm} p={ranks} b={blocks}");
+                assert_eq!(Ok(tally.steps), times(cost.c1, cost.c2), "steps of {at}");
+                assert_eq!(
+                    Ok(tally.combinations),
+                    times(cost.g1, cost.g2),
+                    "combinations of {at}"
+                );
             }
         }
     }

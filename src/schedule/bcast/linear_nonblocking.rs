@@ -1,0 +1,20 @@
+//! The root starts sends to all other ranks at once.
+
+use super::linear;
+use crate::Collective;
+use crate::registry::{Algorithm, no_closed_form, no_scratch, one_block};
+
+/// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of starting a message adds up, which
+/// the constants of the lemma cannot say.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "linear_nonblocking",
+    summary: "the root starts sends to all ranks and waits for all",
+    source: "folklore",
+    parameters: &[],
+    ordered: true,
+    cost: no_closed_form,
+    fixed_blocks: one_block,
+    scratch: no_scratch,
+    program: |shape, rank| linear::program(shape, rank, u32::MAX),
+};

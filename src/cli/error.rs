@@ -42,6 +42,14 @@ pub(crate) enum CliError {
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
+    /// The store that a table names is not there.
+    #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
+    StoreMoved {
+        /// The table.
+        table: PathBuf,
+        /// The store that was looked for.
+        store: PathBuf,
+    },
     /// A file that would be replaced.
     #[error("{} exists already", path.display())]
     Exists {
@@ -72,6 +80,11 @@ impl CliError {
                 })
             }
             Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
+            Self::StoreMoved { .. } => Some(
+                "paths in a table count from where it was made: go there, or name the store with \
+                 `--store`"
+                    .to_owned(),
+            ),
             Self::Exists { .. } => {
                 Some("name another file with `--output`, or replace it with `--force`".to_owned())
             }

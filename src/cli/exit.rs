@@ -82,17 +82,38 @@ fn is_closed_pipe(error: &CliError) -> bool {
 
 /// The exit code of an error.
 pub(crate) fn of(error: &CliError) -> Code {
+    if is_full_disk(error) {
+        return Code::Environment;
+    }
     match error {
         CliError::Tuner(error) => of_tuner(error),
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
+        | CliError::StoreMoved { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_) => Code::Environment,
         CliError::Json(_) => Code::Internal,
     }
+}
+
+/// Whether a disk is full or a quota used up, whichever file was being written.
+fn is_full_disk(error: &CliError) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        if let Some(io) = current.downcast_ref::<io::Error>()
+            && matches!(
+                io.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            )
+        {
+            return true;
+        }
+        cause = current.source();
+    }
+    false
 }
 
 fn of_tuner(error: &TunerError) -> Code {
@@ -101,11 +122,12 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::File { .. }
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
+        | TunerError::OtherConditions { .. }
         | TunerError::NothingToDecide { .. } => Code::Input,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),
         TunerError::Fit(error) => match **error {
-            FitError::NotATime { .. } | FitError::NoTime { .. } => Code::Input,
+            FitError::NotATime { .. } => Code::Input,
             FitError::TooManyRepetitions { .. } | FitError::Query(_) | FitError::Search(_) => {
                 Code::Internal
             }
@@ -180,7 +202,10 @@ mod tests {
     fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
         let output = |kind: io::ErrorKind| Err(CliError::Output(kind.into()));
         check(move || output(io::ErrorKind::BrokenPipe), Code::Good);
-        check(move || output(io::ErrorKind::StorageFull), Code::Input);
+        check(
+            move || output(io::ErrorKind::StorageFull),
+            Code::Environment,
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use campaign::{LibraryChoice, LibraryName};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schedule::{Collective, UnknownCollective};
 use table::OperatorClass;
@@ -14,6 +15,9 @@ pub(crate) enum ValueError {
     /// Not a library.
     #[error("write name and version, as in openmpi-4.1.4")]
     Library,
+    /// Not the name of a library.
+    #[error("write openmpi or mpich, with or without a version as in openmpi-4.1.4")]
+    LibraryName,
     /// Not a range of numbers of ranks.
     #[error("write a number of ranks, or a range as in 1..64 (both ends included)")]
     Ranks,
@@ -48,6 +52,26 @@ pub(crate) fn library(text: &str) -> Result<Library, ValueError> {
     }
 }
 
+/// A library to choose, `mpich` or `openmpi-4.1.4`.
+pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
+    let (name, version) = match text.split_once('-') {
+        Some((name, version)) => (name, Some(version.to_owned())),
+        None => (text, None),
+    };
+    let known = LibraryName::ALL
+        .into_iter()
+        .find(|known| known.name() == name);
+    let name = Some(known.ok_or(ValueError::LibraryName)?);
+    if version.as_deref() == Some("") {
+        return Err(ValueError::Library);
+    }
+    Ok(LibraryChoice {
+        name,
+        version,
+        launcher: None,
+    })
+}
+
 /// One number of ranks, or all from one to another: `8`, `1..64`.
 pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
     let number = |text: &str| text.trim().parse().map_err(|_| ValueError::Ranks);
@@ -63,7 +87,7 @@ pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{library, ranks};
+    use super::{library, library_choice, ranks};
 
     #[test]
     fn ranks_are_a_number_or_a_range_with_both_ends() {
@@ -91,5 +115,17 @@ mod tests {
         for text in ["", "openmpi", "-4.1", "openmpi-"] {
             assert!(library(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn libraries_are_chosen_with_or_without_a_version() {
+        let chosen = |text: &str| {
+            let choice = library_choice(text).ok()?;
+            Some((choice.name?.name(), choice.version))
+        };
+        assert_eq!(chosen("mpich"), Some(("mpich", None)));
+        let versioned = Some(("openmpi", Some("4.1.4".to_owned())));
+        assert_eq!(chosen("openmpi-4.1.4"), versioned);
+        assert!(chosen("openmpi-").is_none() && chosen("other").is_none());
     }
 }

@@ -16,8 +16,7 @@ use crate::TunerError;
 pub struct Agenda {
     /// The experiments on the machine.
     pub experiments: Vec<Experiment>,
-    /// The cells with their candidates; absent as long as the experiments, which decide the
-    /// predicted block sizes, have not been made.
+    /// The cells with their candidates; block sizes are predicted once the experiments are made.
     pub cells: Vec<(Cell, Vec<Candidate>)>,
     /// Launches that everything is measured in.
     pub launches: u32,
@@ -84,7 +83,7 @@ impl Agenda {
     ) -> Result<Self, TunerError> {
         let experiments = campaign.experiments();
         let first = match store {
-            Some(store) => first_measurements(store.samples(library)?),
+            Some(store) => first_measurements(store.experiment_samples(library)?),
             None => Vec::new(),
         };
         let machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
@@ -109,6 +108,17 @@ impl Agenda {
             .iter()
             .map(|(_, candidates)| candidates.len())
             .sum()
+    }
+
+    /// Whether a subject with a candidate is on the agenda.
+    pub(crate) fn asks_for(&self, subject: &Subject, candidate: &Candidate) -> bool {
+        match subject {
+            Subject::Experiment(experiment) => self.experiments.contains(experiment),
+            Subject::Cell(cell) => self
+                .cells
+                .iter()
+                .any(|(known, candidates)| known == cell && candidates.contains(candidate)),
+        }
     }
 
     /// How often one launch measures something: one turn an experiment, one a candidate.
@@ -224,13 +234,11 @@ pub(crate) fn repetition(
 fn first_measurements(samples: Vec<Sample>) -> Vec<Sample> {
     let mut first: BTreeMap<Subject, Sample> = BTreeMap::new();
     for sample in samples {
-        if matches!(sample.subject, Subject::Experiment(_)) {
-            let known = first
-                .entry(sample.subject)
-                .or_insert_with(|| sample.clone());
-            if sample.launch < known.launch {
-                *known = sample;
-            }
+        let known = first
+            .entry(sample.subject)
+            .or_insert_with(|| sample.clone());
+        if sample.launch < known.launch {
+            *known = sample;
         }
     }
     first.into_values().collect()

@@ -9,7 +9,7 @@ use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
 use wire::{Environment, LaunchStart, Library, Subject, Warning};
 
-use crate::TunerError;
+use crate::{Agenda, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ pub struct Origin {
 impl Analysis {
     /// Analyses what a store has of a library.
     ///
-    /// The library may be left open if the store has only one. Significance and materiality are
-    /// those of `campaign`, or of the campaign last launched into the store.
+    /// The library may be left open if the store has only one. What is analysed, and with which
+    /// materiality, is what `campaign` asks for, or the campaign last launched into the store.
     ///
     /// # Errors
     /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that make no
@@ -75,15 +75,26 @@ impl Analysis {
             .into_iter()
             .filter(|launch| measured.contains(&launch.number))
             .collect();
+        // What a stored campaign means can depend on the machine, so it goes by its row's digest.
+        let launched = launches.last().map(|launch| launch.campaign.clone());
+        let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
         let stored = stored_campaign(store, &launches)?;
         let campaign = campaign.or(stored.as_ref());
+        let agenda = match campaign {
+            Some(campaign) => Some(Agenda::new(campaign, Some(store), &library)?),
+            None => None,
+        };
         let options = campaign.map_or_else(DecideOptions::default, |campaign| DecideOptions {
             materiality: campaign.materiality,
             confidence: campaign.confidence,
             ..DecideOptions::default()
         });
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
-        let summaries = fit::summarise(&samples)?;
+        let mut summaries = fit::summarise(&samples)?;
+        // A store may hold more than is asked for: sizes and candidates of earlier campaigns.
+        if let Some(agenda) = &agenda {
+            summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
+        }
         let machine = fit::fit_machine(&name, &summaries)?;
         let failures = store.failures(&library)?;
         let failed: Vec<_> = failures
@@ -97,10 +108,7 @@ impl Analysis {
             measuring_seconds: store.measuring_seconds(&library)?,
             origin: Origin {
                 name,
-                campaign: launches
-                    .last()
-                    .map(|l| l.campaign.clone())
-                    .unwrap_or_default(),
+                campaign: digest,
                 store: store.path().to_owned(),
                 library,
                 starts: starts
@@ -214,7 +222,7 @@ fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerErro
     }
 }
 
-/// The campaign that was last launched, if this version of colltune can still read it.
+/// The campaign that was last launched.
 fn stored_campaign(store: &Store, launches: &[LaunchRow]) -> Result<Option<Campaign>, TunerError> {
     let Some(last) = launches.last() else {
         return Ok(None);
@@ -223,7 +231,9 @@ fn stored_campaign(store: &Store, launches: &[LaunchRow]) -> Result<Option<Campa
         .campaigns()?
         .into_iter()
         .find(|row| row.digest == last.campaign);
-    Ok(row.and_then(|row| Campaign::parse(&row.text, Path::new("(stored campaign)")).ok()))
+    Ok(row
+        .map(|row| Campaign::parse_stored(&row.text))
+        .transpose()?)
 }
 
 fn stem(path: &Path) -> String {

@@ -70,6 +70,18 @@ pub enum TunerError {
         /// The libraries.
         found: Vec<Library>,
     },
+    /// The store's measurements were made under other conditions than the campaign's.
+    #[error(
+        "{} holds measurements of {library} under other launcher options or another environment \
+         than the campaign's `launcher`",
+        store.display()
+    )]
+    OtherConditions {
+        /// The store.
+        store: PathBuf,
+        /// The library.
+        library: Library,
+    },
     /// The default was measured in no cell, so there is nothing to decide.
     #[error("{} has no cell in which the library's default was measured", store.display())]
     NothingToDecide {
@@ -106,6 +118,10 @@ impl TunerError {
                     "say which with `--library`, as in `--library {first}`"
                 ))
             }
+            Self::OtherConditions { .. } => Some(
+                "the two cannot be compared: choose another `name`, or another `output.store`"
+                    .to_owned(),
+            ),
             Self::NoProgress { .. } => Some(
                 "`colltune doctor` checks the launcher; its log is beside the store".to_owned(),
             ),

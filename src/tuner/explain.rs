@@ -22,6 +22,8 @@ pub struct Explanation {
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
     pub silence: Option<String>,
+    /// Where the measurements in the store would now be decided otherwise than the table does.
+    pub dissent: Option<String>,
 }
 
 /// What was measured in one cell.
@@ -50,6 +52,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         evidence: Vec::new(),
         store: None,
         silence: None,
+        dissent: None,
     };
     if !store.exists() {
         explanation.silence = Some(format!("the store {} is not here", store.display()));
@@ -66,8 +69,23 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     }
     let analysis = Analysis::of(&opened, Some(library), None)?;
     explanation.evidence = evidence(&analysis, query, &decision);
+    explanation.dissent = dissent(&explanation.evidence, query, &decision);
     explanation.store = Some(store.to_owned());
     Ok(explanation)
+}
+
+/// A table is older than its store, or was decided with other settings, if it does not say what
+/// the evidence at a measured size says.
+fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> Option<String> {
+    let exact = evidence.iter().find(|found| found.bytes == query.bytes)?;
+    let candidate = decision.candidate.to_string();
+    (exact.chosen != candidate).then(|| {
+        format!(
+            "the table says {candidate}, the measurements now in the store say {}: `colltune \
+             decide` makes a new table of them",
+            exact.chosen
+        )
+    })
 }
 
 fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {

@@ -19,7 +19,7 @@ pub struct Forecast {
     pub launches_left: u32,
     /// Whether the experiments have been made that block sizes are predicted from.
     pub calibrated: bool,
-    /// What of the campaign's budget is spent.
+    /// What of the budget is spent: what measuring the library into this store has cost.
     pub spent_seconds: f64,
     /// Wall-clock time to come, at most about this: precise candidates end their turns early; 0 if
     /// the budget is spent.
@@ -38,10 +38,7 @@ impl Agenda {
         library: &Library,
     ) -> Result<Forecast, TunerError> {
         let (stock, spent_seconds) = match store {
-            Some(store) => (
-                Stock::of(store, library)?,
-                store.spent_seconds(library, &campaign.digest())?,
-            ),
+            Some(store) => (Stock::of(store, library)?, store.spent_seconds(library)?),
             None => (Stock::default(), 0.0),
         };
         let left = (campaign.budget_seconds - spent_seconds).max(0.0);

@@ -1,10 +1,12 @@
 //! One launch of the driver, from plan to last record.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use campaign::launcher::{Exit, Job, LaunchError, Outcome, Running};
+use nix::fcntl::{Flock, FlockArg};
 use store::{SpoolReader, Store};
 use wire::{Candidate, FailureKind, Finish, Plan, Record, Subject, Work, exit_code};
 
@@ -12,6 +14,12 @@ use crate::{Event, Observer, Progress, TunerError, Workplace, write_atomically};
 
 /// How often the spool is looked at.
 const PERIOD: Duration = Duration::from_millis(50);
+
+/// How long the driver may take to report that it is up.
+const START_PATIENCE: Duration = Duration::from_secs(90);
+
+/// How long ranks may take to end when all is done.
+const END_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
@@ -46,11 +54,11 @@ pub(crate) struct Launch<'a> {
     pub(crate) fruitful: bool,
 }
 
-/// The files of a launch, beside the store: `NAME.launches/0001.plan.json` and so on.
+/// The files of a launch, beside the store: `NAME.db.launches/0001.plan.json` and so on.
 pub(crate) fn file(store: &Path, number: u32, kind: &str) -> PathBuf {
-    store
-        .with_extension("launches")
-        .join(format!("{number:04}.{kind}"))
+    let mut folder = store.as_os_str().to_owned();
+    folder.push(".launches");
+    PathBuf::from(folder).join(format!("{number:04}.{kind}"))
 }
 
 impl<'a> Launch<'a> {
@@ -85,6 +93,10 @@ impl<'a> Launch<'a> {
         write_atomically(&path, &text)?;
         let seconds = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX)) + GRACE_SECONDS;
         let shape = at.campaign.largest_shape();
+        let leash = match &self.plan.leash {
+            Some(leash) => Some(Leash::hold(leash)?),
+            None => None,
+        };
         let mut running = at.launcher.start(&Job {
             driver: at.driver.clone(),
             plan: path,
@@ -97,10 +109,14 @@ impl<'a> Launch<'a> {
             )),
         })?;
         let exit = self.follow(running.as_mut(), stop)?;
-        self.judge(exit)
+        let ended = self.judge(exit);
+        drop(leash);
+        ended
     }
 
     fn follow(&mut self, running: &mut dyn Running, stop: &AtomicBool) -> Result<Exit, TunerError> {
+        let begun = Instant::now();
+        let mut finished: Option<Instant> = None;
         loop {
             if stop.load(Ordering::Relaxed) {
                 running.kill()?;
@@ -113,7 +129,19 @@ impl<'a> Launch<'a> {
                 return Err(error);
             }
             if let Some(exit) = exit {
+                // Whoever stops us may have stopped the launcher at the same time.
+                if stop.load(Ordering::Relaxed) && self.finish.is_none() {
+                    return Err(TunerError::Interrupted);
+                }
                 return Ok(exit);
+            }
+            // MPI may hang before anything runs, or when all is done; no watchdog is up then.
+            if self.finish.is_some() {
+                finished.get_or_insert_with(Instant::now);
+            }
+            let never_started = !self.started && begun.elapsed() > START_PATIENCE;
+            if never_started || finished.is_some_and(|since| since.elapsed() > END_PATIENCE) {
+                running.kill()?;
             }
         }
     }
@@ -193,7 +221,17 @@ impl<'a> Launch<'a> {
             Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
                 Err(described.into())
             }
-            Outcome::Code(exit_code::ORPHANED) | Outcome::Signal(_) if self.started => {
+            // The driver ends hanging turns itself; whoever was in flight at the timeout was not.
+            Outcome::Code(exit_code::ORPHANED)
+            | Outcome::Signal(_)
+            | Outcome::TimedOut
+            | Outcome::Killed
+                if self.started =>
+            {
+                Ok(Ended::Killed { message })
+            }
+            Outcome::Code(exit_code::TURN) => self.blame(FailureKind::MpiError, message),
+            Outcome::Code(code) if self.started && asked_to_end(code) => {
                 Ok(Ended::Killed { message })
             }
             _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
@@ -214,5 +252,45 @@ impl<'a> Launch<'a> {
             })?;
         }
         Ok(Ended::ByCandidate { message })
+    }
+}
+
+/// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,
+/// SIGINT or SIGTERM: no candidate does that. Launchers report 128 and the signal's number, MPICH's
+/// also the bare number.
+fn asked_to_end(code: i32) -> bool {
+    matches!(code, 129 | 130 | 143 | 2 | 15)
+}
+
+/// The lock on a launch's own file by which its ranks see that somebody waits for them.
+///
+/// It is the launch's own, not the store's: whoever continues after a kill locks the store at
+/// once, and must not thereby keep the ranks of the killed launch alive.
+struct Leash {
+    path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Leash {
+    fn hold(path: &Path) -> Result<Self, TunerError> {
+        let failed = |source| TunerError::File {
+            action: "lock",
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::create(path).map_err(failed)?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|(_, errno)| failed(errno.into()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
+    }
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        // Left behind, it is an empty file and nothing worse.
+        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,6 +1,9 @@
 //! Launch after launch, until everything is measured.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+
+use campaign::Campaign;
 
 use store::{Lock, Outcome, Store};
 use wire::{Finish, Plan, WIRE_VERSION};
@@ -36,13 +39,13 @@ pub fn measure(
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
     let path = &at.campaign.output.store;
-    let lock = Lock::acquire(path)?;
+    let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
+    check_conditions(&store, at)?;
     store.record_campaign(&at.campaign.digest(), &at.campaign.name, at.campaign.text())?;
     recover(&mut store, observer)?;
     let mut campaign = Measuring {
         at,
-        lock,
         store,
         observer,
         stop,
@@ -55,6 +58,27 @@ pub fn measure(
         launches: campaign.launches,
         progress,
     })
+}
+
+/// Measurements under other launcher options or another environment are other measurements: the
+/// store must not hold any of this library.
+fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
+    let launched: BTreeSet<String> = store
+        .launches()?
+        .into_iter()
+        .filter(|launch| launch.library == at.library)
+        .map(|launch| launch.campaign)
+        .collect();
+    for row in store.campaigns()? {
+        if launched.contains(&row.digest) {
+            let earlier = Campaign::parse_stored(&row.text)?;
+            if !at.campaign.same_conditions(&earlier) {
+                let (store, library) = (store.path().to_owned(), at.library.clone());
+                return Err(TunerError::OtherConditions { store, library });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Takes in what launches of a killed colltune had written.
@@ -88,7 +112,6 @@ enum Verdict {
 
 struct Measuring<'a> {
     at: &'a Workplace,
-    lock: Lock,
     store: Store,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
@@ -115,7 +138,7 @@ impl Measuring<'_> {
         if tasks.is_empty() {
             return Ok(false);
         }
-        let spent = self.store.spent_seconds(library, &campaign.digest())?;
+        let spent = self.store.spent_seconds(library)?;
         let left = campaign.budget_seconds - spent;
         if left <= 0.0 {
             self.observer.notice(Event::BudgetSpent { progress });
@@ -130,7 +153,8 @@ impl Measuring<'_> {
             seed: seed(&campaign.digest(), number),
             library: library.clone(),
             spool: absolute(&spool)?,
-            leash: Some(absolute(self.lock.path())?),
+            cores: self.at.cores,
+            leash: Some(absolute(&file(self.store.path(), number, "leash"))?),
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
             repetition: repetition(campaign, &agenda, &stock, left),
@@ -146,7 +170,7 @@ impl Measuring<'_> {
     }
 
     fn launch(&mut self, plan: &Plan, progress: Progress) -> Result<Verdict, TunerError> {
-        // A spool of that name can only be a leftover of a store that was deleted.
+        // A spool of that name can only be a leftover of a store that was deleted: numbers grow.
         match std::fs::remove_file(&plan.spool) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(TunerError::File {

@@ -114,22 +114,34 @@ fn group(
 
 fn size_row(decision: &CellDecision) -> Option<SizeRow> {
     let default = decision.ranked(&Candidate::Default)?;
-    let rival = decision
-        .ranking
-        .iter()
-        .find(|ranked| ranked.speedup.is_some());
+    // The fastest that beats the default, or else the fastest other one.
+    let rivals = || {
+        decision
+            .ranking
+            .iter()
+            .filter(|ranked| ranked.speedup.is_some())
+    };
+    let rival = rivals()
+        .find(|ranked| ranked.beats_default)
+        .or_else(|| rivals().next());
     Some(SizeRow {
         bytes: decision.cell.bytes,
         default_seconds: default.median_seconds,
         best: rival.and_then(best),
         verdict: match decision.verdict {
             fit::Verdict::Fastest => Verdict::Chosen,
+            fit::Verdict::NearFastest
+                if rival.is_some_and(|rival| rival.candidate == decision.chosen) =>
+            {
+                Verdict::Chosen
+            }
             fit::Verdict::NearFastest => Verdict::ChosenAlike {
                 candidate: decision.chosen.clone(),
             },
             fit::Verdict::DefaultFastest => Verdict::DefaultFaster,
             fit::Verdict::Immaterial => Verdict::Immaterial,
-            fit::Verdict::WithinNoise | fit::Verdict::TypesDisagree => Verdict::WithinNoise,
+            fit::Verdict::WithinNoise => Verdict::WithinNoise,
+            fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
             fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
         },
     })
@@ -155,9 +167,18 @@ fn block_row(block: &BlockComparison) -> BlockRow {
         bytes: block.cell.bytes,
         predicted_block_bytes: block.predicted.map(|point| point.block_bytes),
         measured_block_bytes: block.measured.block_bytes,
-        seconds_at_predicted: block.measured_near_prediction.map(|point| point.seconds),
+        seconds_at_predicted: at_predicted(block),
         seconds_at_measured: block.measured.seconds,
     }
+}
+
+/// The time measured with the predicted block, which was measured rounded to a power of two;
+/// nothing if the nearest one measured is further away than that.
+fn at_predicted(block: &BlockComparison) -> Option<f64> {
+    let (predicted, near) = (block.predicted?, block.measured_near_prediction?);
+    let ratio = near.block_bytes as f64 / predicted.block_bytes.max(1) as f64;
+    let rounded = (std::f64::consts::FRAC_1_SQRT_2..=std::f64::consts::SQRT_2).contains(&ratio);
+    (rounded || near.blocks == predicted.blocks).then_some(near.seconds)
 }
 
 fn parameter(parameter: &ParameterEstimate) -> MachineParameter {

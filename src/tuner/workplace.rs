@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use campaign::Campaign;
 use campaign::launcher::{
-    Launcher, LocalLauncher, discover, driver_directories, find_driver, select,
+    Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover, driver_directories,
+    find_driver, select,
 };
+use campaign::{Campaign, LibraryChoice};
 use wire::{Library, Warning};
 
 use crate::TunerError;
@@ -37,6 +38,8 @@ pub struct Workplace {
     pub library: Library,
     /// The measuring program for that library.
     pub driver: PathBuf,
+    /// Cores of a node, where known.
+    pub cores: Option<u32>,
     /// What starts it.
     pub launcher: Box<dyn Launcher>,
     /// What is known to make the numbers less trustworthy before anything ran.
@@ -44,12 +47,21 @@ pub struct Workplace {
 }
 
 impl Workplace {
-    /// Reads a campaign and finds what it needs.
+    /// Reads a campaign and finds what it needs. `library` is measured instead of the campaign's
+    /// own choice.
     ///
     /// # Errors
     /// What is wrong with the campaign, or what is missing.
-    pub fn prepare(path: &Path, places: &Places) -> Result<Self, TunerError> {
-        Self::of(Campaign::load(path)?, places)
+    pub fn prepare(
+        path: &Path,
+        library: Option<LibraryChoice>,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
+        let mut campaign = Campaign::load(path)?;
+        if let Some(library) = library {
+            campaign.library = library;
+        }
+        Self::of(campaign, places)
     }
 
     /// Finds what a campaign needs.
@@ -57,9 +69,10 @@ impl Workplace {
     /// # Errors
     /// What is missing.
     pub fn of(campaign: Campaign, places: &Places) -> Result<Self, TunerError> {
-        let installation = select(&campaign.library, &discover(&places.path))?;
+        let directories = places.driver_directories();
+        let installation = choose(&campaign.library, discover(&places.path), &directories)?;
         let library = installation.library();
-        let driver = find_driver(&library, &places.driver_directories())?;
+        let driver = find_driver(&library, &directories)?;
         let cores = campaign::cores();
         let warnings = campaign.warnings(cores);
         let launcher = LocalLauncher::new(installation, campaign.launcher.clone(), cores);
@@ -67,8 +80,27 @@ impl Workplace {
             campaign,
             library,
             driver,
+            cores: Some(cores),
             launcher: Box::new(launcher),
             warnings,
         })
     }
+}
+
+/// The installation that the campaign asks for; where it leaves a choice, one with a driver.
+fn choose(
+    choice: &LibraryChoice,
+    found: Discovery,
+    directories: &[PathBuf],
+) -> Result<Installation, LaunchError> {
+    let ready = Discovery {
+        installations: found
+            .installations
+            .iter()
+            .filter(|installation| find_driver(&installation.library(), directories).is_ok())
+            .cloned()
+            .collect(),
+        ..Discovery::default()
+    };
+    select(choice, &ready).or_else(|_| select(choice, &found))
 }

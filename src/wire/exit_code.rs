@@ -11,5 +11,7 @@ pub const LIBRARY: i32 = 65;
 pub const FAILED: i32 = 66;
 /// A candidate hung; its failure is in the spool.
 pub const HANG: i32 = 67;
+/// MPI failed in a candidate's turn, beside the candidate's own call: the candidate is left out.
+pub const TURN: i32 = 69;
 /// The commanding process or the launcher is gone.
 pub const ORPHANED: i32 = 68;

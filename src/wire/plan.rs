@@ -23,8 +23,12 @@ pub struct Plan {
     pub library: Library,
     /// File that the driver creates or appends to, one [`crate::Record`] a line.
     pub spool: PathBuf,
-    /// A file that the commanding process keeps locked (`flock`); the driver ends when the lock
-    /// is gone, so that no rank outlives a killed command. Absent for detached jobs.
+    /// Cores of a node that the ranks may use, where the commanding process knows of fewer than a
+    /// rank can see, as under a CPU quota or with several hardware threads a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// A file of this launch that the commanding process keeps locked (`flock`); the driver ends
+    /// when the lock is gone, so that no rank outlives a killed command. Absent for detached jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leash: Option<PathBuf>,
     /// No task is started later than this after the launch's start.
@@ -115,7 +119,7 @@ pub enum ExperimentKind {
     PingPong,
     /// Ranks 0 and 1 send to each other at the same time (`MPI_Sendrecv`): one exchange.
     Exchange,
-    /// Rank 0 combines two vectors (`MPI_Reduce_local`): one combination.
+    /// Rank 0 combines two vectors as the executor does: one combination.
     Combine {
         /// Element type.
         datatype: Datatype,

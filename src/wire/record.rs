@@ -79,7 +79,7 @@ pub struct Environment {
     pub kernel: String,
     /// Frequency governor of rank 0's host; empty if unknown.
     pub governor: String,
-    /// One-minute load average of rank 0's host at start.
+    /// Runnable tasks beside our own on rank 0's host at start.
     pub load: f64,
     /// Resolution of the timer: smallest step seen.
     pub timer_resolution_seconds: f64,
@@ -104,7 +104,7 @@ pub enum Warning {
     },
     /// Other work was running at start.
     BusyMachine {
-        /// One-minute load average, times 100.
+        /// Runnable tasks beside our own, times 100.
         load_percent: u32,
         /// Cores of the node.
         cores: u32,
@@ -137,8 +137,8 @@ impl fmt::Display for Warning {
                 cores,
             } => write!(
                 f,
-                "the machine was busy at start (load {}.{:02} on {cores} cores): stop other work \
-                 and measure again",
+                "the machine was busy at start ({}.{:02} other tasks running on {cores} cores): stop \
+                 other work and measure again",
                 load_percent / 100,
                 load_percent % 100
             ),
@@ -168,7 +168,7 @@ impl fmt::Display for Warning {
 pub enum FailureKind {
     /// MPI returned an error code.
     MpiError,
-    /// The result differs from the library's own.
+    /// The result is not what the collective must give.
     WrongResult,
     /// The watchdog ran out.
     Hang,

@@ -21,7 +21,8 @@ use crate::exit::Answer;
 /// it only the table speaks.
 ///
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
-/// was of no use), `no_evidence` (why not, or null), `evidence`, each with `bytes`, `chosen` (full
+/// was of no use), `no_evidence` (why not, or null), `dissent` (where the store would now be decided
+/// otherwise, or null), `evidence`, each with `bytes`, `chosen` (full
 /// name), `why`, `margin` (how much longer the runner-up takes, as a share) and `ranking`, each
 /// with `candidate`, `algorithm`, `parameters`, `median_seconds`, `interval` (`low`, `high`,
 /// `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as a
@@ -70,6 +71,7 @@ fn to_json(explanation: &Explanation) -> Value {
         "decision": explanation.decision,
         "store": explanation.store,
         "no_evidence": explanation.silence,
+        "dissent": explanation.dissent,
         "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
     })
 }
@@ -108,6 +110,9 @@ fn tell(explanation: &Explanation) -> String {
         ));
     } else if explanation.evidence.is_empty() {
         parts.push("Nothing near this was measured.".to_owned());
+    }
+    if let Some(dissent) = &explanation.dissent {
+        parts.push(format!("Note: {dissent}."));
     }
     if let Some(store) = &explanation.store {
         parts.push(format!("from {}", store.display()));

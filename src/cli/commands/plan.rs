@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::HumanDuration;
@@ -10,7 +9,7 @@ use tuner::{Agenda, Forecast, Workplace};
 use wire::units::format_bytes;
 use wire::{Candidate, Cell, CommShape};
 
-use super::workplace::prepare;
+use super::workplace::WorkplaceArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -29,9 +28,8 @@ use crate::exit::Answer;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The campaign
-    #[arg(value_name = "CAMPAIGN.yaml")]
-    campaign: PathBuf,
+    #[command(flatten)]
+    workplace: WorkplaceArgs,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -43,7 +41,7 @@ Example:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let at = prepare(&self.campaign)?;
+        let at = self.workplace.prepare()?;
         let path = &at.campaign.output.store;
         let store = path.exists().then(|| Store::open(path)).transpose()?;
         let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library)?;

@@ -22,6 +22,9 @@ pub(crate) struct Args {
     source: PathBuf,
     #[command(flatten)]
     library: LibraryArg,
+    /// The store with the measurements, if it is not where the table says
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
     /// The form of the report
     #[arg(long, value_enum, default_value_t = Format::Md)]
     format: Format,
@@ -66,7 +69,15 @@ impl Args {
         let table = Table::load(&self.source)?;
         let provenance = &table.provenance;
         let library = self.library.given().unwrap_or(&provenance.library);
-        let analysis = analyse(Path::new(&provenance.store), Some(library))?;
+        let named = self.store.as_deref();
+        let store = named.unwrap_or_else(|| Path::new(&provenance.store));
+        if !store.exists() {
+            return Err(CliError::StoreMoved {
+                table: self.source.clone(),
+                store: store.to_owned(),
+            });
+        }
+        let analysis = analyse(store, Some(library))?;
         Ok((analysis, table))
     }
 }

@@ -120,7 +120,7 @@ fn the_launcher_fails() {
         &[
             "the launcher exited with code 7",
             "cannot start daemons",
-            ".colltune/made.launches",
+            ".colltune/made.db.launches",
         ],
     );
     assert_eq!(place.read("tables/made.yaml"), "old table");
@@ -129,4 +129,27 @@ fn the_launcher_fails() {
     place
         .run(&["fit", ".colltune/made.db"])
         .bad(2, &["holds no measurements"]);
+}
+
+#[test]
+fn a_campaign_that_leaves_the_library_open_gets_one_that_can_be_measured() {
+    let place = Place::new();
+    // Open MPI would come first, but nobody has built its measuring program.
+    place.add_mpirun_of("4.0.99", "exit 1");
+    let hydra = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'HYDRA build details:'; \
+                 echo '    Version: 4.0.98'; exit 0; fi\nexit 1\n";
+    place.write("bin/mpiexec.mpich", hydra);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(place.path("bin/mpiexec.mpich"), executable).unwrap();
+    place.write("lib/mpich-4.0.98/colltune-driver", "");
+    place.write("campaign.yaml", made::CAMPAIGN);
+    let plan = place
+        .run(&["plan", "campaign.yaml", "--json"])
+        .good()
+        .json();
+    assert_eq!(plan["library"]["name"], "mpich");
+    let asked = ["plan", "campaign.yaml", "--library", "openmpi"];
+    place
+        .run(&asked)
+        .bad(3, &["no measuring program for openmpi-4.0.99"]);
 }

@@ -146,6 +146,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         seed: 1,
         library: named(library),
         spool: "unused".into(),
+        cores: None,
         leash: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,

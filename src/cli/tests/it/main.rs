@@ -4,6 +4,7 @@
 
 mod environment;
 mod help;
+mod house;
 mod input;
 mod interrupt;
 mod made;

@@ -105,7 +105,7 @@ fn explain_shows_the_evidence() {
         .json();
     assert_eq!(
         keys(&told),
-        ["decision", "evidence", "no_evidence", "store"]
+        ["decision", "dissent", "evidence", "no_evidence", "store"]
     );
     assert_eq!(told["store"], STORE);
     assert_eq!(told["no_evidence"], Value::Null);

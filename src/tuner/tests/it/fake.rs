@@ -85,6 +85,7 @@ impl Bench {
             campaign: self.campaign(),
             library: library(),
             driver: "colltune-driver".into(),
+            cores: None,
             launcher: Box::new(FakeLauncher {
                 mishaps: self.mishaps.clone(),
                 always: self.always.clone(),

@@ -7,7 +7,7 @@ use store::Store;
 use tuner::{Silent, TunerError, measure, tune};
 use wire::{FailureKind, exit_code};
 
-use crate::fake::{Bench, Witness, library};
+use crate::fake::{Bench, Mishap, Witness, library};
 
 fn never() -> AtomicBool {
     AtomicBool::new(false)
@@ -18,7 +18,7 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
     for (outcome, kind) in [
         (Outcome::Code(139), FailureKind::Crash),
         (Outcome::Code(exit_code::HANG), FailureKind::Hang),
-        (Outcome::TimedOut, FailureKind::Crash),
+        (Outcome::Code(exit_code::TURN), FailureKind::MpiError),
     ] {
         let mut bench = Bench::new("collectives: [allreduce]\n");
         bench.redirect(
@@ -51,6 +51,24 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
             report.contains("allreduce/ring"),
             "the report says what failed"
         );
+    }
+}
+
+#[test]
+fn a_launch_that_somebody_asks_to_end_is_blamed_on_nobody() {
+    for code in [143, 130, 129, 15] {
+        let mut bench = Bench::new("");
+        bench.mishaps.insert(
+            2,
+            Mishap {
+                after_tasks: Some((3, Outcome::Code(code))),
+                ..Mishap::default()
+            },
+        );
+        let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+        assert_eq!(measured.progress.done, measured.progress.total);
+        let store = Store::open(&bench.campaign().output.store).expect("a store");
+        assert_eq!(store.failures(&library()).expect("failures"), []);
     }
 }
 
@@ -140,4 +158,26 @@ fn damage_in_a_spool_costs_the_launch_and_not_the_campaign() {
         launch.and_then(|launch| launch.outcome),
         Some(store::Outcome::Died { message }) if message.contains("damaged.spool")
     ));
+}
+
+#[test]
+fn measurements_under_other_conditions_are_not_mixed() {
+    let mut bench = Bench::new("");
+    measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    let launches = bench.launches();
+    bench.redirect(
+        "launches: 6",
+        "launches: 6\nlauncher: {local: {environment: {OMPI_MCA_btl: self}}}",
+    );
+    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("other conditions");
+    assert!(
+        matches!(error, TunerError::OtherConditions { .. }),
+        "{error}"
+    );
+    assert!(
+        error
+            .help()
+            .is_some_and(|help| help.contains("output.store"))
+    );
+    assert_eq!(bench.launches(), launches);
 }

@@ -129,3 +129,43 @@ fn a_store_without_samples_of_a_library_says_so() {
     let found = Analysis::of(&store, None, None).expect("the only library");
     assert_eq!(found.origin.library, library());
 }
+
+#[test]
+fn what_a_campaign_no_longer_asks_for_is_not_decided_on() {
+    let (mut bench, before) = tuned();
+    assert!(before.table.to_yaml().contains("allreduce/ring"));
+    bench.redirect(
+        "launches: 6",
+        "launches: 6\ncollectives: [allreduce, bcast]\ncandidates: {exclude: ['*/ring']}",
+    );
+    let after = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    assert_eq!(after.measured.launches, 0, "everything asked for is there");
+    let table = after.table.to_yaml();
+    assert!(
+        !table.contains("allreduce/ring") && !table.contains("  reduce:"),
+        "{table}"
+    );
+    assert_eq!(after.table.provenance.campaign, bench.campaign().digest());
+}
+
+#[test]
+fn a_table_that_its_store_has_outgrown_is_told_of() {
+    let (bench, mut tuned) = tuned();
+    let store = bench.campaign().output.store;
+    let asked = query(16 << 10, OperatorClass::Commutative);
+    let agreed = explain(&tuned.table, &asked, &store).expect("explained");
+    assert_eq!(agreed.dissent, None);
+    for entries in tuned.table.collectives.values_mut() {
+        for entry in entries {
+            for rule in &mut entry.rules {
+                rule.candidate = wire::Candidate::Default;
+            }
+        }
+    }
+    let outgrown = explain(&tuned.table, &asked, &store).expect("explained");
+    let dissent = outgrown.dissent.expect("the store says otherwise");
+    assert!(
+        dissent.contains("colltune decide") && dissent.contains("default"),
+        "{dissent}"
+    );
+}

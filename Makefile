@@ -39,23 +39,24 @@ setup: ## install what `make tune` needs and the machine lacks
 	@MPICC='$(MPICC)' scripts/setup tune
 
 tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.md
-	scripts/driver '$(MPICC)'
 	cargo build --profile quick -p cli
-	'$(COLLTUNE)' tune tuning/quickstart.yaml
+	library=$$(scripts/driver '$(MPICC)'); \
+	compiler=$$(command -v '$(MPICC)'); \
+	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
 	@printf '\nThe command is %s\n' '$(COLLTUNE)'
 
 bench: setup ## what executing a schedule costs over MPI calls written by hand, in six launches
 	scripts/bench '$(MPICC)'
 
 driver: setup ## build the measuring program for one MPI library, MPICC=mpicc
-	scripts/driver '$(MPICC)'
+	@scripts/driver '$(MPICC)' >/dev/null
 
 test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test
 	scripts/test
 
 build: setup ## build everything optimised, for `make install`
-	scripts/driver '$(MPICC)'
+	@scripts/driver '$(MPICC)' >/dev/null
 	cargo build --release -p cli
 	'$(RELEASE)/colltune' man > '$(RELEASE)/colltune.1'
 	for shell in bash zsh fish; do \

@@ -1,5 +1,6 @@
 //! Broadcast algorithms: the root's output reaches every rank's output.
 
+pub(crate) mod binary_pipelined;
 pub(crate) mod binomial;
 pub(crate) mod chain;
 pub(crate) mod linear;

@@ -2,4 +2,6 @@
 
 pub(crate) mod binomial;
 pub(crate) mod post_order;
+pub(crate) mod relay;
 pub(crate) mod spanning;
+pub(crate) mod towards;

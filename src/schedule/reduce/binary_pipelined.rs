@@ -1,0 +1,33 @@
+//! A pipelined balanced binary tree towards the root.
+
+use super::relayed;
+use crate::registry::{Algorithm, one_block};
+use crate::tree::post_order::{root_children, steps_up};
+use crate::tree::towards::binary;
+use crate::{Collective, Parameter, PipelineCost};
+
+/// Cost `2H - 2 + 2b` steps and as many combinations on a perfect tree of height H.
+///
+/// Another root than 0 has a third child below it, and takes a step more a block.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    id: "binary_pipelined",
+    summary: "pipeline up a balanced binary tree, ordered for every root",
+    source: "pipelining lemma: Träff 2021",
+    parameters: &[Parameter::Blocks],
+    ordered: true,
+    cost,
+    fixed_blocks: one_block,
+    scratch: relayed::scratch,
+    program: |shape, rank| relayed::program(binary, shape, rank),
+};
+
+fn cost(ranks: u32) -> Option<PipelineCost> {
+    let (up, turn) = (i64::from(steps_up(ranks)), i64::from(root_children(ranks)));
+    Some(PipelineCost {
+        c1: up - turn,
+        c2: turn,
+        g1: up - turn,
+        g2: turn,
+    })
+}

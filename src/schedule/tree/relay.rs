@@ -1,0 +1,134 @@
+//! Blocks relayed along a tree, towards its root or away from it.
+//!
+//! Any tree will do whose subtrees are ranges of ranks next to their parents': the order in which
+//! children are listed is the order in which they are served, and for reductions the side on which
+//! they stand decides which operand they are.
+
+use crate::program::Program;
+use crate::{Buffer, Partition, Rank, Round, Span};
+
+/// One rank's neighbours in a tree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) parent: Option<Rank>,
+    /// The children in the order in which they are served, without gaps.
+    pub(crate) children: [Option<Rank>; 3],
+}
+
+impl Node {
+    /// Adds a child behind the others.
+    pub(crate) fn adopt(&mut self, child: Rank) {
+        if let Some(place) = self.children.iter_mut().find(|place| place.is_none()) {
+            *place = Some(child);
+        }
+    }
+
+    fn child_count(&self) -> u64 {
+        self.children.iter().flatten().count() as u64
+    }
+}
+
+/// One rank's part in a pipelined reduction towards the root of a tree.
+///
+/// Turn `j` of an inner rank: `{Recv first child j, Send parent j-1} {Combine} {Recv second child
+/// j} {Combine}` and so on; a leaf sends a block a turn.
+pub(crate) struct Gathering {
+    pub(crate) rank: Rank,
+    pub(crate) node: Node,
+    pub(crate) blocks: u32,
+    /// The own contribution.
+    pub(crate) source: Buffer,
+    /// Where partial results are combined; room for two blocks suffices.
+    pub(crate) partial: Buffer,
+    /// Where a child's block arrives; room for one block suffices.
+    pub(crate) received: Buffer,
+}
+
+impl Gathering {
+    fn block(&self, buffer: Buffer, block: u64) -> Span {
+        Span::block(buffer, Partition::Even(self.blocks), block as u32)
+    }
+
+    fn turn(&self) -> u64 {
+        2 * self.node.child_count()
+    }
+}
+
+impl Program for Gathering {
+    fn rounds(&self) -> u64 {
+        let blocks = u64::from(self.blocks);
+        match (self.turn(), self.node.parent) {
+            (0, parent) => blocks * u64::from(parent.is_some()),
+            // The last block goes to the parent in the turn after it was completed.
+            (turn, parent) => turn * blocks + u64::from(parent.is_some()),
+        }
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        if self.turn() == 0 {
+            if let Some(parent) = self.node.parent {
+                round.send(parent, self.block(self.source, index));
+            }
+            return;
+        }
+        let (j, place) = (index / self.turn(), index % self.turn());
+        let in_range = j < u64::from(self.blocks);
+        let child = self.node.children[(place / 2) as usize].filter(|_| in_range);
+        if let Some(child) = child {
+            let received = self.block(self.received, j);
+            let partial = self.block(self.partial, j);
+            let own = if place < 2 {
+                self.block(self.source, j)
+            } else {
+                partial
+            };
+            match place % 2 {
+                0 => round.recv(child, received),
+                _ if child < self.rank => round.combine(received, own, partial),
+                _ => round.combine(own, received, partial),
+            }
+        }
+        if let (0, Some(parent), Some(complete)) = (place, self.node.parent, j.checked_sub(1)) {
+            round.send(parent, self.block(self.partial, complete));
+        }
+    }
+}
+
+/// One rank's part in a pipelined broadcast from the root of a tree.
+///
+/// First `{Recv parent 0}`, then for each block `{Send first child j} ... {Send last child j, Recv
+/// parent j+1}`.
+pub(crate) struct Spreading {
+    pub(crate) node: Node,
+    pub(crate) blocks: u32,
+}
+
+impl Program for Spreading {
+    fn rounds(&self) -> u64 {
+        let children = self.node.child_count();
+        let receives = u64::from(self.node.parent.is_some());
+        u64::from(self.blocks) * children.max(receives) + receives * u64::from(children > 0)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j as u32);
+        let children = self.node.child_count();
+        let send = match (children, self.node.parent) {
+            (0, _) => None,
+            (_, Some(_)) => index.checked_sub(1),
+            (_, None) => Some(index),
+        };
+        if let Some(send) = send
+            && let Some(child) = self.node.children[(send % children) as usize]
+        {
+            round.send(child, block(send / children));
+        }
+        let turn = children.max(1);
+        if let Some(parent) = self.node.parent
+            && index.is_multiple_of(turn)
+            && index / turn < u64::from(self.blocks)
+        {
+            round.recv(parent, block(index / turn));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Trees towards any root that keep the order of ranks.
+//!
+//! A tree whose natural root is its last rank stands, mirrored, on the ranks from the root upwards,
+//! and as it is on the ranks below the root; the root of the lower part becomes a further child of
+//! the root. All subtrees are ranges of ranks next to their parents', for every root.
+
+use std::ops::Range;
+
+use crate::Rank;
+use crate::tree::post_order;
+use crate::tree::relay::Node;
+
+/// The parent and the children, nearest first, of a rank in a tree over consecutive ranks that is
+/// rooted at the last of them.
+type RootedAtLast = fn(Rank, Range<Rank>) -> Node;
+
+/// The node of `rank` in the tree over `0..ranks` towards `root`.
+pub(crate) fn node(tree: RootedAtLast, rank: Rank, root: Rank, ranks: u32) -> Node {
+    if rank < root {
+        let mut node = tree(rank, 0..root);
+        node.parent = node.parent.or(Some(root));
+        return node;
+    }
+    let mirror = |rank: Rank| root + (ranks - 1 - rank);
+    let mut node = tree(mirror(rank), root..ranks);
+    node.parent = node.parent.map(mirror);
+    node.children = node.children.map(|child| child.map(mirror));
+    if rank == root && root > 0 {
+        node.adopt(root - 1);
+    }
+    node
+}
+
+/// A balanced binary tree.
+pub(crate) fn binary(rank: Rank, ranks: Range<Rank>) -> Node {
+    let post_order::Node {
+        parent,
+        children: [first, second],
+        ..
+    } = post_order::Node::new(rank, ranks);
+    Node {
+        parent,
+        children: [first, second, None],
+    }
+}
+
+/// A chain of neighbours.
+pub(crate) fn chain(rank: Rank, ranks: Range<Rank>) -> Node {
+    let parent = (rank + 1 < ranks.end).then_some(rank + 1);
+    let child = (rank > ranks.start).then(|| rank - 1);
+    Node {
+        parent,
+        children: [child, None, None],
+    }
+}

@@ -6,7 +6,7 @@ use exec::{Bytes, Call, Communicator, ExecError, Runner};
 use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
 
 use crate::data;
-use crate::error::DriverError;
+use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
 use crate::stopping::{Progress, has_settled};
 use crate::watchdog::Watchdog;
@@ -33,12 +33,22 @@ struct Failure {
     message: String,
 }
 
+/// The buffers of one rank.
+struct Buffers {
+    input: Bytes,
+    output: Bytes,
+    /// What must arrive, where something does.
+    expected: Option<Bytes>,
+}
+
 /// The contest in one cell.
 pub(crate) struct Contest<'a> {
     pub(crate) task: u32,
     pub(crate) cell: &'a Cell,
     pub(crate) candidates: &'a [Candidate],
     pub(crate) repetition: &'a Repetition,
+    /// How long the watchdog lets a turn last.
+    pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
@@ -51,12 +61,16 @@ impl Contest<'_> {
     /// Collective.
     pub(crate) fn run(&self) -> Result<Vec<Measurement>, DriverError> {
         let call = Call::from(self.cell);
-        let input = data::input(&call, self.communicator.rank());
-        let mut output = Bytes::zeroed(call.bytes as usize);
+        let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
+        let mut buffers = Buffers {
+            input: data::input(&call, rank),
+            output: Bytes::zeroed(call.bytes as usize),
+            expected: data::has_result(&call, rank).then(|| data::expected(&call, ranks)),
+        };
         let mut seats = Vec::new();
         for (index, candidate) in (0..).zip(self.candidates) {
             self.begin_turn(index)?;
-            match self.admit(index, candidate, &call, &input, &mut output)? {
+            match self.admit(index, candidate, &call, &mut buffers)? {
                 Ok(seat) => seats.push(seat),
                 Err(failure) => self.record(index, failure)?,
             }
@@ -67,7 +81,7 @@ impl Contest<'_> {
             let mut failed = None;
             for (place, seat) in seats.iter_mut().enumerate().filter(|(_, seat)| !seat.done) {
                 self.begin_turn(seat.index)?;
-                if let Err(failure) = self.take_turn(seat, &input, &mut output)? {
+                if let Err(failure) = self.take_turn(seat, &mut buffers)? {
                     self.record(seat.index, failure)?;
                     failed = Some(place);
                     break;
@@ -106,8 +120,7 @@ impl Contest<'_> {
         index: u32,
         candidate: &Candidate,
         call: &Call,
-        input: &Bytes,
-        output: &mut Bytes,
+        buffers: &mut Buffers,
     ) -> Result<Result<Seat, Failure>, DriverError> {
         let communicator = self.communicator.duplicate()?;
         let runner = Runner::new(candidate, call, &communicator);
@@ -123,22 +136,21 @@ impl Contest<'_> {
             warmup: 1,
             done: false,
         };
-        let checked = self.check(&mut seat, call, input, output);
+        let checked = self.check(&mut seat, call, buffers);
         if let Err(failure) = self.agree(checked)? {
             return Ok(Err(failure));
         }
-        Ok(self.warm_up(&mut seat, input, output)?.map(|()| seat))
+        Ok(self.warm_up(&mut seat, buffers)?.map(|()| seat))
     }
 
     /// Calls the candidate once and compares its result with what it must be.
-    fn check(
-        &self,
-        seat: &mut Seat,
-        call: &Call,
-        input: &Bytes,
-        output: &mut Bytes,
-    ) -> Result<(), Failure> {
+    fn check(&self, seat: &mut Seat, call: &Call, buffers: &mut Buffers) -> Result<(), Failure> {
         let rank = self.communicator.rank();
+        let Buffers {
+            input,
+            output,
+            expected,
+        } = buffers;
         output.as_mut_slice().fill(0xa5);
         if !call.collective.is_reduction() && rank == call.root {
             output.as_mut_slice().copy_from_slice(input.as_slice());
@@ -146,10 +158,9 @@ impl Contest<'_> {
         seat.runner
             .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
             .map_err(|error| Failure::of(&error))?;
-        if !data::has_result(call, rank) {
+        let Some(expected) = expected else {
             return Ok(());
-        }
-        let expected = data::expected(call, self.communicator.size());
+        };
         match data::first_difference(call, output.as_slice(), expected.as_slice()) {
             None => Ok(()),
             Some(element) => Err(Failure {
@@ -162,25 +173,21 @@ impl Contest<'_> {
     fn warm_up(
         &self,
         seat: &mut Seat,
-        input: &Bytes,
-        output: &mut Bytes,
+        buffers: &mut Buffers,
     ) -> Result<Result<(), Failure>, DriverError> {
         let mut before = Vec::new();
         let mut spent = 0.0;
         for turn in 0..WARMUP_TURNS {
             let calls = match turn {
                 0 => 1,
-                _ => seat
-                    .progress
-                    .turn(seat.estimate_seconds * 4.0, self.repetition)
-                    .min(25),
+                _ => self.calls(seat, seat.estimate_seconds * 4.0).min(25),
             };
-            let (seconds, elapsed) = match self.repeat(seat, calls, input, output)? {
+            self.watchdog.begin(self.task, seat.index);
+            let (seconds, elapsed) = match self.repeat(seat, calls, buffers)? {
                 Ok(turn) => turn,
                 Err(failure) => return Ok(Err(failure)),
             };
             seat.warmup += calls as u32;
-            seat.estimate_seconds = elapsed / calls as f64;
             spent += elapsed;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;
@@ -193,11 +200,10 @@ impl Contest<'_> {
     fn take_turn(
         &self,
         seat: &mut Seat,
-        input: &Bytes,
-        output: &mut Bytes,
+        buffers: &mut Buffers,
     ) -> Result<Result<(), Failure>, DriverError> {
-        let calls = seat.progress.turn(seat.estimate_seconds, self.repetition);
-        match self.repeat(seat, calls, input, output)? {
+        let calls = self.calls(seat, seat.estimate_seconds);
+        match self.repeat(seat, calls, buffers)? {
             Err(failure) => Ok(Err(failure)),
             Ok((seconds, elapsed)) => {
                 seat.progress.add(&seconds, elapsed);
@@ -207,21 +213,32 @@ impl Contest<'_> {
         }
     }
 
+    /// How many calls the next turn should have if one takes so long.
+    fn calls(&self, seat: &Seat, estimate_seconds: f64) -> usize {
+        seat.progress
+            .turn(estimate_seconds, self.repetition, self.patience_seconds)
+    }
+
     /// Repeats the candidate: a barrier, then the call, timed on every rank. Returns the slowest
     /// rank's time of each repetition and the time of all, the same on all ranks.
+    ///
+    /// Where a call fails the candidate is not called any more, but the barriers are made: other
+    /// ranks may have seen nothing of the failure.
     fn repeat(
         &self,
         seat: &mut Seat,
         calls: usize,
-        input: &Bytes,
-        output: &mut Bytes,
+        buffers: &mut Buffers,
     ) -> Result<Result<(Vec<f64>, f64), Failure>, DriverError> {
-        let (input, output) = (input.as_slice(), output.as_mut_slice());
+        let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
         let mut seconds = Vec::with_capacity(calls + 1);
         let mut outcome = Ok(());
         let start = Instant::now();
         for _ in 0..calls {
             self.communicator.dissemination_barrier()?;
+            if outcome.is_err() {
+                continue;
+            }
             let start = Instant::now();
             let called = seat.runner.call(&seat.communicator, input, output);
             seconds.push(start.elapsed().as_secs_f64());
@@ -235,6 +252,7 @@ impl Contest<'_> {
         }
         self.communicator.maximum(&mut seconds)?;
         let elapsed = seconds.pop().unwrap_or_default();
+        seat.estimate_seconds = elapsed / calls as f64;
         Ok(Ok((seconds, elapsed)))
     }
 
@@ -272,12 +290,8 @@ impl Seat {
 
 impl Failure {
     fn of(error: &ExecError) -> Self {
-        let kind = match error {
-            ExecError::Mpi { .. } => FailureKind::MpiError,
-            _ => FailureKind::Unsupported,
-        };
         Self {
-            kind,
+            kind: failure_kind(error),
             message: error.to_string(),
         }
     }

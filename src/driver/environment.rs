@@ -32,26 +32,29 @@ const LAUNCHER_INTERNAL: [&str; 5] = [
     "OMPI_MCA_initial_wdir",
 ];
 
-/// Collects the environment. Collective; complete on rank 0.
+/// Collects the environment. Collective; complete on rank 0. `cores` bounds what a node's ranks may
+/// use, where the plan knows of less than can be seen from here.
 pub(crate) fn collect(
     world: &Communicator,
     node: &Communicator,
     topology: &Topology,
     library: Library,
+    cores: Option<u32>,
 ) -> Result<Environment, ExecError> {
-    let cores = allowed_cores(node)?;
+    let visible = allowed_cores(node)?;
     let hosts = host_names(world, topology)?;
     let mut environment = Environment::default();
     if world.rank() == 0 {
         let clock = statistics::clock::examine();
-        let bound = allowed(&read("/proc/self/status")).len() < cores as usize || cores == 1;
+        let mine = allowed(&read("/proc/self/status")).len();
+        let bound = mine < visible as usize || visible == 1;
         environment = Environment {
             library: Some(library),
             library_text: exec::library_text(),
             colltune: env!("CARGO_PKG_VERSION").to_owned(),
             hosts,
             ranks: world.size(),
-            cores,
+            cores: usable_cores(visible, cores),
             cpu: cpu_model(&read("/proc/cpuinfo")),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -108,7 +111,12 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Cores that the node's ranks may use between them. Collective over the node.
+/// The kernel counts hardware threads and knows of no quota: the plan may know of fewer cores.
+fn usable_cores(visible: u32, planned: Option<u32>) -> u32 {
+    planned.map_or(visible, |cores| cores.clamp(1, visible))
+}
+
+/// CPUs that the node's ranks may use between them. Collective over the node.
 fn allowed_cores(node: &Communicator) -> Result<u32, ExecError> {
     const MOST: usize = 4096;
     let mut used = vec![0.0; MOST];
@@ -188,7 +196,25 @@ fn host_names(world: &Communicator, topology: &Topology) -> Result<Vec<String>, 
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed, cpu_model};
+    use super::{allowed, cpu_model, usable_cores, warnings};
+    use wire::{Environment, Warning};
+
+    #[test]
+    fn oversubscription_goes_by_the_cores_that_may_be_used() {
+        let check = |visible, planned, ranks, expected: &[Warning]| {
+            let environment = Environment {
+                cores: usable_cores(visible, planned),
+                ..Environment::default()
+            };
+            assert_eq!(warnings(&environment, ranks, true), expected);
+        };
+        let oversubscribed = |ranks, cores| [Warning::Oversubscribed { ranks, cores }];
+        check(8, None, 8, &[]);
+        check(8, Some(4), 4, &[]);
+        check(8, Some(4), 8, &oversubscribed(8, 4));
+        check(2, Some(4), 4, &oversubscribed(4, 2));
+        check(2, Some(0), 2, &oversubscribed(2, 1));
+    }
 
     #[test]
     fn kernel_texts_are_read() {

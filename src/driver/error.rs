@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use exec::ExecError;
 use thiserror::Error;
-use wire::{Library, WIRE_VERSION, exit_code};
+use wire::{FailureKind, Library, WIRE_VERSION, exit_code};
 
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]
@@ -38,9 +38,25 @@ pub(crate) enum DriverError {
     Encode(#[from] serde_json::Error),
     #[error(transparent)]
     Mpi(#[from] ExecError),
+    /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
+    #[error("task {task}, candidate {candidate}: {source}")]
+    Turn {
+        task: u32,
+        candidate: u32,
+        source: ExecError,
+    },
 }
 
 impl DriverError {
+    /// What the message begins with on standard error. The tuner takes `colltune-driver: ` for an
+    /// error that no candidate is to blame for.
+    pub(crate) fn prefix(&self) -> &'static str {
+        match self {
+            Self::Turn { .. } => "colltune-driver (in a turn): ",
+            _ => "colltune-driver: ",
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Self::Usage | Self::ReadPlan { .. } | Self::ParsePlan { .. } | Self::PlanVersion(_) => {
@@ -48,6 +64,15 @@ impl DriverError {
             }
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Spool { .. } | Self::Encode(_) | Self::Mpi(_) => exit_code::FAILED,
+            Self::Turn { .. } => exit_code::TURN,
         }
+    }
+}
+
+/// What kind of failure an error is to the candidate that it befell.
+pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
+    match error {
+        ExecError::Mpi { .. } => FailureKind::MpiError,
+        _ => FailureKind::Unsupported,
     }
 }

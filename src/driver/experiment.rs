@@ -11,7 +11,22 @@ const BATCH_SECONDS: f64 = 20e-6;
 /// Calls made to warm up and to see how long one takes.
 const WARMUP: u32 = 30;
 
-/// Measures an experiment; collective over `communicator`, of which at most two ranks work.
+/// More repetitions than this are taken only if the plan insists.
+const ENOUGH: u32 = 1000;
+
+/// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
+const BYTE: u8 = 0x3f;
+
+/// How many ranks an experiment needs.
+pub(crate) fn ranks(kind: ExperimentKind) -> usize {
+    match kind {
+        ExperimentKind::PingPong | ExperimentKind::Exchange => 2,
+        ExperimentKind::Combine { .. } => 1,
+    }
+}
+
+/// Measures an experiment; collective over `communicator`, which has as many ranks as are needed:
+/// others would take the cores of those that are measured.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
@@ -21,8 +36,8 @@ pub(crate) fn run(
     let mut bench = Bench {
         kind: experiment.kind,
         communicator,
-        send: Bytes::zeroed(bytes),
-        recv: Bytes::zeroed(bytes),
+        send: Bytes::filled(bytes, BYTE),
+        recv: Bytes::filled(bytes, BYTE),
     };
     bench.time(5)?;
     let mut estimate = [bench.time(WARMUP)? / f64::from(WARMUP)];
@@ -30,8 +45,7 @@ pub(crate) fn run(
     let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
         .ceil()
         .clamp(1.0, 10_000.0);
-    let fitting = repetition.slice_seconds / (estimate[0] * batch);
-    let repetitions = (fitting as u32).clamp(repetition.minimum, repetition.maximum.min(1000));
+    let repetitions = repetitions(estimate[0] * batch, repetition);
     let batch = batch as u32;
     let mut seconds = Vec::with_capacity(repetitions as usize);
     for _ in 0..repetitions {
@@ -46,6 +60,13 @@ pub(crate) fn run(
     })
 }
 
+/// As many repetitions as fit in the slice, within the plan's bounds.
+fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
+    let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
+    let fitting = wanted.slice_seconds / seconds;
+    (fitting as u32).clamp(wanted.minimum, most)
+}
+
 struct Bench<'a> {
     kind: ExperimentKind,
     communicator: &'a Communicator,
@@ -54,16 +75,9 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The time of `calls` calls on this rank; nothing on ranks without work.
+    /// The time of `calls` calls on this rank.
     fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
         let rank = self.communicator.rank();
-        let works = match self.kind {
-            ExperimentKind::PingPong | ExperimentKind::Exchange => rank < 2,
-            ExperimentKind::Combine { .. } => rank == 0,
-        };
-        if !works {
-            return Ok(0.0);
-        }
         let start = Instant::now();
         for _ in 0..calls {
             self.call(rank)?;
@@ -92,5 +106,32 @@ impl Bench<'_> {
                 exec::combine(datatype, operator, Operands::IntoRight(send, recv))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repetitions;
+    use wire::Repetition;
+
+    #[test]
+    fn repetitions_fit_in_the_slice_and_keep_to_the_bounds() {
+        let check = |minimum, maximum, seconds, expected| {
+            let wanted = Repetition {
+                minimum,
+                maximum,
+                precision: 0.03,
+                confidence: 0.95,
+                slice_seconds: 1.0,
+            };
+            assert_eq!(repetitions(seconds, &wanted), expected);
+        };
+        check(10, 500, 1.0 / 64.0, 64);
+        check(10, 500, 1.0, 10);
+        check(10, 500, 1e-6, 500);
+        check(10, 5000, 1e-6, 1000);
+        check(2000, 5000, 1e-6, 2000);
+        check(2000, 5000, 1.0, 2000);
+        check(10, 500, 0.0, 500);
     }
 }

@@ -42,6 +42,6 @@ fn fail(error: &DriverError) -> ExitCode {
 }
 
 fn report(error: &DriverError) -> i32 {
-    eprintln!("colltune-driver: {error}");
+    eprintln!("{}{error}", error.prefix());
     error.exit_code()
 }

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use exec::{Communicator, Universe};
-use wire::{FailureKind, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
+use wire::{
+    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Task, TaskDone, WIRE_VERSION, Work,
+};
 
 use crate::contest::Contest;
-use crate::error::DriverError;
+use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
 use crate::topology::{ShapeMissing, Topology};
 use crate::watchdog::Watchdog;
@@ -15,6 +17,10 @@ use crate::{environment, experiment, identify};
 
 /// How often ranks that take no part look whether a task has ended.
 const NAP: Duration = Duration::from_millis(1);
+
+/// How much later than rank 0 other ranks end after an MPI error in a turn: with the first rank that
+/// ends the launcher may end the others, and it is rank 0 that writes down what happened.
+const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
 /// Carries out a plan. Every rank calls this; only rank 0 reads the plan and writes records.
 pub(crate) fn run(path: &Path) -> Result<(), DriverError> {
@@ -38,7 +44,7 @@ fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), Dr
     let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
-    let environment = environment::collect(world, &node, &topology, found)?;
+    let environment = environment::collect(world, &node, &topology, found, plan.cores)?;
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -55,7 +61,9 @@ fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), Dr
         spool,
         watchdog,
     };
-    let reason = session.carry_out(start)?;
+    let reason = session
+        .carry_out(start)
+        .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
 }
 
@@ -104,6 +112,33 @@ impl Session<'_> {
         Ok(Finish::Complete)
     }
 
+    /// An MPI error while a candidate has its turn is that candidate's failure.
+    fn attribute(&self, error: DriverError) -> DriverError {
+        let DriverError::Mpi(source) = error else {
+            return error;
+        };
+        let Some((task, candidate)) = self.watchdog.interrupt() else {
+            return DriverError::Mpi(source);
+        };
+        if self.world.rank() != 0 {
+            std::thread::sleep(AFTER_RANK_0);
+        }
+        let record = Record::Failed {
+            task,
+            candidate,
+            kind: failure_kind(&source),
+            message: source.to_string(),
+        };
+        match self.spool.write(&record) {
+            Ok(()) => DriverError::Turn {
+                task,
+                candidate,
+                source,
+            },
+            Err(error) => error,
+        }
+    }
+
     /// Rank 0's clock decides for all.
     fn may_begin(&self, start: Instant) -> Result<bool, DriverError> {
         let in_time = self
@@ -117,15 +152,11 @@ impl Session<'_> {
 
     fn task(&self, task: &Task) -> Result<(), DriverError> {
         let begin = Instant::now();
-        let shape = match &task.work {
-            Work::Compare { cell, .. } => cell.shape,
-            Work::Experiment(experiment) => experiment.shape,
+        let Ok(members) = self.members(&task.work) else {
+            return self.refuse(task);
         };
-        let member = match self.topology.takes_part(shape) {
-            Ok(member) => member,
-            Err(ShapeMissing) => return self.refuse(task),
-        };
-        let Some(communicator) = self.world.subset(member)? else {
+        let is_member = members.contains(&self.world.rank());
+        let Some(communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
         let measurements = match &task.work {
@@ -135,6 +166,7 @@ impl Session<'_> {
                     cell,
                     candidates,
                     repetition: &self.plan.repetition,
+                    patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed,
                     communicator: &communicator,
                     spool: &self.spool,
@@ -148,7 +180,13 @@ impl Session<'_> {
                     task: task.id,
                     candidate: 0,
                 })?;
-                let measured = experiment::run(what, &self.plan.repetition, &communicator)?;
+                // All of it is one turn, which must not look like one that hangs.
+                let longest = self.plan.watchdog_seconds / 4.0;
+                let repetition = Repetition {
+                    slice_seconds: self.plan.repetition.slice_seconds.min(longest),
+                    ..self.plan.repetition
+                };
+                let measured = experiment::run(what, &repetition, &communicator)?;
                 self.watchdog.rest();
                 vec![measured]
             }
@@ -159,6 +197,18 @@ impl Session<'_> {
             elapsed_seconds,
             measurements,
         }))
+    }
+
+    /// The world ranks that do the work.
+    fn members(&self, work: &Work) -> Result<Vec<u32>, ShapeMissing> {
+        match work {
+            Work::Compare { cell, .. } => self.topology.members(cell.shape),
+            Work::Experiment(experiment) => {
+                let members = self.topology.members(experiment.shape)?;
+                let first = members.get(..experiment::ranks(experiment.kind));
+                first.map(<[u32]>::to_vec).ok_or(ShapeMissing)
+            }
+        }
     }
 
     /// The launch does not hold the task's shape: every candidate fails, the launch goes on.
@@ -172,7 +222,7 @@ impl Session<'_> {
                 task: task.id,
                 candidate,
                 kind: FailureKind::Unsupported,
-                message: "the launch has too few nodes or too few ranks on a node".to_owned(),
+                message: "too few nodes, or too few ranks on a node".to_owned(),
             })?;
         }
         Ok(())

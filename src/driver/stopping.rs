@@ -3,12 +3,21 @@
 use statistics::{median, median_interval};
 use wire::Repetition;
 
+/// A candidate takes at least this many turns, unless it uses up its slice or maximum before: only
+/// then do its repetitions and those of the others share good and bad moments.
+const TURNS: u32 = 5;
+
+/// The most calls of a turn, and of each of the first [`TURNS`] if the minimum is low.
+const CALLS: usize = 100;
+const FIRST_CALLS: usize = 20;
+
 /// The repetitions of one candidate and the time they took, barriers included.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     /// Completion times of the slowest rank.
     pub(crate) seconds: Vec<f64>,
     spent_seconds: f64,
+    turns: u32,
     /// The number of repetitions at which the interval is looked at next: looking costs a sort.
     next_look: usize,
 }
@@ -18,6 +27,7 @@ impl Progress {
     pub(crate) fn add(&mut self, seconds: &[f64], spent_seconds: f64) {
         self.seconds.extend(seconds);
         self.spent_seconds += spent_seconds;
+        self.turns += 1;
     }
 
     /// Whether no further repetition is wanted.
@@ -29,7 +39,7 @@ impl Progress {
         if count >= wanted.maximum as usize || self.spent_seconds >= wanted.slice_seconds {
             return true;
         }
-        if count < self.next_look {
+        if self.turns < TURNS || count < self.next_look {
             return false;
         }
         self.next_look = count + count / 4;
@@ -37,13 +47,25 @@ impl Progress {
     }
 
     /// How many repetitions the next turn should have: a tenth of the slice, so that candidates
-    /// alternate often, and no more than are still wanted.
-    pub(crate) fn turn(&self, estimate_seconds: f64, wanted: &Repetition) -> usize {
-        let left = (wanted.maximum as usize)
-            .saturating_sub(self.seconds.len())
-            .max(1);
-        let fitting = wanted.slice_seconds / 10.0 / estimate_seconds.max(1e-9);
-        (fitting as usize).clamp(1, 100).min(left)
+    /// alternate often, no more than are still wanted, and so few that no watchdog of that patience
+    /// takes them for one that hangs.
+    pub(crate) fn turn(
+        &self,
+        estimate_seconds: f64,
+        wanted: &Repetition,
+        patience_seconds: f64,
+    ) -> usize {
+        let maximum = wanted.maximum as usize;
+        let left = maximum.saturating_sub(self.seconds.len()).max(1);
+        let most = if self.turns < TURNS {
+            let first = (wanted.minimum / TURNS) as usize;
+            first.max(FIRST_CALLS).min(maximum.div_ceil(TURNS as usize))
+        } else {
+            CALLS
+        };
+        let turn_seconds = (wanted.slice_seconds / 10.0).min(patience_seconds / 4.0);
+        let fitting = turn_seconds / estimate_seconds.max(1e-9);
+        (fitting as usize).min(most).min(CALLS).min(left).max(1)
     }
 }
 
@@ -78,10 +100,22 @@ mod tests {
         slice_seconds: 1.0,
     };
 
+    const PATIENCE_SECONDS: f64 = 60.0;
+
+    /// Whether these repetitions are enough when they come in five turns.
     fn enough(seconds: &[f64], spent: f64) -> bool {
         let mut progress = Progress::default();
-        progress.add(seconds, spent);
+        for turn in seconds.chunks(seconds.len().div_ceil(5)) {
+            progress.add(turn, spent / 5.0);
+        }
         progress.is_enough(&WANTED)
+    }
+
+    fn after(turns: u32) -> Progress {
+        Progress {
+            turns,
+            ..Progress::default()
+        }
     }
 
     #[test]
@@ -100,11 +134,68 @@ mod tests {
     }
 
     #[test]
+    fn steady_times_need_turns_unless_slice_or_maximum_is_used_up() {
+        let check = |count, spent, turns: u32, expected| {
+            let mut progress = after(turns - 1);
+            progress.add(&vec![1e-6; count], spent);
+            assert_eq!(progress.is_enough(&WANTED), expected, "{count} in {turns}");
+        };
+        check(100, 0.0, 4, false);
+        check(100, 0.0, 5, true);
+        check(100, 1.0, 1, true);
+        check(1000, 0.0, 1, true);
+        check(9, 1.0, 5, false);
+    }
+
+    #[test]
     fn turns_fit_in_a_tenth_of_the_slice() {
-        let progress = Progress::default();
-        assert_eq!(progress.turn(10e-3, &WANTED), 10);
-        assert_eq!(progress.turn(1e-6, &WANTED), 100);
-        assert_eq!(progress.turn(10.0, &WANTED), 1);
+        let check = |turns, estimate, expected| {
+            let calls = after(turns).turn(estimate, &WANTED, PATIENCE_SECONDS);
+            assert_eq!(calls, expected, "{estimate} s after {turns} turns");
+        };
+        check(5, 10e-3, 10);
+        check(5, 1e-6, 100);
+        check(5, 10.0, 1);
+        check(0, 10e-3, 10);
+        check(0, 10.0, 1);
+    }
+
+    #[test]
+    fn the_first_turns_are_short() {
+        let check = |minimum, maximum, turns, expected| {
+            let wanted = Repetition {
+                minimum,
+                maximum,
+                ..WANTED
+            };
+            let calls = after(turns).turn(1e-6, &wanted, PATIENCE_SECONDS);
+            assert_eq!(
+                calls, expected,
+                "{minimum} to {maximum} after {turns} turns"
+            );
+        };
+        check(10, 1000, 0, 20);
+        check(10, 1000, 4, 20);
+        check(10, 1000, 5, 100);
+        check(200, 1000, 0, 40);
+        check(2000, 9000, 0, 100);
+        check(10, 30, 0, 6);
+        check(1, 1, 0, 1);
+        check(0, 0, 0, 1);
+    }
+
+    #[test]
+    fn turns_end_long_before_the_watchdog_barks() {
+        let wanted = Repetition {
+            slice_seconds: 600.0,
+            ..WANTED
+        };
+        let check = |estimate, expected| {
+            assert_eq!(after(5).turn(estimate, &wanted, 20.0), expected);
+        };
+        check(1.0, 5);
+        check(0.5, 10);
+        check(10.0, 1);
     }
 
     #[test]

@@ -8,10 +8,8 @@ use wire::CommShape;
 pub(crate) struct Topology {
     /// World rank of the first rank on each node.
     pub(crate) leaders: Vec<u32>,
-    /// Ranks on each node.
-    ranks: Vec<u32>,
-    /// This rank's node and its place there.
-    place: (u32, u32),
+    /// World ranks on each node, in rank order.
+    nodes: Vec<Vec<u32>>,
 }
 
 impl Topology {
@@ -31,34 +29,52 @@ impl Topology {
         let leaders: Vec<u32> = (0..world.size())
             .filter(|rank| leader_of[*rank as usize] == *rank)
             .collect();
-        let ranks = leaders
+        let nodes = leaders
             .iter()
-            .map(|leader| leader_of.iter().filter(|of| *of == leader).count() as u32)
+            .map(|leader| {
+                let is_there = |rank: &u32| leader_of[*rank as usize] == *leader;
+                (0..world.size()).filter(is_there).collect()
+            })
             .collect();
-        let mine = leaders
-            .iter()
-            .position(|other| *other == leader)
-            .unwrap_or(0) as u32;
-        Ok(Self {
-            leaders,
-            ranks,
-            place: (mine, node.rank()),
-        })
+        Ok(Self { leaders, nodes })
     }
 
-    /// Whether this rank takes part in a cell of the shape; the same on all ranks: `Err` if the
-    /// launch does not hold the shape.
-    pub(crate) fn takes_part(&self, shape: CommShape) -> Result<bool, ShapeMissing> {
-        let nodes = shape.nodes as usize;
-        let holds = nodes <= self.ranks.len()
-            && self.ranks[..nodes].iter().all(|ranks| *ranks >= shape.ppn);
-        if !holds {
-            return Err(ShapeMissing);
+    /// The world ranks that take part in a cell of the shape, in rank order; the same on all ranks.
+    pub(crate) fn members(&self, shape: CommShape) -> Result<Vec<u32>, ShapeMissing> {
+        let (count, ppn) = (shape.nodes as usize, shape.ppn as usize);
+        let nodes = self.nodes.get(..count).ok_or(ShapeMissing)?;
+        let mut members = Vec::with_capacity(count * ppn);
+        for node in nodes {
+            members.extend(node.get(..ppn).ok_or(ShapeMissing)?);
         }
-        Ok(self.place.0 < shape.nodes && self.place.1 < shape.ppn)
+        members.sort_unstable();
+        Ok(members)
     }
 }
 
 /// The launch does not have the nodes or ranks that a task asks for.
 #[derive(Debug)]
 pub(crate) struct ShapeMissing;
+
+#[cfg(test)]
+mod tests {
+    use super::Topology;
+    use wire::CommShape;
+
+    #[test]
+    fn members_are_the_first_ranks_of_the_first_nodes() {
+        let topology = Topology {
+            leaders: vec![0, 1],
+            nodes: vec![vec![0, 2, 4], vec![1, 3]],
+        };
+        let check = |nodes, ppn, expected: Option<&[u32]>| {
+            let members = topology.members(CommShape { nodes, ppn }).ok();
+            assert_eq!(members.as_deref(), expected, "{nodes}x{ppn}");
+        };
+        check(1, 1, Some(&[0]));
+        check(1, 3, Some(&[0, 2, 4]));
+        check(2, 2, Some(&[0, 1, 2, 3]));
+        check(2, 3, None);
+        check(3, 1, None);
+    }
+}

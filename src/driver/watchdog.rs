@@ -82,8 +82,15 @@ impl Watchdog {
         self.set(None);
     }
 
-    fn set(&self, turn: Option<Turn>) {
-        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+    /// Like [`Watchdog::rest`]; returns the task and candidate that were in flight.
+    pub(crate) fn interrupt(&self) -> Option<(u32, u32)> {
+        self.set(None).map(|turn| (turn.task, turn.candidate))
+    }
+
+    /// Returns what was in flight before.
+    fn set(&self, turn: Option<Turn>) -> Option<Turn> {
+        let mut in_flight = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *in_flight, turn)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-/// Zeroed bytes, aligned for every datatype.
+/// Bytes, aligned for every datatype.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes {
     words: Vec<u128>,
@@ -10,12 +10,21 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// `length` bytes of zero.
+    /// `length` bytes of zero. Until it is written, large memory costs nothing: all of its pages
+    /// may be the kernel's one page of zeros, which stays in the cache. To be timed, see
+    /// [`Bytes::filled`].
     pub fn zeroed(length: usize) -> Self {
         Self {
             words: vec![0; length.div_ceil(size_of::<u128>())],
             length,
         }
+    }
+
+    /// `length` times `byte`, in pages of their own.
+    pub fn filled(length: usize, byte: u8) -> Self {
+        let mut bytes = Self::zeroed(length);
+        bytes.as_mut_slice().fill(byte);
+        bytes
     }
 
     /// The bytes.

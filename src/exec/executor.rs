@@ -25,6 +25,8 @@ pub struct Executor {
     resolved: u64,
     round: Round,
     bytes: usize,
+    /// The bits that are zero in an address aligned for the call.
+    alignment_mask: usize,
     needs_input: bool,
     machine: Machine,
 }
@@ -57,6 +59,7 @@ impl Executor {
             resolved: 0,
             round: Round::default(),
             bytes: (schedule.units() * unit_bytes) as usize,
+            alignment_mask: operation.map_or(0, |(datatype, _)| datatype.size_bytes() as usize - 1),
             needs_input: call.collective.is_reduction() && !schedule.shape().in_place,
             machine: Machine::new(schedule, unit_bytes, operation),
         };
@@ -77,7 +80,8 @@ impl Executor {
         self.resolver.step(&self.round)
     }
 
-    /// Carries out the program.
+    /// Carries out the program. `input` and `output` hold the call's bytes; in a reduction they are
+    /// aligned to the size of the datatype, as [`Bytes`] always are.
     ///
     /// # Errors
     ///
@@ -85,14 +89,18 @@ impl Executor {
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call's bytes.
+    /// If a buffer is shorter than the call's bytes or not aligned.
     pub fn call(
         &mut self,
         communicator: &Communicator,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        assert!(output.len() >= self.bytes && (!self.needs_input || input.len() >= self.bytes));
+        // All that could panic later, when messages may be under way.
+        let serves = |buffer: &[u8]| {
+            buffer.len() >= self.bytes && buffer.as_ptr().addr() & self.alignment_mask == 0
+        };
+        assert!(serves(output) && (!self.needs_input || serves(input)));
         self.machine.bases[INPUT] = input.as_ptr().cast_mut();
         self.machine.bases[OUTPUT] = output.as_mut_ptr();
         for step in &self.steps {
@@ -110,9 +118,10 @@ impl Executor {
 /// The memory that steps name and what is needed to work on it.
 ///
 /// What makes the pointers sound: the input and output are borrowed for the whole of
-/// [`Executor::call`] and are as long as its first line asserts; [`Resolver`] has checked that
-/// places lie inside their buffers and that targets and operands do not overlap; the verifier has
-/// proved that no schedule writes the input or touches a place twice in a round.
+/// [`Executor::call`] and are as long as it asserts; [`Resolver`] has checked that places lie inside
+/// their buffers and that targets and operands do not overlap; the verifier has proved that no
+/// schedule writes the input or touches a place twice in a round; no round ends, with or without an
+/// error, before MPI has let go of what it was given.
 struct Machine {
     bases: Vec<*mut u8>,
     /// Keeps the memory of the scratch bases; reached only through them.
@@ -170,16 +179,18 @@ impl Machine {
             ),
             Step::Work(work) => self.work(work),
             Step::Mixed { sends, recvs, work } => {
+                // After an error too, all is started that can be: peers may be waiting for it.
+                let mut outcome = Ok(());
                 for recv in recvs {
-                    self.start_recv(recv, communicator)?;
+                    outcome = outcome.and(self.start_recv(recv, communicator));
                 }
                 for send in sends {
-                    self.start_send(send, communicator)?;
+                    outcome = outcome.and(self.start_send(send, communicator));
                 }
                 for work in work {
-                    self.work(work)?;
+                    outcome = outcome.and(self.work(work));
                 }
-                self.wait_all()
+                outcome.and(self.wait_all())
             }
         }
     }
@@ -206,8 +217,7 @@ impl Machine {
 
     fn start_recv(&mut self, recv: &Transfer, to: &Communicator) -> Result<(), ExecError> {
         let pointer = self.pointer(&recv.place).cast();
-        // SAFETY: the memory is ours until `wait_all`, which every path of the round reaches
-        // unless MPI has failed, after which the communicator is not used again.
+        // SAFETY: the memory is ours until `wait_all`, which every path of the round reaches.
         unsafe {
             let mut request = ffi::RSMPI_REQUEST_NULL;
             let code = ffi::MPI_Irecv(
@@ -219,8 +229,9 @@ impl Machine {
                 to.raw(),
                 &mut request,
             );
+            check("MPI_Irecv", code)?;
             self.requests.push(request);
-            check("MPI_Irecv", code)
+            Ok(())
         }
     }
 
@@ -238,21 +249,32 @@ impl Machine {
                 from.raw(),
                 &mut request,
             );
+            check("MPI_Isend", code)?;
             self.requests.push(request);
-            check("MPI_Isend", code)
+            Ok(())
         }
     }
 
+    /// Waits for all that has been started, after an error as well.
     fn wait_all(&mut self) -> Result<(), ExecError> {
-        // SAFETY: the requests are valid and each is waited for once.
-        let code = unsafe {
-            ffi::MPI_Waitall(
+        // SAFETY: the requests are valid; those that have ended become null, which
+        // `MPI_Wait` takes for ended.
+        unsafe {
+            let code = ffi::MPI_Waitall(
                 self.requests.len() as c_int,
                 self.requests.as_mut_ptr(),
                 ffi::RSMPI_STATUSES_IGNORE,
-            )
-        };
-        self.requests.clear();
-        check("MPI_Waitall", code)
+            );
+            let mut outcome = check("MPI_Waitall", code);
+            if outcome.is_err() {
+                // Some may be under way still.
+                for request in &mut self.requests {
+                    let code = ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
+                    outcome = outcome.and(check("MPI_Wait", code));
+                }
+            }
+            self.requests.clear();
+            outcome
+        }
     }
 }

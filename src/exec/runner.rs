@@ -97,11 +97,16 @@ impl Runner {
     }
 
     /// Carries out the collective. `input` and `output` hold the call's bytes on every rank; in a
-    /// broadcast only `output` is used.
+    /// broadcast only `output` is used. In a reduction both are aligned to the size of the datatype,
+    /// as [`crate::Bytes`] always are.
     ///
     /// # Errors
     ///
     /// If MPI reports an error; the communicator must then not be used again.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is shorter than the call's bytes, or not aligned.
     pub fn call(
         &mut self,
         communicator: &Communicator,

@@ -147,10 +147,23 @@ impl Resolver {
 
     /// The step of a round, or nothing if the round moves no data.
     pub(crate) fn step(&self, round: &Round) -> Result<Option<Step>, ExecError> {
-        // The commonest rounds are told apart first, without collecting their actions.
-        if let [action] = round.actions() {
-            return self.single(action);
+        // Rounds of a long program are resolved while it is timed: no memory for the common ones.
+        match round.actions() {
+            [] => Ok(None),
+            [action] => self.single(action),
+            [first, second] => Ok(match (self.single(first)?, self.single(second)?) {
+                (only, None) | (None, only) => only,
+                (Some(Step::Send(send)), Some(Step::Recv(recv)))
+                | (Some(Step::Recv(recv)), Some(Step::Send(send))) => {
+                    Some(Step::Exchange { send, recv })
+                }
+                _ => self.collect(round)?,
+            }),
+            _ => self.collect(round),
         }
+    }
+
+    fn collect(&self, round: &Round) -> Result<Option<Step>, ExecError> {
         let (mut sends, mut recvs, mut work) = (Vec::new(), Vec::new(), Vec::new());
         for action in round.actions() {
             match self.single(action)? {

@@ -2,8 +2,8 @@
 //!
 //! Every unit of memory holds the set of ranks whose contributions it combines, and whether they
 //! were combined in rank order. The programs of all ranks run against each other on such values;
-//! whatever goes wrong is a [`Fault`]. What passes is correct for every operator and all data, on
-//! this shape.
+//! whatever goes wrong is a [`Fault`]. What passes is correct on this shape for all data, and for
+//! every operator, or every commutative one if the algorithm is not ordered.
 
 use std::rc::Rc;
 

@@ -1,19 +1,22 @@
 //! What executing a schedule costs over the same algorithm written by hand against MPI.
 //!
-//! Run on two ranks by `make bench-overhead`; each launch prints one line a case, the medians of
-//! both and their difference. The two take turns in batches within one launch, so that what slows
-//! the launch slows both.
+//! Run on two ranks by `make bench`; each launch prints one line a case, the medians of both, their
+//! ratio and their difference. The two take turns in batches within one launch, so that what slows
+//! the launch slows both. A last line shows what a block costs in a schedule that is too long to be
+//! resolved beforehand.
 
 use std::time::Instant;
 
-use exec::{Call, Communicator, ExecError, Operands, Runner, Universe, combine};
+use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, combine};
 use schedule::Collective;
 use wire::{Candidate, Datatype, Operator, Parameters};
 
 /// Calls timed together: the clock costs about as much as what is to be seen.
 const BATCH: u32 = 100;
 /// Batches of each of the two.
-const BATCHES: usize = 600;
+const BATCHES: u32 = 600;
+/// Blocks of the long schedule.
+const BLOCKS: u32 = 2048;
 
 fn main() -> Result<(), ExecError> {
     let universe = Universe::start()?;
@@ -39,6 +42,7 @@ fn main() -> Result<(), ExecError> {
         &communicator,
         allreduce_by_hand,
     )?;
+    time_blocks("allreduce/dual_root", &communicator)?;
     drop(communicator);
     universe.finish()
 }
@@ -112,34 +116,30 @@ fn compare(
         parameters: Parameters::default(),
     };
     let mut ours = Runner::new(&candidate, &call, communicator)?;
-    let input = 1.0_f64.to_ne_bytes();
-    let (mut output, mut received) = ([0; 8], [0; 8]);
-    let (mut schedule, mut hand) = (Vec::new(), Vec::new());
-    for batch in 0..2 * BATCHES {
-        communicator.dissemination_barrier()?;
-        let start = Instant::now();
-        for _ in 0..BATCH {
-            match batch % 2 {
-                0 => ours.call(communicator, &input, &mut output)?,
-                _ => by_hand(communicator, &input, &mut output, &mut received)?,
-            }
-            // A broadcast must not run ahead of its receiver: every call is answered.
-            if collective == Collective::Bcast {
-                communicator.dissemination_barrier()?;
-            }
-        }
-        let seconds = start.elapsed().as_secs_f64() / f64::from(BATCH);
-        if batch % 2 == 0 {
-            schedule.push(seconds)
-        } else {
-            hand.push(seconds)
-        };
+    let input = Bytes::filled(8, 0x3f);
+    let (mut output, mut received) = (input.clone(), input.clone());
+    // A broadcast must not run ahead of its receiver: every call is answered.
+    let answer = || match collective {
+        Collective::Bcast => communicator.dissemination_barrier(),
+        _ => Ok(()),
+    };
+    let (mut schedule, mut hand, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..BATCHES {
+        schedule.push(time(communicator, BATCH, || {
+            ours.call(communicator, input.as_slice(), output.as_mut_slice())?;
+            answer()
+        })?);
+        hand.push(time(communicator, BATCH, || {
+            let (output, received) = (output.as_mut_slice(), received.as_mut_slice());
+            by_hand(communicator, input.as_slice(), output, received)?;
+            answer()
+        })?);
+        answers.push(time(communicator, BATCH, answer)?);
     }
-    communicator.maximum(&mut schedule)?;
-    communicator.maximum(&mut hand)?;
+    let answer = median_nanoseconds(communicator, answers)?;
+    let schedule = median_nanoseconds(communicator, schedule)? - answer;
+    let hand = median_nanoseconds(communicator, hand)? - answer;
     if communicator.rank() == 0 {
-        let median = |times: &[f64]| statistics::median(times).unwrap_or(f64::NAN) * 1e9;
-        let (schedule, hand) = (median(&schedule), median(&hand));
         println!(
             "{algorithm:<30} schedule {schedule:>7.1} ns  by hand {hand:>7.1} ns  \
              ratio {:.3}  difference {:+.1} ns",
@@ -148,4 +148,59 @@ fn compare(
         );
     }
     Ok(())
+}
+
+/// Times an allreduce of 64 KiB in [`BLOCKS`] blocks, whose rounds are resolved in every call.
+fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecError> {
+    let call = Call {
+        collective: Collective::Allreduce,
+        bytes: 64 << 10,
+        datatype: Datatype::Float64,
+        operator: Some(Operator::Sum),
+        root: 0,
+    };
+    let candidate = Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters: Parameters {
+            blocks: Some(BLOCKS),
+            ..Parameters::default()
+        },
+    };
+    let mut ours = Runner::new(&candidate, &call, communicator)?;
+    let input = Bytes::filled(call.bytes as usize, 0x3f);
+    let mut output = input.clone();
+    let mut times = Vec::new();
+    for _ in 0..BATCHES {
+        times.push(time(communicator, 1, || {
+            ours.call(communicator, input.as_slice(), output.as_mut_slice())
+        })?);
+    }
+    let block = median_nanoseconds(communicator, times)? / f64::from(BLOCKS);
+    if communicator.rank() == 0 {
+        println!("{algorithm:<30} {BLOCKS} blocks of 64 KiB in all  {block:>7.1} ns a block");
+    }
+    Ok(())
+}
+
+/// The seconds that one of `calls` calls takes on this rank.
+fn time(
+    communicator: &Communicator,
+    calls: u32,
+    mut call: impl FnMut() -> Result<(), ExecError>,
+) -> Result<f64, ExecError> {
+    communicator.dissemination_barrier()?;
+    let start = Instant::now();
+    for _ in 0..calls {
+        call()?;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(calls))
+}
+
+/// The median of the slower rank's times.
+fn median_nanoseconds(
+    communicator: &Communicator,
+    mut seconds: Vec<f64>,
+) -> Result<f64, ExecError> {
+    communicator.maximum(&mut seconds)?;
+    Ok(statistics::median(&seconds).unwrap_or(f64::NAN) * 1e9)
 }

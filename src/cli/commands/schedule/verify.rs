@@ -16,7 +16,8 @@ use crate::values;
 /// order (where the algorithm claims order), or wait for ever, and no action may disturb another of
 /// its round. Does so for every number of ranks of the range, every root, every block count, every
 /// composition, in place and not, and vectors that leave blocks uneven and empty. What is proved
-/// holds for every operator and all data. Exits with 1 if there is a fault.
+/// holds for all data and for every operator, or every commutative one where the algorithm is not
+/// ordered. Exits with 1 if there is a fault.
 ///
 /// With --json, prints an array of objects with `collective`, `algorithm`, `ok`, `ordered` (on all
 /// shapes), `shapes` (how many were proved), `most_steps` (the longest chain of messages), `fault`

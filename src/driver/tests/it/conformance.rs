@@ -18,36 +18,35 @@ fn most_ranks() -> u32 {
     }
 }
 
+/// The parameters worth trying: several numbers of blocks; every part of a composition once, since
+/// the verifier has gone through all pairs.
 fn candidates(algorithm: &'static Algorithm) -> Vec<Candidate> {
-    let inner = |parameter, collective| -> Vec<Option<String>> {
-        if algorithm.takes(parameter) {
-            of(collective).map(|a| Some(a.id.to_owned())).collect()
-        } else {
-            vec![None]
-        }
-    };
-    let blocks = if algorithm.takes(Parameter::Blocks) {
+    let blocks = match algorithm.takes(Parameter::Blocks) {
         // The last is more than are resolved beforehand, and more than there are elements.
-        vec![Some(1), Some(3), Some(7), Some(1500)]
-    } else {
-        vec![None]
+        true => vec![Some(1), Some(3), Some(7), Some(1500)],
+        false => vec![None],
     };
-    let mut all = Vec::new();
-    for reduce in inner(Parameter::Reduce, Collective::Reduce) {
-        for bcast in inner(Parameter::Bcast, Collective::Bcast) {
-            for &blocks in &blocks {
-                let (reduce, bcast) = (reduce.clone(), bcast.clone());
-                let parameters = Parameters {
-                    blocks,
-                    reduce,
-                    bcast,
-                    block_bytes: None,
-                };
-                all.push(ours(&algorithm.name(), parameters));
-            }
-        }
+    let named = |blocks, reduce, bcast| {
+        let parameters = Parameters {
+            blocks,
+            reduce,
+            bcast,
+            block_bytes: None,
+        };
+        ours(&algorithm.name(), parameters)
+    };
+    if !algorithm.takes(Parameter::Reduce) {
+        return blocks.into_iter().map(|b| named(b, None, None)).collect();
     }
-    all
+    let ids = |collective| of(collective).map(|part| Some(part.id.to_owned()));
+    let reduces: Vec<_> = ids(Collective::Reduce).collect();
+    let bcasts: Vec<_> = ids(Collective::Bcast).collect();
+    (0..reduces.len().max(bcasts.len()))
+        .map(|part| {
+            let reduce = reduces[part % reduces.len()].clone();
+            named(Some(3), reduce, bcasts[part % bcasts.len()].clone())
+        })
+        .collect()
 }
 
 fn cells(ranks: u32) -> Vec<Cell> {

@@ -121,6 +121,8 @@ fn candidates_that_cannot_run_fail_alone() {
 fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
     let mut work = vec![allreduce(5, 64, vec![Candidate::Default])];
     work.push(experiment(ExperimentKind::PingPong, 5, 64));
+    // Nobody to play with.
+    work.push(experiment(ExperimentKind::PingPong, 1, 64));
     work.extend(default_only());
     let (exit, records) = Bench::new(work).run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
@@ -128,8 +130,8 @@ fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
         let is = |r: &Record| matches!(r, Record::Failed { task: t, .. } if *t == task);
         records.iter().any(is)
     };
-    assert!(failed(0) && failed(1) && !failed(2));
-    assert!(matches!(&records[records.len() - 2], Record::Done(done) if done.task == 2));
+    assert!(failed(0) && failed(1) && failed(2) && !failed(3));
+    assert!(matches!(&records[records.len() - 2], Record::Done(done) if done.task == 3));
 }
 
 #[test]
@@ -159,21 +161,17 @@ fn a_hanging_candidate_is_named_and_ends_the_launch() {
         let exit = finish(running.as_mut());
         assert_code(&exit, exit_code::HANG);
         let last = bench.records().pop().expect("records");
-        match victim {
-            1 => assert!(
-                matches!(
-                    last,
-                    Record::Failed {
-                        task: 0,
-                        kind: FailureKind::Hang,
-                        ..
-                    }
-                ),
-                "{last:?}"
-            ),
-            // Rank 0 writes, so if it is the one that is stuck, only the exit code tells.
-            _ => assert!(is_trying(&last), "{last:?}"),
-        }
+        let is_hang = matches!(
+            last,
+            Record::Failed {
+                task: 0,
+                kind: FailureKind::Hang,
+                ..
+            }
+        );
+        // Rank 0 writes, so if it is the one that is stuck, only the exit code tells, unless the
+        // launcher wakes it up to end it and it finds the time.
+        assert!(is_hang || (victim == 0 && is_trying(&last)), "{last:?}");
     }
 }
 

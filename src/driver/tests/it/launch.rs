@@ -47,6 +47,7 @@ impl Bench {
             seed: 1,
             library,
             spool: folder.path().join("spool"),
+            cores: None,
             leash: None,
             deadline_seconds: None,
             watchdog_seconds: 60.0,

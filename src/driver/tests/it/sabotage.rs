@@ -1,39 +1,106 @@
-//! A library that errs: its collective is replaced by a preloaded one that gives wrong results or
-//! errors.
+//! A library that errs: some of its functions are replaced by preloaded ones that give wrong results
+//! or errors.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::Command;
 
 use campaign::launcher::Outcome;
-use wire::{Candidate, FailureKind, Parameters, Record};
+use schedule::Collective;
+use wire::{
+    Candidate, Cell, CommShape, Datatype, ExperimentKind, FailureKind, Parameters, Record, Work,
+    exit_code,
+};
 
-use crate::launch::{Bench, allreduce, ours};
+use crate::launch::{Bench, allreduce, assert_code, experiment, ours};
 
-/// Replaces sums of integers only: the driver itself takes maxima of doubles.
+/// Replaces what the flag names.
+///
+/// Sums of integers are the candidates'; the driver itself takes maxima of doubles, two of them
+/// while it starts up.
 const SABOTAGE: &str = r#"
 #include <mpi.h>
+#include <unistd.h>
+
+static int is_candidate(MPI_Datatype type, MPI_Op op)
+{
+    return op == MPI_SUM && type == MPI_INT32_T;
+}
+
+#if defined(WRONG) || defined(ERROR) || defined(LATE) || defined(MAXIMUM) || defined(UNWAITED) || \
+    defined(START)
+static int pending;
 
 int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op,
                   MPI_Comm communicator)
 {
     int code = PMPI_Allreduce(input, output, count, type, op, communicator);
-    if (op != MPI_SUM || type != MPI_INT32_T)
-        return code;
-#ifdef WRONG
+#if defined(WRONG)
     int rank;
     PMPI_Comm_rank(communicator, &rank);
-    if (rank == 1 && count > 5)
+    if (is_candidate(type, op) && rank == 1 && count > 5)
         ((int *)output)[5] += 1;
-    return code;
-#else
-    return MPI_ERR_OTHER;
+#elif defined(ERROR)
+    if (is_candidate(type, op))
+        return MPI_ERR_OTHER;
+#elif defined(LATE)
+    /* An error amid a turn, after which nobody may call again. */
+    static int calls;
+    if (is_candidate(type, op) && ++calls > 5)
+        _exit(99);
+    if (is_candidate(type, op) && calls == 5)
+        return MPI_ERR_OTHER;
+#elif defined(MAXIMUM)
+    static int maxima;
+    if (op == MPI_MAX && type == MPI_DOUBLE && ++maxima > 5)
+        return MPI_ERR_OTHER;
+#elif defined(START)
+    if (op == MPI_MAX)
+        return MPI_ERR_OTHER;
+#elif defined(UNWAITED)
+    if (pending)
+        _exit(99);
 #endif
+    return code;
 }
+#endif
+
+#if defined(UNWAITED)
+/* Sends, but reports an error; whatever was started must be waited for. */
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag,
+              MPI_Comm communicator, MPI_Request *request)
+{
+    pending = 1;
+    PMPI_Send(data, count, type, to, tag, communicator);
+    return MPI_ERR_OTHER;
+}
+
+int MPI_Waitall(int count, MPI_Request *requests, MPI_Status *statuses)
+{
+    pending = 0;
+    return PMPI_Waitall(count, requests, statuses);
+}
+#endif
+
+#if defined(SEND) || defined(STRANGE)
+int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag,
+             MPI_Comm communicator)
+{
+#if defined(STRANGE)
+    int size;
+    PMPI_Comm_size(communicator, &size);
+    int strange = size != 2;
+    for (int i = 0; i < count; i++)
+        strange |= ((const char *)data)[i] == 0;
+    if (!strange)
+        return PMPI_Send(data, count, type, to, tag, communicator);
+#endif
+    return MPI_ERR_OTHER;
+}
+#endif
 "#;
 
-/// Compiles the replacement against the library under test.
-fn sabotage(bench: &Bench, flag: &str) -> PathBuf {
+/// A library in which what the flag names is replaced, for the ranks of this bench.
+fn sabotage(bench: &mut Bench, flag: &str) {
     let source = bench.path("sabotage.c");
     std::fs::write(&source, SABOTAGE).expect("written");
     let library = bench.path("libsabotage.so");
@@ -44,7 +111,28 @@ fn sabotage(bench: &Bench, flag: &str) -> PathBuf {
         .status()
         .expect("the compiler runs");
     assert!(status.success());
-    library
+    bench.environment = vec![("LD_PRELOAD".into(), library.into())];
+}
+
+fn failures(records: &[Record]) -> Vec<&Record> {
+    records
+        .iter()
+        .filter(|record| matches!(record, Record::Failed { .. }))
+        .collect()
+}
+
+/// Asserts that candidate 0 alone failed, and how.
+#[track_caller]
+fn assert_failure(records: &[Record], kind: FailureKind, said: &str) {
+    let failed = failures(records);
+    assert!(
+        matches!(
+            failed[..],
+            [Record::Failed { task: 0, candidate: 0, kind: found, message }]
+                if *found == kind && message.contains(said)
+        ),
+        "{failed:?}"
+    );
 }
 
 #[test]
@@ -52,28 +140,85 @@ fn wrong_results_and_mpi_errors_are_recorded_and_cost_only_their_candidate() {
     for (flag, kind, said) in [
         ("-DWRONG", FailureKind::WrongResult, "element 5"),
         ("-DERROR", FailureKind::MpiError, "MPI_Allreduce"),
+        ("-DLATE", FailureKind::MpiError, "MPI_Allreduce"),
     ] {
         let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
         let mut bench = Bench::new(vec![allreduce(2, 64, vec![Candidate::Default, algorithm])]);
-        bench.environment = vec![("LD_PRELOAD".into(), sabotage(&bench, flag).into())];
+        bench.plan.repetition.minimum = 20;
+        bench.plan.repetition.maximum = 100;
+        bench.plan.repetition.slice_seconds = 1.0;
+        sabotage(&mut bench, flag);
         let (exit, records) = bench.run(2);
-        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
-        let failed: Vec<&Record> = records
-            .iter()
-            .filter(|record| matches!(record, Record::Failed { .. }))
-            .collect();
-        assert!(
-            matches!(
-                failed[..],
-                [Record::Failed { candidate: 0, kind: found, message, .. }]
-                    if *found == kind && message.contains(said)
-            ),
-            "{failed:?}"
-        );
+        assert_eq!(exit.outcome, Outcome::Success, "{flag}: {:?}", exit.tail);
+        assert_failure(&records, kind, said);
         let measured = records.iter().any(|record| {
             matches!(record, Record::Done(done) if done.measurements.len() == 1
                 && done.measurements[0].candidate == 1)
         });
         assert!(measured, "the other candidate is measured");
     }
+}
+
+#[test]
+fn what_a_failed_round_has_started_is_waited_for() {
+    let cell = Cell {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn: 3 },
+        bytes: 64,
+        datatype: Datatype::Byte,
+        operator: None,
+    };
+    let candidates = vec![
+        ours("bcast/linear_nonblocking", Parameters::default()),
+        Candidate::Default,
+    ];
+    let mut bench = Bench::new(vec![Work::Compare { cell, candidates }]);
+    sabotage(&mut bench, "-DUNWAITED");
+    let (exit, records) = bench.run(3);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert_failure(&records, FailureKind::MpiError, "MPI_Isend");
+}
+
+#[test]
+fn mpi_errors_in_a_turn_are_the_candidates_and_end_the_launch() {
+    let comparison = || allreduce(2, 64, vec![Candidate::Default]);
+    let ping_pong = || experiment(ExperimentKind::PingPong, 2, 64);
+    for (flag, work, said) in [
+        ("-DMAXIMUM", comparison(), "MPI_Allreduce"),
+        ("-DSEND", ping_pong(), "MPI_Send"),
+    ] {
+        let mut bench = Bench::new(vec![work]);
+        bench.plan.repetition.minimum = 20;
+        bench.plan.repetition.maximum = 100;
+        sabotage(&mut bench, flag);
+        let (exit, records) = bench.run(2);
+        assert_code(&exit, exit_code::TURN);
+        assert_failure(&records, FailureKind::MpiError, said);
+        let says = |start: &str| exit.tail.iter().any(|line| line.starts_with(start));
+        assert!(
+            says("colltune-driver (in a turn): ") && !says("colltune-driver: "),
+            "{:?}",
+            exit.tail
+        );
+    }
+}
+
+#[test]
+fn mpi_errors_outside_turns_are_the_launchs() {
+    let mut bench = Bench::new(Vec::new());
+    sabotage(&mut bench, "-DSTART");
+    let (exit, records) = bench.run(2);
+    assert_code(&exit, exit_code::FAILED);
+    assert!(failures(&records).is_empty(), "{records:?}");
+    let said = |line: &String| line.starts_with("colltune-driver: ") && line.contains("Allreduce");
+    assert!(exit.tail.iter().any(said), "{:?}", exit.tail);
+}
+
+#[test]
+fn experiments_have_memory_and_cores_to_themselves() {
+    let mut bench = Bench::new(vec![experiment(ExperimentKind::PingPong, 3, 1 << 16)]);
+    sabotage(&mut bench, "-DSTRANGE");
+    let (exit, records) = bench.run(3);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert!(failures(&records).is_empty(), "{records:?}");
 }

@@ -40,7 +40,7 @@ setup: ## install what `make tune` needs and the machine lacks
 
 tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.md
 	cargo build --profile quick -p cli
-	library=$$(scripts/driver '$(MPICC)'); \
+	@library=$$(scripts/driver '$(MPICC)'); \
 	compiler=$$(command -v '$(MPICC)'); \
 	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
 	@printf '\nThe command is %s\n' '$(COLLTUNE)'

@@ -80,6 +80,23 @@ fn closed_forms_count_the_steps_of_the_schedules() {
     }
 }
 
+/// Figures of Winklehner and Friedl 2016.
+#[test]
+fn fibonacci_trees_take_as_many_rounds_as_their_order_and_binary_ones_twice_their_height() {
+    let (mut before, mut fib) = (1_u32, 2);
+    for order in 1..=8 {
+        (before, fib) = (fib, before + fib);
+        let ranks = fib - 1;
+        assert_eq!(steps("reduce/fibonacci", ranks, 1), order, "{ranks} ranks");
+        assert_eq!(steps("reduce/fibonacci", ranks + 1, 1), order + 1);
+    }
+    assert_eq!(steps("reduce/fibonacci", 576, 1), 12);
+    for height in 1..=6_u32 {
+        let ranks = 2_u32.pow(height + 1) - 1;
+        assert_eq!(steps("reduce/binary", ranks, 1), u64::from(2 * height));
+    }
+}
+
 #[test]
 fn trees_take_log_p_rounds_and_rings_move_the_least() {
     for (ranks, levels) in [(2, 1), (5, 3), (8, 3), (9, 4), (64, 6)] {

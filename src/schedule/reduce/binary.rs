@@ -1,0 +1,32 @@
+//! A perfect binary tree towards the root, whole vectors.
+
+use super::relayed;
+use crate::registry::{Algorithm, one_block};
+use crate::tree::ordered::{Perfect, node, steps_up};
+use crate::{Collective, PipelineCost};
+
+/// Cost `2H (alpha + beta m + gamma m)`: both children of a rank arrive one after the other.
+///
+/// The tree of `2^(H+1) - 1` nodes is cut at the ranks that do not exist.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    id: "binary",
+    summary: "pre-order numbered perfect binary tree, cut at p, ordered for every root",
+    source: "Winklehner and Friedl 2016",
+    parameters: &[],
+    ordered: true,
+    cost,
+    fixed_blocks: one_block,
+    scratch: relayed::scratch,
+    program: |shape, rank| relayed::program(node::<Perfect>, shape, rank),
+};
+
+fn cost(ranks: u32) -> Option<PipelineCost> {
+    let rounds = steps_up::<Perfect>(ranks).into();
+    Some(PipelineCost {
+        c1: rounds,
+        c2: 0,
+        g1: rounds,
+        g2: 0,
+    })
+}

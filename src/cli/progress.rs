@@ -83,6 +83,12 @@ impl Observer for ProgressDisplay {
                 "launch {number} ended early: {}",
                 first_line(message)
             )),
+            Event::Replaces { path, provenance } => self.warn(&format!(
+                "{} was made for {} and another campaign or library, and is replaced; `output` in \
+                 the campaign names other files",
+                path.display(),
+                provenance.library
+            )),
             Event::BudgetSpent {
                 progress: Progress { done, total },
             } => self.warn(&format!(

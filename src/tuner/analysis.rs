@@ -9,7 +9,8 @@ use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
 use wire::{Environment, LaunchStart, Library, Subject, Warning};
 
-use crate::{Agenda, TunerError};
+use crate::agenda::Stock;
+use crate::{Agenda, Progress, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Origin {
     pub library: Library,
     /// What the launches that measured something ran on, in the order of launches.
     pub starts: Vec<LaunchStart>,
+    /// How much of what the campaign asks for is measured, if the campaign is known.
+    pub progress: Option<Progress>,
     /// The launches' own dates, for launches that never reported.
     pub started_unix_seconds: Option<i64>,
 }
@@ -84,6 +87,10 @@ impl Analysis {
             Some(campaign) => Some(Agenda::new(campaign, Some(store), &library)?),
             None => None,
         };
+        let progress = match &agenda {
+            Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
+            None => None,
+        };
         let options = campaign.map_or_else(DecideOptions::default, |campaign| DecideOptions {
             materiality: campaign.materiality,
             confidence: campaign.confidence,
@@ -115,6 +122,7 @@ impl Analysis {
                     .filter(|(n, _)| measured.contains(n))
                     .map(|(_, s)| s)
                     .collect(),
+                progress,
                 started_unix_seconds: launches.last().map(|l| l.started_unix_seconds),
             },
             summaries,
@@ -137,6 +145,12 @@ impl Analysis {
         Ok(table)
     }
 
+    /// Whether a table says what these measurements say, and shows the same times.
+    pub fn agrees_with(&self, table: &Table) -> bool {
+        fit::build_table(&table.name, self.provenance(), &self.decisions).collectives
+            == table.collectives
+    }
+
     /// What the decisions rest on.
     pub fn provenance(&self) -> Provenance {
         let origin = &self.origin;
@@ -150,7 +164,11 @@ impl Analysis {
             hosts: last.hosts.clone(),
             cpu: last.cpu.clone(),
             launches: self.launches(),
-            warnings: origin.warnings().iter().map(Warning::to_string).collect(),
+            warnings: origin
+                .incompleteness()
+                .into_iter()
+                .chain(origin.warnings().iter().map(Warning::to_string))
+                .collect(),
         }
     }
 
@@ -182,6 +200,18 @@ impl Origin {
         jiff::Timestamp::from_second(seconds)
             .map(|time| time.strftime("%Y-%m-%d").to_string())
             .unwrap_or_default()
+    }
+
+    /// What is missing, as a sentence.
+    fn incompleteness(&self) -> Option<String> {
+        let Progress { done, total } = self.progress?;
+        (done < total).then(|| {
+            format!(
+                "only {done} of {total} measurements were made: decisions rest on fewer launches \
+                 or sizes than the campaign asks for; tune again, with a larger `budget` if that \
+                 is spent"
+            )
+        })
     }
 
     /// The warnings of all launches, each kind once, in its worst form.

@@ -35,7 +35,8 @@ pub struct Evidence {
     pub chosen: String,
     /// Why, as a sentence without a full stop.
     pub why: String,
-    /// How much longer the runner-up takes than the chosen one, as a share.
+    /// How much longer the best other one takes than the chosen one, as a share; negative if it is
+    /// faster.
     pub margin: Option<f64>,
     /// The candidates, fastest first.
     pub ranking: Vec<Ranked>,
@@ -69,23 +70,31 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     }
     let analysis = Analysis::of(&opened, Some(library), None)?;
     explanation.evidence = evidence(&analysis, query, &decision);
-    explanation.dissent = dissent(&explanation.evidence, query, &decision);
+    if !analysis.agrees_with(table) {
+        explanation.dissent = Some(dissent(&explanation.evidence, query, &decision));
+    }
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }
 
-/// A table is older than its store, or was decided with other settings, if it does not say what
-/// the evidence at a measured size says.
-fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> Option<String> {
-    let exact = evidence.iter().find(|found| found.bytes == query.bytes)?;
+/// What to know where the measurements are not those that the table was made from, or would be
+/// decided otherwise.
+fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
     let candidate = decision.candidate.to_string();
-    (exact.chosen != candidate).then(|| {
-        format!(
-            "the table says {candidate}, the measurements now in the store say {}: `colltune \
-             decide` makes a new table of them",
-            exact.chosen
-        )
-    })
+    let says = evidence
+        .iter()
+        .find(|found| found.bytes == query.bytes && found.chosen != candidate)
+        .map(|found| {
+            format!(
+                "; where the table says {candidate}, they say {}",
+                found.chosen
+            )
+        })
+        .unwrap_or_default();
+    format!(
+        "the table was made from other measurements than those now in the store, or with other \
+         settings{says}: `colltune decide` makes a table of these"
+    )
 }
 
 fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {

@@ -1,5 +1,8 @@
 //! What happens while measuring, told as it happens.
 
+use std::path::Path;
+
+use table::Provenance;
 use wire::{Candidate, FailureKind, Subject};
 
 use crate::Progress;
@@ -41,6 +44,13 @@ pub enum Event<'a> {
         number: u32,
         /// How.
         message: &'a str,
+    },
+    /// A table of another library or campaign stands where the table is about to be written.
+    Replaces {
+        /// The table.
+        path: &'a Path,
+        /// What it was made for.
+        provenance: &'a Provenance,
     },
     /// The budget is spent with launches left to do.
     BudgetSpent {

@@ -7,7 +7,9 @@ use store::Store;
 use table::Table;
 
 use crate::file::probe;
-use crate::{Analysis, Measured, Observer, TunerError, Workplace, measure, write_atomically};
+use crate::{
+    Analysis, Event, Measured, Observer, TunerError, Workplace, measure, write_atomically,
+};
 
 /// What [`tune`] came to.
 #[derive(Debug)]
@@ -42,6 +44,13 @@ pub fn tune(
     let store = Store::open(&output.store)?;
     let analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
     let table = analysis.table()?;
+    if let Ok(before) = Table::load(&output.table) {
+        let (old, new) = (&before.provenance, &table.provenance);
+        if old.library != new.library || old.campaign != new.campaign {
+            let (path, provenance) = (output.table.as_path(), old);
+            observer.notice(Event::Replaces { path, provenance });
+        }
+    }
     table.save(&output.table)?;
     write_atomically(
         &output.report,

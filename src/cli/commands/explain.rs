@@ -21,9 +21,10 @@ use crate::exit::Answer;
 /// it only the table speaks.
 ///
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
-/// was of no use), `no_evidence` (why not, or null), `dissent` (where the store would now be decided
-/// otherwise, or null), `evidence`, each with `bytes`, `chosen` (full
-/// name), `why`, `margin` (how much longer the runner-up takes, as a share) and `ranking`, each
+/// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from other
+/// measurements or settings than the store now has, or null), `evidence`, each with `bytes`, `chosen` (full
+/// name), `why`, `margin` (how much longer the best other
+/// one takes, as a share; negative if it is faster) and `ranking`, each
 /// with `candidate`, `algorithm`, `parameters`, `median_seconds`, `interval` (`low`, `high`,
 /// `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as a
 /// share), `predicted_seconds`, `beats_default`.
@@ -131,7 +132,7 @@ fn tell_evidence(evidence: &Evidence) -> String {
     let margin = margin.map_or_else(String::new, |margin| {
         let word = if margin < 0.0 { "less" } else { "more" };
         format!(
-            "; the runner-up takes {:.1} % {word} time",
+            "; the best other one takes {:.1} % {word} time",
             margin.abs() * 100.0
         )
     });

@@ -46,7 +46,7 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let (analysis, table) = self.read()?;
+        let (analysis, table) = self.read(console)?;
         let view = analysis.view(&table);
         let text = match self.format {
             Format::Md => report::render_markdown(&view),
@@ -60,7 +60,7 @@ impl Args {
         Ok(Answer::Good)
     }
 
-    fn read(&self) -> Result<(Analysis, Table), CliError> {
+    fn read(&self, console: Console) -> Result<(Analysis, Table), CliError> {
         if !is_table(&self.source) {
             let analysis = self.library.analyse(&self.source)?;
             let table = analysis.table()?;
@@ -78,6 +78,13 @@ impl Args {
             });
         }
         let analysis = analyse(store, Some(library))?;
+        if !analysis.agrees_with(&table) {
+            console.warn(format_args!(
+                "{} was made from other measurements than those now in {}, or with other settings",
+                self.source.display(),
+                store.display()
+            ));
+        }
         Ok((analysis, table))
     }
 }

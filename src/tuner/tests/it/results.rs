@@ -149,6 +149,20 @@ fn what_a_campaign_no_longer_asks_for_is_not_decided_on() {
 }
 
 #[test]
+fn an_incomplete_campaign_says_so_in_its_table() {
+    let mut bench = Bench::new("");
+    bench.elapsed_seconds = 0.5;
+    let tuned = tune(&bench.workplace(), &mut Silent, &AtomicBool::new(false)).expect("tuned");
+    let warning = &tuned.table.provenance.warnings[0];
+    assert!(
+        warning.starts_with("only ") && warning.contains("`budget`"),
+        "{warning}"
+    );
+    let (_, complete) = self::tuned();
+    assert_eq!(complete.table.provenance.warnings, [] as [&str; 0]);
+}
+
+#[test]
 fn a_table_that_its_store_has_outgrown_is_told_of() {
     let (bench, mut tuned) = tuned();
     let store = bench.campaign().output.store;

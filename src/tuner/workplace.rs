@@ -57,20 +57,16 @@ impl Workplace {
         library: Option<LibraryChoice>,
         places: &Places,
     ) -> Result<Self, TunerError> {
-        let mut campaign = Campaign::load(path)?;
-        if let Some(library) = library {
-            campaign.library = library;
-        }
-        Self::of(campaign, places)
+        let campaign = Campaign::load(path)?;
+        // Not written into the campaign: it asks for the same measurements of whichever library,
+        // so its digest must not change.
+        let library = library.unwrap_or_else(|| campaign.library.clone());
+        Self::of(campaign, &library, places)
     }
 
-    /// Finds what a campaign needs.
-    ///
-    /// # Errors
-    /// What is missing.
-    pub fn of(campaign: Campaign, places: &Places) -> Result<Self, TunerError> {
+    fn of(campaign: Campaign, choice: &LibraryChoice, places: &Places) -> Result<Self, TunerError> {
         let directories = places.driver_directories();
-        let installation = choose(&campaign.library, discover(&places.path), &directories)?;
+        let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
         let driver = find_driver(&library, &directories)?;
         let cores = campaign::cores();

@@ -138,6 +138,9 @@ fn a_campaign_becomes_a_table_under_either_library() {
         );
         let begun = Instant::now();
         assert_eq!(finish(&place)["launches"], 0);
+        // Naming the library on the command line makes it no other campaign.
+        let named = run(&place, &["tune", "campaign.yaml", "--library", library]);
+        assert_eq!((named.code, named.err.as_str()), (Some(0), ""));
         assert!(
             begun.elapsed() < Duration::from_secs(10),
             "nothing is left to measure"

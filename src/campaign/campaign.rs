@@ -25,7 +25,8 @@ pub struct Campaign {
     pub launcher: LocalOptions,
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
-    /// The collectives with their vector sizes in bytes, ascending, not yet rounded to elements.
+    /// The collectives with the lengths of their calls in bytes ([`wire::Cell::bytes`]), ascending,
+    /// not yet rounded to elements.
     pub sizes: BTreeMap<Collective, Vec<u64>>,
     /// Element type of reductions.
     pub datatype: Datatype,
@@ -120,6 +121,8 @@ pub struct ParameterGrid {
     pub block_bytes: Vec<u64>,
     /// Whether the block size that the model predicts is added.
     pub predicted: bool,
+    /// Radices of trees, ascending.
+    pub radix: Vec<u32>,
     /// Ids of inner reduces of compositions.
     pub reduce: Vec<String>,
     /// Ids of inner broadcasts of compositions.

@@ -1,7 +1,9 @@
 //! Which algorithms compete in a cell, and with which parameters.
 
+use std::collections::BTreeSet;
+
 use glob::Pattern;
-use schedule::{Algorithm, Collective, Parameter};
+use schedule::{Algorithm, Collective, Parameter, Schedule};
 use wire::{Candidate, Cell, Parameters};
 
 use crate::Campaign;
@@ -35,38 +37,39 @@ impl Selection {
 }
 
 impl Campaign {
-    /// The candidates of a cell, each once; the library's default comes first.
+    /// The candidates of a cell, each once; the library's default comes first. Algorithms that
+    /// cannot serve the cell, as on an odd number of ranks, are left out.
     ///
     /// `predicted_blocks` gives the block size in bytes that the model expects to be best for an
     /// algorithm in this cell, if it has an opinion; it is rounded to the nearest power of two.
-    /// Blocks are rounded up to whole elements; those that hold the whole vector are one
-    /// candidate with a single block.
+    /// Blocks are rounded up to whole elements; those that hold all that an algorithm cuts at once
+    /// are one candidate with a single block. Radices from the number of ranks on make the same
+    /// tree and are one candidate.
     pub fn candidates(
         &self,
         cell: &Cell,
-        predicted_blocks: &dyn Fn(&Algorithm) -> Option<u64>,
+        predicted_blocks: &dyn Fn(&'static Algorithm, &Parameters) -> Option<u64>,
     ) -> Vec<Candidate> {
         let mut candidates = vec![Candidate::Default];
         for algorithm in self.selection.of(cell.collective) {
-            for inner in self.compositions(algorithm) {
-                let cuts = if is_pipelined(algorithm, &inner) {
-                    self.cuts(cell, predicted_blocks(algorithm))
+            let variants = self.compositions(algorithm).into_iter();
+            let variants = variants.flat_map(|inner| self.radices(algorithm, cell, inner));
+            let variants = variants.flat_map(|inner| {
+                if cares(algorithm, &inner, Parameter::Blocks) {
+                    let predicted = predicted_blocks(algorithm, &inner);
+                    self.cuts(algorithm, cell, inner, predicted)
                 } else {
-                    vec![(None, None)]
+                    vec![inner]
+                }
+            });
+            for parameters in variants {
+                let serves = Schedule::new(algorithm, &cell.request(&parameters)).is_ok();
+                let candidate = Candidate::Ours {
+                    algorithm: algorithm.name(),
+                    parameters,
                 };
-                for (block_bytes, blocks) in cuts {
-                    let parameters = Parameters {
-                        block_bytes,
-                        blocks,
-                        ..inner.clone()
-                    };
-                    let candidate = Candidate::Ours {
-                        algorithm: algorithm.name(),
-                        parameters,
-                    };
-                    if !candidates.contains(&candidate) {
-                        candidates.push(candidate);
-                    }
+                if serves && !candidates.contains(&candidate) {
+                    candidates.push(candidate);
                 }
             }
         }
@@ -95,56 +98,72 @@ impl Campaign {
             .collect()
     }
 
-    /// Block size or number of blocks of every way to cut the vector of a cell.
-    fn cuts(&self, cell: &Cell, predicted: Option<u64>) -> Vec<(Option<u64>, Option<u32>)> {
+    /// The same parameters with every radix, if the algorithm has one.
+    fn radices(&self, algorithm: &Algorithm, cell: &Cell, inner: Parameters) -> Vec<Parameters> {
+        if !cares(algorithm, &inner, Parameter::Radix) {
+            return vec![inner];
+        }
+        let widest = cell
+            .shape
+            .ranks()
+            .max(*schedule::Parameters::RADICES.start());
+        let with = |radix: &u32| Parameters {
+            radix: Some((*radix).min(widest)),
+            ..inner.clone()
+        };
+        self.parameters.radix.iter().map(with).collect()
+    }
+
+    /// The same parameters with every block size; one block where it holds everything.
+    fn cuts(
+        &self,
+        algorithm: &'static Algorithm,
+        cell: &Cell,
+        inner: Parameters,
+        predicted: Option<u64>,
+    ) -> Vec<Parameters> {
         let predicted = predicted
             .filter(|_| self.parameters.predicted)
             .map(nearest_power_of_two);
-        let mut sizes: Vec<u64> = self
-            .parameters
-            .block_bytes
-            .iter()
-            .copied()
+        let given = self.parameters.block_bytes.iter().copied();
+        let sizes: BTreeSet<u64> = given
             .chain(predicted)
-            .map(|size| {
-                size.next_multiple_of(cell.datatype.size_bytes())
-                    .min(cell.bytes)
-            })
+            .map(|size| size.next_multiple_of(cell.datatype.size_bytes()))
             .collect();
-        sizes.sort_unstable();
-        sizes.dedup();
         let cut = |size| {
-            if size == cell.bytes {
-                (None, Some(1))
-            } else {
-                (Some(size), None)
+            let sized = Parameters {
+                block_bytes: Some(size),
+                ..inner.clone()
+            };
+            let schedule = Schedule::new(algorithm, &cell.request(&sized));
+            match schedule.is_ok_and(|schedule| schedule.shape().blocks == 1) {
+                true => Parameters {
+                    blocks: Some(1),
+                    ..inner.clone()
+                },
+                false => sized,
             }
         };
         sizes.into_iter().map(cut).collect()
     }
 }
 
-/// Whether cutting into blocks changes anything: in a composition, an inner algorithm must care.
-fn is_pipelined(algorithm: &Algorithm, inner: &Parameters) -> bool {
-    let inner_names: Vec<String> = [
-        inner
-            .reduce
-            .as_ref()
-            .map(|id| format!("{}/{id}", Collective::Reduce)),
-        inner
-            .bcast
-            .as_ref()
-            .map(|id| format!("{}/{id}", Collective::Bcast)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let takes_blocks = |algorithm: &Algorithm| algorithm.takes(Parameter::Blocks);
-    takes_blocks(algorithm)
-        && (inner_names.is_empty()
-            || inner_names
-                .iter()
-                .any(|name| schedule::find(name).is_some_and(takes_blocks)))
+/// Whether a parameter changes anything: in a composition, a part that is given must take it.
+fn cares(algorithm: &Algorithm, inner: &Parameters, parameter: Parameter) -> bool {
+    let parts = [
+        (Collective::Reduce, &inner.reduce),
+        (Collective::Bcast, &inner.bcast),
+    ];
+    let mut parts = parts
+        .into_iter()
+        .filter_map(|(collective, id)| Some((collective, id.as_ref()?)))
+        .peekable();
+    let takes = |algorithm: &Algorithm| algorithm.takes(parameter);
+    takes(algorithm)
+        && (parts.peek().is_none()
+            || parts.any(|(collective, id)| {
+                schedule::find(&format!("{collective}/{id}")).is_some_and(takes)
+            }))
 }
 
 /// The power of two that is nearest as a ratio.

@@ -19,7 +19,7 @@ impl Campaign {
     /// All cells, from small to large: a run that ends early has finished the cheap ones.
     ///
     /// Sizes of reductions are rounded up to whole elements; cells that thereby become equal are
-    /// one. A broadcast moves bytes.
+    /// one. What combines nothing moves bytes.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells: Vec<Cell> = self
             .sizes
@@ -49,7 +49,8 @@ impl Campaign {
             .collect();
         cells.sort_by_key(|cell| {
             (
-                cell.bytes.saturating_mul(u64::from(cell.shape.ranks())),
+                cell.vector_bytes()
+                    .saturating_mul(u64::from(cell.shape.ranks())),
                 cell.collective,
                 cell.shape,
             )

@@ -83,6 +83,7 @@ pub(crate) struct CandidatesDefinition {
 pub(crate) struct ParametersDefinition {
     pub(crate) block_bytes: Option<OneOrMany<Scalar>>,
     pub(crate) predicted: Option<bool>,
+    pub(crate) radix: Option<OneOrMany<Whole>>,
     pub(crate) reduce: Option<OneOrMany<Scalar>>,
     pub(crate) bcast: Option<OneOrMany<Scalar>>,
 }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use schedule::{Collective, Parameters};
 use thiserror::Error;
 use wire::CommShape;
-use wire::units::UnitError;
+use wire::units::{UnitError, format_bytes};
 
 use crate::validate::{LARGEST_LAUNCH_RANKS, LARGEST_SIZE_BYTES};
 
@@ -97,6 +98,30 @@ pub enum Problem {
     Size {
         /// The size in bytes.
         bytes: u64,
+    },
+    /// A vector that holds a part of every rank and is thereby too long.
+    #[error(
+        "{collective} of {bytes} bytes a rank on {shape} is a vector of {} bytes, more than \
+         {LARGEST_SIZE_BYTES}",
+        bytes.saturating_mul(u64::from(shape.ranks()))
+    )]
+    Vector {
+        /// The collective.
+        collective: Collective,
+        /// The largest shape.
+        shape: CommShape,
+        /// The size in bytes.
+        bytes: u64,
+    },
+    /// A radix that no tree has.
+    #[error(
+        "the radix {radix} is not between {} and {}",
+        Parameters::RADICES.start(),
+        Parameters::RADICES.end()
+    )]
+    Radix {
+        /// The radix.
+        radix: u32,
     },
     /// A list without entries.
     #[error("this list is empty")]
@@ -210,6 +235,13 @@ impl Problem {
             Self::Oversubscribed { cores, .. } => {
                 format!("use at most 1x{cores}, or set `oversubscribe: auto`")
             }
+            Self::Vector {
+                collective, shape, ..
+            } => {
+                let most = LARGEST_SIZE_BYTES / u64::from(shape.ranks().max(1));
+                let most = format_bytes(most);
+                format!("give it sizes of its own: `sizes: {{{collective}: 8..{most} x4}}`")
+            }
             Self::NothingLeft { .. } => {
                 "widen `candidates`, or list only the other collectives in `collectives`".to_owned()
             }
@@ -234,6 +266,7 @@ impl Problem {
             Self::Unit(UnitError::Duration(_)) => "the unit is required: ms, s, m, h or d",
             Self::Unit(_) => "sizes are bytes, and a range is FIRST..LAST xFACTOR with 1 <= FIRST",
             Self::Size { .. } => "write a size within these bounds",
+            Self::Radix { .. } => "a node has up to one child less than the radix on each level",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
             Self::OutOfRange { .. } => "change the value",
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",

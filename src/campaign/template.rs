@@ -1,5 +1,7 @@
 //! The campaign that `colltune init` writes.
 
+use schedule::Collective;
+
 use crate::validate::auto_shapes;
 
 /// A commented campaign for a machine of this many cores; `library` is an MPI library that was
@@ -13,6 +15,9 @@ pub fn template(cores: u32, library: Option<&str>) -> String {
         ""
     };
     let library = library.unwrap_or("auto");
+    let collectives: String = Collective::ALL.map(|c| format!("  - {c}\n")).concat();
+    let by_part = Collective::ALL.into_iter().filter(|c| c.is_sized_by_part());
+    let parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
     format!(
         "\
 # A campaign of colltune: what to measure on this machine.
@@ -27,12 +32,14 @@ library: {library}
 # How the ranks stand: nodes x ranks per node. auto is {shapes} here.{remark}
 shapes: auto
 
-# Which collectives: bcast, reduce, allreduce.
-collectives: [bcast, reduce, allreduce]
-
-# Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before.
-sizes: 8..4M x4
-
+# Which collectives.
+collectives:
+{collectives}
+# Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before; fewer where they are
+# those of one rank's contribution or part, and the vector holds one of every rank.
+sizes:
+  default: 8..4M x4
+{parts}
 # What reductions combine.
 datatype: float64
 operator: sum

@@ -20,7 +20,7 @@ use crate::{Campaign, CampaignError, Field, Problem};
 
 /// More ranks on one machine than this are taken for a mistake.
 pub(crate) const LARGEST_LAUNCH_RANKS: u32 = 1024;
-/// Counts in MPI calls are 32-bit integers.
+/// Longest vector of a call: counts in MPI calls are 32-bit integers.
 pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 
 const DEFAULT_LAUNCHES: u32 = 6;
@@ -79,9 +79,10 @@ pub(crate) fn campaign(
     let (datatype, operator) = check.elements(definition)?;
     let barrier = [("barrier", Synchronisation::Barrier)];
     let synchronisation = definition.synchronisation.as_ref();
+    let shapes = check.shapes(definition.shapes.as_ref(), launcher.oversubscribe)?;
     Ok(Campaign {
-        shapes: check.shapes(definition.shapes.as_ref(), launcher.oversubscribe)?,
-        sizes: check.sizes(definition.sizes.as_ref(), &collectives)?,
+        sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
+        shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
         launches: check.launches(definition.launches)?,
         repetitions: check.repetitions(definition.repetitions.as_ref())?,

@@ -71,6 +71,25 @@ pub(crate) fn operator(operator: Operator) -> ffi::MPI_Op {
     }
 }
 
+/// The library's handle of the type of bytes that are moved.
+pub(crate) fn byte() -> ffi::MPI_Datatype {
+    datatype(Datatype::Byte)
+}
+
+/// What says that nobody wants to know how a message ended.
+pub(crate) fn status_ignore() -> *mut ffi::MPI_Status {
+    // SAFETY: a constant of the library.
+    unsafe { ffi::RSMPI_STATUS_IGNORE }
+}
+
+/// Whether MPI has ended, and with it all handles.
+pub(crate) fn is_finalized() -> bool {
+    let mut finalized = 0;
+    // SAFETY: may be called at any time.
+    unsafe { ffi::MPI_Finalized(&mut finalized) };
+    finalized != 0
+}
+
 /// A length as an MPI count.
 pub(crate) fn count(units: u64) -> Result<c_int, ExecError> {
     c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })

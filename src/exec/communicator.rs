@@ -6,7 +6,7 @@ use std::time::Duration;
 use mpi::ffi;
 
 use crate::ExecError;
-use crate::api::{check, count};
+use crate::api::{byte, check, count, is_finalized, status_ignore};
 
 /// MPI, initialised.
 ///
@@ -78,6 +78,15 @@ pub struct Communicator {
 }
 
 impl Communicator {
+    /// A communicator of the same ranks as an application's, with traffic of its own. Collective.
+    ///
+    /// # Safety
+    ///
+    /// MPI is initialised, and `raw` is a valid intracommunicator.
+    pub unsafe fn duplicate_of_raw(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
+        Self::duplicate_of(raw)
+    }
+
     fn duplicate_of(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
         // SAFETY: the handle is written by the call; `raw` is a valid communicator.
         let copy = unsafe {
@@ -104,8 +113,8 @@ impl Communicator {
         })
     }
 
-    /// The library's handle.
-    pub(crate) fn raw(&self) -> ffi::MPI_Comm {
+    /// The library's handle, as long as this value exists.
+    pub fn raw(&self) -> ffi::MPI_Comm {
         self.raw
     }
 
@@ -222,44 +231,22 @@ impl Communicator {
     fn broadcast(&self, data: *mut c_void, bytes: u64, root: u32) -> Result<(), ExecError> {
         let length = count(bytes)?;
         // SAFETY: the callers pass memory of `bytes` bytes.
-        let code =
-            unsafe { ffi::MPI_Bcast(data, length, ffi::RSMPI_UINT8_T, root as c_int, self.raw) };
+        let code = unsafe { ffi::MPI_Bcast(data, length, byte(), root as c_int, self.raw) };
         check("MPI_Bcast", code)
     }
 
     /// Sends bytes; may block until they are received.
     pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
-        let length = count(bytes.len() as u64)?;
+        let message = Message::bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
         // SAFETY: the slice is valid for the length given.
-        let code = unsafe {
-            ffi::MPI_Send(
-                bytes.as_ptr().cast(),
-                length,
-                ffi::RSMPI_UINT8_T,
-                to as c_int,
-                TAG,
-                self.raw,
-            )
-        };
-        check("MPI_Send", code)
+        unsafe { self.send(message) }
     }
 
     /// Receives exactly as many bytes as the slice holds.
     pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
-        let length = count(bytes.len() as u64)?;
+        let message = Message::bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
         // SAFETY: the slice is valid for the length given.
-        let code = unsafe {
-            ffi::MPI_Recv(
-                bytes.as_mut_ptr().cast(),
-                length,
-                ffi::RSMPI_UINT8_T,
-                from as c_int,
-                TAG,
-                self.raw,
-                ffi::RSMPI_STATUS_IGNORE,
-            )
-        };
-        check("MPI_Recv", code)
+        unsafe { self.recv(message) }
     }
 
     /// Sends to one rank while receiving from another.
@@ -270,25 +257,107 @@ impl Communicator {
         recv: &mut [u8],
         from: u32,
     ) -> Result<(), ExecError> {
-        let lengths = [count(send.len() as u64)?, count(recv.len() as u64)?];
+        let send = Message::bytes(send.as_ptr().cast_mut(), send.len(), to)?;
+        let recv = Message::bytes(recv.as_mut_ptr(), recv.len(), from)?;
         // SAFETY: the slices are valid for the lengths given and do not overlap.
+        unsafe { self.exchange(send, recv) }
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be read.
+    pub(crate) unsafe fn send(&self, message: Message) -> Result<(), ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's.
+        let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, TAG, self.raw) };
+        check("MPI_Send", code)
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be written.
+    pub(crate) unsafe fn recv(&self, message: Message) -> Result<(), ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        let ignore = status_ignore();
+        // SAFETY: the caller's.
+        let code = unsafe { ffi::MPI_Recv(data, count, datatype, peer, TAG, self.raw, ignore) };
+        check("MPI_Recv", code)
+    }
+
+    /// # Safety
+    ///
+    /// The messages lie in memory that may be read and written, and do not overlap.
+    pub(crate) unsafe fn exchange(&self, send: Message, recv: Message) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
         let code = unsafe {
             ffi::MPI_Sendrecv(
-                send.as_ptr().cast(),
-                lengths[0],
-                ffi::RSMPI_UINT8_T,
-                to as c_int,
+                send.data,
+                send.count,
+                send.datatype,
+                send.peer,
                 TAG,
-                recv.as_mut_ptr().cast(),
-                lengths[1],
-                ffi::RSMPI_UINT8_T,
-                from as c_int,
+                recv.data,
+                recv.count,
+                recv.datatype,
+                recv.peer,
                 TAG,
                 self.raw,
-                ffi::RSMPI_STATUS_IGNORE,
+                status_ignore(),
             )
         };
         check("MPI_Sendrecv", code)
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be read, and is not written until the request ends.
+    pub(crate) unsafe fn start_send(
+        &self,
+        message: Message,
+    ) -> Result<ffi::MPI_Request, ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's; the request is written by the call.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let code = ffi::MPI_Isend(data, count, datatype, peer, TAG, self.raw, &mut request);
+            check("MPI_Isend", code).map(|()| request)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be written, and is not touched until the request ends.
+    pub(crate) unsafe fn start_recv(
+        &self,
+        message: Message,
+    ) -> Result<ffi::MPI_Request, ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's; the request is written by the call.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let code = ffi::MPI_Irecv(data, count, datatype, peer, TAG, self.raw, &mut request);
+            check("MPI_Irecv", code).map(|()| request)
+        }
     }
 
     fn free(&mut self) {
@@ -302,14 +371,32 @@ impl Communicator {
 }
 
 /// All messages of ours: communicators are private and messages of a pair match in order.
-pub(crate) const TAG: c_int = 0;
+const TAG: c_int = 0;
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    /// Where it begins; only written if it is received.
+    pub(crate) data: *mut c_void,
+    pub(crate) count: c_int,
+    pub(crate) datatype: ffi::MPI_Datatype,
+    pub(crate) peer: c_int,
+}
+
+impl Message {
+    fn bytes(data: *mut u8, length: usize, peer: u32) -> Result<Self, ExecError> {
+        Ok(Self {
+            data: data.cast(),
+            count: count(length as u64)?,
+            datatype: byte(),
+            peer: peer as c_int,
+        })
+    }
+}
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        let mut finalized = 0;
-        // SAFETY: may be called at any time.
-        unsafe { ffi::MPI_Finalized(&mut finalized) };
-        if finalized == 0 {
+        if !is_finalized() {
             self.free();
         }
     }

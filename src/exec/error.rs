@@ -1,6 +1,6 @@
 //! What can go wrong when a collective is carried out.
 
-use schedule::Unsupported;
+use schedule::{Collective, Unsupported};
 use thiserror::Error;
 
 /// A collective that could not be carried out.
@@ -38,6 +38,30 @@ pub enum ExecError {
         datatype: &'static str,
         /// The operator's name.
         operator: &'static str,
+    },
+    /// The elements of a datatype do not follow one another upwards in memory.
+    #[error("elements of a datatype with an extent of {extent} bytes cannot be combined here")]
+    Extent {
+        /// The datatype's extent.
+        extent: isize,
+    },
+    /// The library packs data in another way than one byte after the other.
+    #[error("packed data of {expected} bytes took {found}")]
+    Packing {
+        /// Bytes of data.
+        expected: usize,
+        /// Bytes that the library wrote.
+        found: usize,
+    },
+    /// A rank sends itself more or less than it receives.
+    #[error("{collective}: {sent} bytes sent to a rank, but {received} bytes received from one")]
+    Lengths {
+        /// The collective.
+        collective: Collective,
+        /// Bytes of the data for, or of, one rank.
+        sent: u64,
+        /// Bytes that are expected of it.
+        received: u64,
     },
     /// A reduction was asked for without an operator.
     #[error("a reduction needs an operator")]

@@ -1,33 +1,31 @@
 //! Carries out one rank's program on MPI.
 
-use std::ffi::c_int;
+use schedule::{Buffer, Layout, Program, Round, Schedule};
 
-use mpi::ffi;
-use schedule::{Program, Round, Schedule};
-use wire::{Datatype, Operator};
-
-use crate::api::check;
-use crate::communicator::TAG;
-use crate::kernel::{Operands, combine};
-use crate::steps::{INPUT, OUTPUT, Place, Resolver, SCRATCH, Step, Transfer, Work};
-use crate::{Bytes, Call, Communicator, ExecError};
+use crate::combiner::Combiner;
+use crate::machine::Machine;
+use crate::requests::Wait;
+use crate::steps::{Resolver, Steps};
+use crate::unit::Unit;
+use crate::{Call, Communicator, ExecError};
 
 /// Programs up to this many rounds are resolved once; longer ones round by round, each time, so
 /// that memory does not grow with the number of blocks.
 const RESOLVED_ROUNDS: u64 = 1024;
 
-/// One rank's part in a schedule, with the scratch memory it needs.
+/// One rank's part in a schedule, with the scratch memory it needs. Calling it a second time does
+/// not allocate.
 pub struct Executor {
     resolver: Resolver,
     program: Box<dyn Program>,
-    steps: Vec<Step>,
-    /// The first round that is not in `steps`.
-    resolved: u64,
+    /// All rounds, or none if the program is too long.
+    steps: Steps,
+    is_resolved: bool,
     round: Round,
-    bytes: usize,
-    /// The bits that are zero in an address aligned for the call.
-    alignment_mask: usize,
-    needs_input: bool,
+    /// A round of a long program, and the one after it.
+    window: [Steps; 2],
+    /// Bytes of the input and the output.
+    lengths: [usize; 2],
     machine: Machine,
 }
 
@@ -45,51 +43,90 @@ impl Executor {
     /// # Errors
     ///
     /// If a message would be too large for MPI, or a reduction has no operator.
-    pub fn new(schedule: &Schedule, call: &Call, rank: u32) -> Result<Self, ExecError> {
-        let operation = match call.operator {
-            Some(operator) => Some((call.datatype, operator)),
-            None if call.collective.is_reduction() => return Err(ExecError::NoOperator),
-            None => None,
-        };
-        let unit_bytes = call.unit_bytes();
+    pub fn new(schedule: &Schedule, call: &Call, rank: u32, wait: Wait) -> Result<Self, ExecError> {
+        let unit = Unit::bytes(call.unit_bytes() as usize);
+        Self::with_unit(schedule, rank, unit, Combiner::of(call)?, wait)
+    }
+
+    /// The same for units of any kind.
+    pub(crate) fn with_unit(
+        schedule: &Schedule,
+        rank: u32,
+        unit: Unit,
+        combiner: Option<Combiner>,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
+        let layout = schedule.layout(rank);
+        let program = schedule.program(rank);
         let mut executor = Self {
-            program: schedule.program(rank),
-            resolver: Resolver::new(schedule.clone(), unit_bytes),
-            steps: Vec::new(),
-            resolved: 0,
+            is_resolved: program.rounds() <= RESOLVED_ROUNDS,
+            program,
+            steps: Steps::default(),
             round: Round::default(),
-            bytes: (schedule.units() * unit_bytes) as usize,
-            alignment_mask: operation.map_or(0, |(datatype, _)| datatype.size_bytes() as usize - 1),
-            needs_input: call.collective.is_reduction() && !schedule.shape().in_place,
-            machine: Machine::new(schedule, unit_bytes, operation),
+            window: [Steps::default(), Steps::default()],
+            lengths: lengths(&layout, &unit)?,
+            machine: Machine::new(&layout, &unit, combiner, wait)?,
+            resolver: Resolver::new(layout, unit),
         };
-        let rounds = executor.program.rounds();
-        if rounds <= RESOLVED_ROUNDS {
-            for index in 0..rounds {
-                let step = executor.resolve(index)?;
-                executor.steps.extend(step);
-            }
-            executor.resolved = rounds;
+        if executor.is_resolved {
+            executor.resolve_all()?;
+        } else if unit
+            .count((schedule.vector_units() as usize).saturating_mul(unit.stride))
+            .is_err()
+        {
+            // No message may turn out to be too large when others are under way.
+            executor.try_all()?;
         }
         Ok(executor)
     }
 
-    fn resolve(&mut self, index: u64) -> Result<Option<Step>, ExecError> {
-        self.round.clear();
-        self.program.round(index, &mut self.round);
-        self.resolver.step(&self.round)
+    fn resolve_all(&mut self) -> Result<(), ExecError> {
+        for index in 0..self.program.rounds() {
+            let before = self.steps.len();
+            self.round.clear();
+            self.program.round(index, &mut self.round);
+            self.resolver.resolve(&self.round, &mut self.steps)?;
+            if let Some(last) = before.checked_sub(1)
+                && let (Some(last), Some(next)) = (self.steps.get(last), self.steps.get(before))
+                && last.admits(&next)
+            {
+                self.steps.post_ahead(before);
+            }
+        }
+        Ok(())
     }
 
-    /// Carries out the program. `input` and `output` hold the call's bytes; in a reduction they are
-    /// aligned to the size of the datatype, as [`Bytes`] always are.
+    fn try_all(&mut self) -> Result<(), ExecError> {
+        for index in 0..self.program.rounds() {
+            self.round.clear();
+            self.program.round(index, &mut self.round);
+            self.window[0].clear();
+            self.resolver.resolve(&self.round, &mut self.window[0])?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the input that [`Executor::call`] reads.
+    pub fn input_bytes(&self) -> usize {
+        self.lengths[0]
+    }
+
+    /// Bytes of the output that [`Executor::call`] may write.
+    pub fn output_bytes(&self) -> usize {
+        self.lengths[1]
+    }
+
+    /// Carries out the program. `input` and `output` hold what [`Call::input_bytes`] and
+    /// [`Call::output_bytes`] say; in a reduction they are aligned to the size of the datatype, as
+    /// [`crate::Bytes`] always are.
     ///
     /// # Errors
     ///
-    /// If MPI reports an error.
+    /// If MPI reports an error; the communicator must then not be used again.
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call's bytes or not aligned.
+    /// If a buffer is too short or not aligned.
     pub fn call(
         &mut self,
         communicator: &Communicator,
@@ -97,184 +134,86 @@ impl Executor {
         output: &mut [u8],
     ) -> Result<(), ExecError> {
         // All that could panic later, when messages may be under way.
-        let serves = |buffer: &[u8]| {
-            buffer.len() >= self.bytes && buffer.as_ptr().addr() & self.alignment_mask == 0
-        };
-        assert!(serves(output) && (!self.needs_input || serves(input)));
-        self.machine.bases[INPUT] = input.as_ptr().cast_mut();
-        self.machine.bases[OUTPUT] = output.as_mut_ptr();
-        for step in &self.steps {
-            self.machine.carry_out(step, communicator)?;
+        let combiner = self.machine.combiner.as_ref();
+        let mask = combiner
+            .filter(|combiner| combiner.insists_on_alignment())
+            .map_or(0, |combiner| combiner.alignment_mask);
+        for (buffer, length) in [input, &*output].into_iter().zip(self.lengths) {
+            let is_aligned = length == 0 || buffer.as_ptr().addr() & mask == 0;
+            assert!(buffer.len() >= length && is_aligned);
         }
-        for index in self.resolved..self.program.rounds() {
-            if let Some(step) = self.resolve(index)? {
-                self.machine.carry_out(&step, communicator)?;
+        // SAFETY: the buffers are as long as they must be and borrowed until the end.
+        unsafe { self.run(communicator, input.as_ptr(), output.as_mut_ptr()) }
+    }
+
+    /// Carries out the program on memory of any kind.
+    ///
+    /// # Safety
+    ///
+    /// `input` and `output` point to as many units as the layout's capacities, where these are not
+    /// zero. The input may be read and the output written, and they do not overlap.
+    pub(crate) unsafe fn run(
+        &mut self,
+        communicator: &Communicator,
+        input: *const u8,
+        output: *mut u8,
+    ) -> Result<(), ExecError> {
+        self.machine.lend(input, output);
+        let outcome = match self.is_resolved {
+            true => self.run_resolved(communicator),
+            false => self.run_long(communicator),
+        };
+        if outcome.is_err() {
+            self.machine.abandon();
+        }
+        outcome
+    }
+
+    fn run_resolved(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
+        for index in 0..self.steps.len() {
+            if let Some(step) = self.steps.get(index) {
+                let next = self.steps.get(index + 1);
+                self.machine.carry_out(step, next, communicator)?;
             }
         }
         Ok(())
     }
+
+    fn run_long(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
+        let [first, second] = &mut self.window;
+        let (mut current, mut next) = (first, second);
+        current.clear();
+        for index in 0..self.program.rounds() {
+            next.clear();
+            self.round.clear();
+            self.program.round(index, &mut self.round);
+            self.resolver.resolve(&self.round, next)?;
+            if next.len() == 0 {
+                continue;
+            }
+            if let (Some(step), Some(following)) = (current.get(0), next.get(0)) {
+                if step.admits(&following) {
+                    next.post_ahead(0);
+                }
+                self.machine.carry_out(step, next.get(0), communicator)?;
+            }
+            std::mem::swap(&mut current, &mut next);
+        }
+        match current.get(0) {
+            Some(step) => self.machine.carry_out(step, None, communicator),
+            None => Ok(()),
+        }
+    }
 }
 
-/// The memory that steps name and what is needed to work on it.
-///
-/// What makes the pointers sound: the input and output are borrowed for the whole of
-/// [`Executor::call`] and are as long as it asserts; [`Resolver`] has checked that places lie inside
-/// their buffers and that targets and operands do not overlap; the verifier has proved that no
-/// schedule writes the input or touches a place twice in a round; no round ends, with or without an
-/// error, before MPI has let go of what it was given.
-struct Machine {
-    bases: Vec<*mut u8>,
-    /// Keeps the memory of the scratch bases; reached only through them.
-    _scratch: Vec<Bytes>,
-    requests: Vec<ffi::MPI_Request>,
-    operation: Option<(Datatype, Operator)>,
-}
-
-impl Machine {
-    fn new(schedule: &Schedule, unit_bytes: u64, operation: Option<(Datatype, Operator)>) -> Self {
-        let mut bases = vec![std::ptr::null_mut(); SCRATCH];
-        let mut buffers = Vec::new();
-        for scratch in schedule.scratch() {
-            let mut buffer =
-                Bytes::zeroed((scratch.capacity(schedule.units()) * unit_bytes) as usize);
-            bases.push(buffer.as_mut_slice().as_mut_ptr());
-            buffers.push(buffer);
-        }
-        Self {
-            bases,
-            _scratch: buffers,
-            requests: Vec::new(),
-            operation,
-        }
-    }
-
-    fn pointer(&self, place: &Place) -> *mut u8 {
-        // SAFETY: in bounds, see `Machine`.
-        unsafe { self.bases[place.slot].add(place.start) }
-    }
-
-    fn read(&self, place: &Place) -> &[u8] {
-        // SAFETY: in bounds and not written while the slice lives, see `Machine`.
-        unsafe { std::slice::from_raw_parts(self.pointer(place), place.length) }
-    }
-
-    #[expect(
-        clippy::mut_from_ref,
-        reason = "disjoint places of the same memory are in use at once"
-    )]
-    fn write(&self, place: &Place) -> &mut [u8] {
-        // SAFETY: in bounds and not otherwise in use while the slice lives, see `Machine`.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer(place), place.length) }
-    }
-
-    fn carry_out(&mut self, step: &Step, communicator: &Communicator) -> Result<(), ExecError> {
-        match step {
-            Step::Send(send) => communicator.send_bytes(self.read(&send.place), send.peer as u32),
-            Step::Recv(recv) => communicator.recv_bytes(self.write(&recv.place), recv.peer as u32),
-            Step::Exchange { send, recv } => communicator.exchange_bytes(
-                self.read(&send.place),
-                send.peer as u32,
-                self.write(&recv.place),
-                recv.peer as u32,
-            ),
-            Step::Work(work) => self.work(work),
-            Step::Mixed { sends, recvs, work } => {
-                // After an error too, all is started that can be: peers may be waiting for it.
-                let mut outcome = Ok(());
-                for recv in recvs {
-                    outcome = outcome.and(self.start_recv(recv, communicator));
-                }
-                for send in sends {
-                    outcome = outcome.and(self.start_send(send, communicator));
-                }
-                for work in work {
-                    outcome = outcome.and(self.work(work));
-                }
-                outcome.and(self.wait_all())
-            }
-        }
-    }
-
-    fn work(&self, work: &Work) -> Result<(), ExecError> {
-        match work {
-            Work::Copy { from, into } => {
-                self.write(into).copy_from_slice(self.read(from));
-                Ok(())
-            }
-            Work::Combine { left, right, into } => {
-                let (datatype, operator) = self.operation.ok_or(ExecError::NoOperator)?;
-                let operands = if left == into {
-                    Operands::IntoLeft(self.write(into), self.read(right))
-                } else if right == into {
-                    Operands::IntoRight(self.read(left), self.write(into))
-                } else {
-                    Operands::Into(self.read(left), self.read(right), self.write(into))
-                };
-                combine(datatype, operator, operands)
-            }
-        }
-    }
-
-    fn start_recv(&mut self, recv: &Transfer, to: &Communicator) -> Result<(), ExecError> {
-        let pointer = self.pointer(&recv.place).cast();
-        // SAFETY: the memory is ours until `wait_all`, which every path of the round reaches.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Irecv(
-                pointer,
-                recv.count,
-                ffi::RSMPI_UINT8_T,
-                recv.peer,
-                TAG,
-                to.raw(),
-                &mut request,
-            );
-            check("MPI_Irecv", code)?;
-            self.requests.push(request);
-            Ok(())
-        }
-    }
-
-    fn start_send(&mut self, send: &Transfer, from: &Communicator) -> Result<(), ExecError> {
-        let pointer = self.pointer(&send.place).cast();
-        // SAFETY: as in `start_recv`; the memory is only read.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Isend(
-                pointer,
-                send.count,
-                ffi::RSMPI_UINT8_T,
-                send.peer,
-                TAG,
-                from.raw(),
-                &mut request,
-            );
-            check("MPI_Isend", code)?;
-            self.requests.push(request);
-            Ok(())
-        }
-    }
-
-    /// Waits for all that has been started, after an error as well.
-    fn wait_all(&mut self) -> Result<(), ExecError> {
-        // SAFETY: the requests are valid; those that have ended become null, which
-        // `MPI_Wait` takes for ended.
-        unsafe {
-            let code = ffi::MPI_Waitall(
-                self.requests.len() as c_int,
-                self.requests.as_mut_ptr(),
-                ffi::RSMPI_STATUSES_IGNORE,
-            );
-            let mut outcome = check("MPI_Waitall", code);
-            if outcome.is_err() {
-                // Some may be under way still.
-                for request in &mut self.requests {
-                    let code = ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE);
-                    outcome = outcome.and(check("MPI_Wait", code));
-                }
-            }
-            self.requests.clear();
-            outcome
-        }
-    }
+/// Bytes of the input and the output.
+fn lengths(layout: &Layout, unit: &Unit) -> Result<[usize; 2], ExecError> {
+    let bytes = |buffer| {
+        let units = layout.capacity(buffer);
+        let bytes = units.checked_mul(unit.stride as u64);
+        bytes
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .ok_or(ExecError::TooLarge { bytes: u64::MAX })
+    };
+    Ok([bytes(Buffer::Input)?, bytes(Buffer::Output)?])
 }

@@ -19,6 +19,148 @@ pub enum Operands<'a> {
     Into(&'a [u8], &'a [u8], &'a mut [u8]),
 }
 
+/// A number as the machine knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// Signed, 8 bits.
+    Int8,
+    /// Signed, 16 bits.
+    Int16,
+    /// Signed, 32 bits.
+    Int32,
+    /// Signed, 64 bits.
+    Int64,
+    /// Unsigned, 8 bits.
+    Unsigned8,
+    /// Unsigned, 16 bits.
+    Unsigned16,
+    /// Unsigned, 32 bits.
+    Unsigned32,
+    /// Unsigned, 64 bits.
+    Unsigned64,
+    /// IEEE single precision.
+    Float32,
+    /// IEEE double precision.
+    Float64,
+}
+
+impl Element {
+    /// What the datatype holds; nothing that can be combined in [`Datatype::Byte`].
+    pub fn of(datatype: Datatype) -> Option<Self> {
+        match datatype {
+            Datatype::Byte => None,
+            Datatype::Int32 => Some(Self::Int32),
+            Datatype::Int64 => Some(Self::Int64),
+            Datatype::Float32 => Some(Self::Float32),
+            Datatype::Float64 => Some(Self::Float64),
+        }
+    }
+}
+
+/// An operator of MPI's own (MPI 4.0, section 6.9.2); all of these commute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BuiltIn {
+    /// `MPI_SUM`; integers wrap around.
+    Sum,
+    /// `MPI_PROD`; integers wrap around.
+    Product,
+    /// `MPI_MIN`.
+    Minimum,
+    /// `MPI_MAX`.
+    Maximum,
+    /// `MPI_LAND`.
+    LogicalAnd,
+    /// `MPI_LOR`.
+    LogicalOr,
+    /// `MPI_LXOR`.
+    LogicalXor,
+    /// `MPI_BAND`.
+    BitAnd,
+    /// `MPI_BOR`.
+    BitOr,
+    /// `MPI_BXOR`.
+    BitXor,
+}
+
+impl From<Operator> for BuiltIn {
+    fn from(operator: Operator) -> Self {
+        match operator {
+            Operator::Sum => Self::Sum,
+            Operator::Max => Self::Maximum,
+        }
+    }
+}
+
+/// A loop that combines vectors of equal length, element by element.
+///
+/// It panics if a slice is not aligned for the element or holds no whole number of elements.
+pub type Kernel = fn(Operands<'_>);
+
+/// The loops for an integer type.
+macro_rules! integers {
+    ($type:ty, $operator:expr) => {{
+        let kernel: Kernel = match $operator {
+            BuiltIn::Sum => |operands| apply(operands, <$type>::wrapping_add),
+            BuiltIn::Product => |operands| apply(operands, <$type>::wrapping_mul),
+            BuiltIn::Minimum => |operands| apply(operands, <$type as Ord>::min),
+            BuiltIn::Maximum => |operands| apply(operands, <$type as Ord>::max),
+            BuiltIn::LogicalAnd => {
+                |operands| apply(operands, |a: $type, b| <$type>::from(a != 0 && b != 0))
+            }
+            BuiltIn::LogicalOr => {
+                |operands| apply(operands, |a: $type, b| <$type>::from(a != 0 || b != 0))
+            }
+            BuiltIn::LogicalXor => {
+                |operands| apply(operands, |a: $type, b| <$type>::from((a != 0) != (b != 0)))
+            }
+            BuiltIn::BitAnd => |operands| apply(operands, |a: $type, b| a & b),
+            BuiltIn::BitOr => |operands| apply(operands, |a: $type, b| a | b),
+            BuiltIn::BitXor => |operands| apply(operands, |a: $type, b| a ^ b),
+        };
+        Some(kernel)
+    }};
+}
+
+/// The loops for a floating-point type.
+macro_rules! floats {
+    ($type:ty, $operator:expr) => {{
+        let kernel: Kernel = match $operator {
+            BuiltIn::Sum => |operands| apply(operands, |a: $type, b| a + b),
+            BuiltIn::Product => |operands| apply(operands, |a: $type, b| a * b),
+            BuiltIn::Minimum => |operands| apply(operands, |a: $type, b| if a < b { a } else { b }),
+            BuiltIn::Maximum => |operands| apply(operands, |a: $type, b| if a > b { a } else { b }),
+            _ => return None,
+        };
+        Some(kernel)
+    }};
+}
+
+/// The loop for an element and an operator, where the operator is defined.
+pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
+    match element {
+        Element::Int8 => integers!(i8, operator),
+        Element::Int16 => integers!(i16, operator),
+        Element::Int32 => integers!(i32, operator),
+        Element::Int64 => integers!(i64, operator),
+        Element::Unsigned8 => integers!(u8, operator),
+        Element::Unsigned16 => integers!(u16, operator),
+        Element::Unsigned32 => integers!(u32, operator),
+        Element::Unsigned64 => integers!(u64, operator),
+        Element::Float32 => floats!(f32, operator),
+        Element::Float64 => floats!(f64, operator),
+    }
+}
+
+/// The loop for what is measured. Fails if the operator is not defined for the datatype.
+pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
+    Element::of(datatype)
+        .and_then(|element| kernel(element, operator.into()))
+        .ok_or_else(|| {
+            let (datatype, operator) = (datatype.name(), operator.name());
+            ExecError::NoSuchOperation { datatype, operator }
+        })
+}
+
 /// Combines vectors of equal length, element by element.
 ///
 /// Integers wrap around. Fails if the operator is not defined for the datatype.
@@ -31,24 +173,7 @@ pub fn combine(
     operator: Operator,
     operands: Operands<'_>,
 ) -> Result<(), ExecError> {
-    match (datatype, operator) {
-        (Datatype::Byte, _) => {
-            let (datatype, operator) = (datatype.name(), operator.name());
-            return Err(ExecError::NoSuchOperation { datatype, operator });
-        }
-        (Datatype::Int32, Operator::Sum) => apply(operands, i32::wrapping_add),
-        (Datatype::Int32, Operator::Max) => apply(operands, i32::max),
-        (Datatype::Int64, Operator::Sum) => apply(operands, i64::wrapping_add),
-        (Datatype::Int64, Operator::Max) => apply(operands, i64::max),
-        (Datatype::Float32, Operator::Sum) => apply(operands, |a: f32, b: f32| a + b),
-        (Datatype::Float32, Operator::Max) => {
-            apply(operands, |a: f32, b: f32| if a > b { a } else { b })
-        }
-        (Datatype::Float64, Operator::Sum) => apply(operands, |a: f64, b: f64| a + b),
-        (Datatype::Float64, Operator::Max) => {
-            apply(operands, |a: f64, b: f64| if a > b { a } else { b })
-        }
-    }
+    kernel_for(datatype, operator)?(operands);
     Ok(())
 }
 

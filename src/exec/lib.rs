@@ -1,27 +1,46 @@
 //! Schedules and the library's own collectives, executed on MPI.
 //!
-//! This crate alone speaks MPI's C interface, and it checks every return code. What is executed is
+//! This crate alone speaks MPI's C interface, and it checks every return code. What is measured is
 //! a [`Runner`]: the library's default, or a [`schedule::Schedule`] whose rounds are posted as the
 //! cheapest MPI calls that fit: a lone send is `MPI_Send`, a send with a receive `MPI_Sendrecv`,
-//! anything wider nonblocking with the local work in between.
+//! anything wider nonblocking with the local work in between. Large receives are posted a round
+//! ahead where they disturb nothing. What a library calls that takes the place of MPI is an
+//! [`ApplicationCall`]: the same schedules on any memory, datatype and operator.
 //!
 //! Nothing here prints or reads the environment.
 
 mod api;
+mod application;
+mod arguments;
 mod bytes;
+mod call;
+mod combiner;
 mod communicator;
+pub mod constants;
+mod copier;
+mod derived;
 mod error;
 mod executor;
+mod handle;
 mod kernel;
 mod library;
+mod machine;
+mod requests;
 mod runner;
+mod staging;
 mod steps;
+mod unit;
 
 pub use api::library_text;
+pub use application::ApplicationCall;
+pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;
+pub use call::Call;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::Executor;
-pub use kernel::{Operands, combine};
+pub use handle::{DatatypeHandle, OperatorHandle};
+pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
-pub use runner::{Call, Runner};
+pub use requests::Wait;
+pub use runner::Runner;

@@ -1,55 +1,9 @@
 //! A candidate, ready to be called.
 
-use schedule::{Collective, Request, Schedule};
-use wire::{Candidate, Cell, Datatype, Operator};
+use schedule::{Request, Schedule};
+use wire::Candidate;
 
-use crate::{Communicator, ExecError, Executor, LibraryCall};
-
-/// The arguments of a collective that are the same on all ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// The collective.
-    pub collective: Collective,
-    /// Bytes of one rank's vector.
-    pub bytes: u64,
-    /// Element type.
-    pub datatype: Datatype,
-    /// Operator of a reduction.
-    pub operator: Option<Operator>,
-    /// The root of a rooted collective.
-    pub root: u32,
-}
-
-impl From<&Cell> for Call {
-    /// The call that a cell measures; its root is rank 0.
-    fn from(cell: &Cell) -> Self {
-        let Cell {
-            collective,
-            bytes,
-            datatype,
-            operator,
-            ..
-        } = *cell;
-        Self {
-            collective,
-            bytes,
-            datatype,
-            operator,
-            root: 0,
-        }
-    }
-}
-
-impl Call {
-    /// Bytes of the schedule's unit: an element where data is combined, a byte where it is moved.
-    pub fn unit_bytes(&self) -> u64 {
-        if self.collective.is_reduction() {
-            self.datatype.size_bytes()
-        } else {
-            1
-        }
-    }
-}
+use crate::{Call, Communicator, ExecError, Executor, LibraryCall, Wait};
 
 /// A candidate bound to a call on a communicator. Calling it again does not allocate.
 #[derive(Debug)]
@@ -61,7 +15,7 @@ pub enum Runner {
 }
 
 impl Runner {
-    /// Prepares a candidate.
+    /// Prepares a candidate. How the library's own collectives wait is up to the library.
     ///
     /// # Errors
     ///
@@ -70,9 +24,11 @@ impl Runner {
         candidate: &Candidate,
         call: &Call,
         communicator: &Communicator,
+        wait: Wait,
     ) -> Result<Self, ExecError> {
+        let (rank, ranks) = (communicator.rank(), communicator.size());
         match candidate {
-            Candidate::Default => LibraryCall::new(call).map(Self::Library),
+            Candidate::Default => LibraryCall::new(call, rank, ranks).map(Self::Library),
             Candidate::Ours {
                 algorithm,
                 parameters,
@@ -82,23 +38,26 @@ impl Runner {
                     .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.clone()))?;
                 let unit_bytes = call.unit_bytes();
                 let request = Request {
-                    ranks: communicator.size(),
+                    ranks,
                     root: call.root,
-                    in_place: false,
+                    in_place: call.in_place,
+                    // All operators that are measured commute.
+                    commutative: true,
                     units: call.bytes / unit_bytes,
+                    counts: None,
                     parameters: parameters.in_units(unit_bytes),
                 };
                 let schedule = Schedule::new(found, &request)?;
-                Executor::new(&schedule, call, communicator.rank())
+                Executor::new(&schedule, call, rank, wait)
                     .map(Box::new)
                     .map(Self::Ours)
             }
         }
     }
 
-    /// Carries out the collective. `input` and `output` hold the call's bytes on every rank; in a
-    /// broadcast only `output` is used. In a reduction both are aligned to the size of the datatype,
-    /// as [`crate::Bytes`] always are.
+    /// Carries out the collective. `input` and `output` hold what [`Call::input_bytes`] and
+    /// [`Call::output_bytes`] say for this rank; what a rank does not have may be empty. In a
+    /// reduction both are aligned to the size of the datatype, as [`crate::Bytes`] always are.
     ///
     /// # Errors
     ///
@@ -106,7 +65,7 @@ impl Runner {
     ///
     /// # Panics
     ///
-    /// If a buffer is shorter than the call's bytes, or not aligned.
+    /// If a buffer is too short or not aligned.
     pub fn call(
         &mut self,
         communicator: &Communicator,

@@ -1,30 +1,33 @@
-//! Rounds with their spans resolved to bytes, and the MPI call that fits each.
+//! Rounds with their spans resolved to bytes of memory.
 
 use std::ffi::c_int;
+use std::ops::Range;
 
-use schedule::{Action, Buffer, Round, Schedule, Span};
+use mpi::ffi;
+use schedule::{Action, Buffer, Layout, Round, Span};
 
 use crate::ExecError;
-use crate::api::count;
+use crate::derived::Derived;
+use crate::unit::Unit;
 
-/// A piece of one of the executor's buffers, in bytes; [`Resolver`] has checked its bounds.
+/// A piece of one of the executor's memories, in bytes; [`Resolver`] has checked its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Which buffer, see [`slot`].
+    /// Which memory, see [`slot`].
     pub(crate) slot: usize,
     pub(crate) start: usize,
     pub(crate) length: usize,
 }
 
 impl Place {
-    fn overlaps(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.slot == other.slot
             && self.start < other.start + other.length
             && other.start < self.start + self.length
     }
 }
 
-/// The place of a buffer in the executor's list: input, output, then the scratch buffers.
+/// The place of a memory in the executor's list: input, output, then the scratch buffers.
 fn slot(buffer: Buffer) -> usize {
     match buffer {
         Buffer::Input => INPUT,
@@ -41,8 +44,19 @@ pub(crate) const SCRATCH: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) peer: c_int,
-    pub(crate) place: Place,
+    /// What is moved; the second place is empty unless the message wraps around.
+    pub(crate) places: [Place; 2],
+    /// Where the message begins in its memory.
+    pub(crate) start: usize,
     pub(crate) count: c_int,
+    /// The unit's, or one that [`Steps`] keep.
+    pub(crate) datatype: ffi::MPI_Datatype,
+}
+
+impl Transfer {
+    pub(crate) fn bytes(&self) -> usize {
+        self.places.iter().map(|place| place.length).sum()
+    }
 }
 
 /// Local work.
@@ -59,72 +73,217 @@ pub(crate) enum Work {
     },
 }
 
-/// What one round of a program becomes. Transfers and work that move nothing are left out.
-#[derive(Clone, Debug)]
-pub(crate) enum Step {
-    Send(Transfer),
-    Recv(Transfer),
-    Exchange {
-        send: Transfer,
-        recv: Transfer,
-    },
-    Work(Work),
-    Mixed {
-        sends: Vec<Transfer>,
-        recvs: Vec<Transfer>,
-        work: Vec<Work>,
-    },
+/// What rounds of a program become. Rounds, transfers and work that move nothing are left out.
+///
+/// It keeps its memory when it is cleared, so that rounds can be resolved without allocating.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    rounds: Vec<Ranges>,
+    sends: Vec<Transfer>,
+    recvs: Vec<Transfer>,
+    work: Vec<Work>,
+    derived: Vec<Derived>,
 }
 
-/// Resolves rounds of one schedule.
 #[derive(Debug)]
-pub(crate) struct Resolver {
-    schedule: Schedule,
-    unit_bytes: u64,
+struct Ranges {
+    sends: Range<usize>,
+    recvs: Range<usize>,
+    work: Range<usize>,
+    is_posted_ahead: bool,
 }
 
-impl Resolver {
-    pub(crate) fn new(schedule: Schedule, unit_bytes: u64) -> Self {
-        Self {
-            schedule,
-            unit_bytes,
-        }
-    }
+/// One round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step<'a> {
+    pub(crate) sends: &'a [Transfer],
+    pub(crate) recvs: &'a [Transfer],
+    pub(crate) work: &'a [Work],
+    /// Whether its receives are posted before the round begins, together with those of the round
+    /// before it.
+    pub(crate) is_posted_ahead: bool,
+}
 
-    /// The bytes of a span.
-    ///
-    /// # Panics
-    ///
-    /// If the span leaves its buffer, which no verified schedule does.
-    fn place(&self, span: &Span) -> Place {
-        let range = self.schedule.locate(span);
-        let capacity = match span.buffer {
-            Buffer::Input | Buffer::Output => self.schedule.units(),
-            Buffer::Scratch(index) => {
-                self.schedule.scratch()[usize::from(index)].capacity(self.schedule.units())
-            }
+/// Receives of at least so many bytes are posted a round ahead: those are worth more than the calls
+/// that they cost, for the library then need not keep the data, or the sender, waiting.
+const AHEAD_BYTES: usize = 8 << 10;
+
+impl Step<'_> {
+    /// Whether receives that are posted together with this round touch nothing that it uses.
+    fn bears(&self, recvs: &[Transfer]) -> bool {
+        let conflicts = |place: &Place| {
+            place.length > 0
+                && recvs
+                    .iter()
+                    .any(|recv| recv.places.iter().any(|other| place.overlaps(other)))
         };
-        assert!(range.end <= capacity, "{span} leaves its buffer");
-        Place {
-            slot: slot(span.buffer),
-            start: (range.start * self.unit_bytes) as usize,
-            length: ((range.end - range.start) * self.unit_bytes) as usize,
-        }
+        let transfers = self.sends.iter().chain(self.recvs);
+        !(transfers
+            .flat_map(|transfer| &transfer.places)
+            .any(conflicts)
+            || self.work.iter().any(|work| match work {
+                Work::Combine { left, right, into } => {
+                    [left, right, into].into_iter().any(conflicts)
+                }
+                Work::Copy { from, into } => [from, into].into_iter().any(conflicts),
+            }))
     }
 
-    fn transfer(&self, peer: u32, span: &Span) -> Result<Transfer, ExecError> {
-        let place = self.place(span);
-        Ok(Transfer {
-            peer: peer as c_int,
-            place,
-            count: count(place.length as u64)?,
+    /// Whether the receives of the next round can and should be posted together with this one.
+    pub(crate) fn admits(&self, next: &Step<'_>) -> bool {
+        let bytes: usize = next.recvs.iter().map(Transfer::bytes).sum();
+        bytes >= AHEAD_BYTES && self.bears(next.recvs)
+    }
+}
+
+impl Steps {
+    /// Forgets all rounds and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.rounds.clear();
+        self.sends.clear();
+        self.recvs.clear();
+        self.work.clear();
+        self.derived.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rounds.len()
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<Step<'_>> {
+        let round = self.rounds.get(index)?;
+        Some(Step {
+            sends: &self.sends[round.sends.clone()],
+            recvs: &self.recvs[round.recvs.clone()],
+            work: &self.work[round.work.clone()],
+            is_posted_ahead: round.is_posted_ahead,
         })
     }
 
+    /// Says that the receives of a round are posted with the round before it.
+    pub(crate) fn post_ahead(&mut self, index: usize) {
+        self.rounds[index].is_posted_ahead = true;
+    }
+}
+
+/// Resolves rounds of one rank's program.
+#[derive(Debug)]
+pub(crate) struct Resolver {
+    layout: Layout,
+    unit: Unit,
+}
+
+impl Resolver {
+    pub(crate) fn new(layout: Layout, unit: Unit) -> Self {
+        Self { layout, unit }
+    }
+
+    /// Adds the step of a round; none if the round moves nothing.
+    ///
+    /// # Errors
+    ///
+    /// If a message is too large, or the library refuses a datatype. The steps are then of no use.
+    ///
     /// # Panics
     ///
-    /// If operands and target overlap in part, which no verified schedule does.
-    fn combine(&self, left: &Span, right: &Span, into: &Span) -> Work {
+    /// If a span leaves its buffer, or operands overlap in part, which no verified schedule does.
+    pub(crate) fn resolve(&self, round: &Round, steps: &mut Steps) -> Result<(), ExecError> {
+        let before = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
+        for action in round.actions() {
+            match action {
+                Action::Send { to, span } => {
+                    let send = self.transfer(*to, span, &mut steps.derived)?;
+                    steps.sends.extend(send);
+                }
+                Action::Recv { from, span } => {
+                    let recv = self.transfer(*from, span, &mut steps.derived)?;
+                    steps.recvs.extend(recv);
+                }
+                Action::Signal { to } => steps.sends.push(self.signal(*to)),
+                Action::Await { from } => steps.recvs.push(self.signal(*from)),
+                Action::Combine { left, right, into } => {
+                    steps.work.extend(self.combine(left, right, into));
+                }
+                Action::Copy { from, into } => steps.work.extend(self.copy(from, into)),
+            }
+        }
+        let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
+        if before != after {
+            steps.rounds.push(Ranges {
+                sends: before[0]..after[0],
+                recvs: before[1]..after[1],
+                work: before[2]..after[2],
+                is_posted_ahead: false,
+            });
+        }
+        Ok(())
+    }
+
+    fn places(&self, span: &Span) -> [Place; 2] {
+        let place = self.layout.locate(span);
+        let Some(place) = place else {
+            panic!("{span} leaves its buffer");
+        };
+        let stride = self.unit.stride as u64;
+        place.ranges.map(|range| Place {
+            slot: slot(place.memory),
+            start: (range.start * stride) as usize,
+            length: ((range.end - range.start) * stride) as usize,
+        })
+    }
+
+    fn place(&self, span: &Span) -> Place {
+        let [place, rest] = self.places(span);
+        assert_eq!(rest.length, 0, "{span} wraps around");
+        place
+    }
+
+    fn transfer(
+        &self,
+        peer: u32,
+        span: &Span,
+        derived: &mut Vec<Derived>,
+    ) -> Result<Option<Transfer>, ExecError> {
+        let places = self.places(span);
+        let [first, second] = places;
+        let count = self.unit.count(first.length + second.length)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let mut transfer = Transfer {
+            peer: peer as c_int,
+            places,
+            start: first.start,
+            count,
+            datatype: self.unit.datatype,
+        };
+        if second.length > 0 {
+            let pieces = places.map(|place| (place.start, place.length));
+            let datatype = Derived::of_pieces(&self.unit, pieces)?;
+            transfer.start = 0;
+            transfer.count = 1;
+            transfer.datatype = datatype.raw();
+            derived.push(datatype);
+        }
+        Ok(Some(transfer))
+    }
+
+    fn signal(&self, peer: u32) -> Transfer {
+        let nothing = Place {
+            slot: OUTPUT,
+            start: 0,
+            length: 0,
+        };
+        Transfer {
+            peer: peer as c_int,
+            places: [nothing; 2],
+            start: 0,
+            count: 0,
+            datatype: self.unit.datatype,
+        }
+    }
+
+    fn combine(&self, left: &Span, right: &Span, into: &Span) -> Option<Work> {
         let [left, right, into] = [left, right, into].map(|span| self.place(span));
         for operand in [left, right] {
             assert!(
@@ -133,71 +292,16 @@ impl Resolver {
             );
             assert_eq!(operand.length, into.length, "operands differ in length");
         }
-        Work::Combine { left, right, into }
+        (into.length > 0).then_some(Work::Combine { left, right, into })
     }
 
-    fn copy(&self, from: &Span, into: &Span) -> Work {
+    fn copy(&self, from: &Span, into: &Span) -> Option<Work> {
         let [from, into] = [from, into].map(|span| self.place(span));
+        assert_eq!(from.length, into.length, "a copy of another length");
         assert!(
-            !from.overlaps(&into) && from.length == into.length,
-            "a copy onto itself"
+            from == into || !from.overlaps(&into),
+            "a copy onto itself in part"
         );
-        Work::Copy { from, into }
-    }
-
-    /// The step of a round, or nothing if the round moves no data.
-    pub(crate) fn step(&self, round: &Round) -> Result<Option<Step>, ExecError> {
-        // Rounds of a long program are resolved while it is timed: no memory for the common ones.
-        match round.actions() {
-            [] => Ok(None),
-            [action] => self.single(action),
-            [first, second] => Ok(match (self.single(first)?, self.single(second)?) {
-                (only, None) | (None, only) => only,
-                (Some(Step::Send(send)), Some(Step::Recv(recv)))
-                | (Some(Step::Recv(recv)), Some(Step::Send(send))) => {
-                    Some(Step::Exchange { send, recv })
-                }
-                _ => self.collect(round)?,
-            }),
-            _ => self.collect(round),
-        }
-    }
-
-    fn collect(&self, round: &Round) -> Result<Option<Step>, ExecError> {
-        let (mut sends, mut recvs, mut work) = (Vec::new(), Vec::new(), Vec::new());
-        for action in round.actions() {
-            match self.single(action)? {
-                Some(Step::Send(transfer)) => sends.push(transfer),
-                Some(Step::Recv(transfer)) => recvs.push(transfer),
-                Some(Step::Work(local)) => work.push(local),
-                _ => {}
-            }
-        }
-        Ok(match (&sends[..], &recvs[..], &work[..]) {
-            ([], [], []) => None,
-            ([send], [], []) => Some(Step::Send(*send)),
-            ([], [recv], []) => Some(Step::Recv(*recv)),
-            ([send], [recv], []) => Some(Step::Exchange {
-                send: *send,
-                recv: *recv,
-            }),
-            ([], [], [local]) => Some(Step::Work(*local)),
-            _ => Some(Step::Mixed { sends, recvs, work }),
-        })
-    }
-
-    fn single(&self, action: &Action) -> Result<Option<Step>, ExecError> {
-        let step = match action {
-            Action::Send { to, span } => Step::Send(self.transfer(*to, span)?),
-            Action::Recv { from, span } => Step::Recv(self.transfer(*from, span)?),
-            Action::Combine { left, right, into } => Step::Work(self.combine(left, right, into)),
-            Action::Copy { from, into } => Step::Work(self.copy(from, into)),
-        };
-        let moves = match &step {
-            Step::Send(transfer) | Step::Recv(transfer) => transfer.count > 0,
-            Step::Work(Work::Combine { into, .. } | Work::Copy { into, .. }) => into.length > 0,
-            Step::Exchange { .. } | Step::Mixed { .. } => true,
-        };
-        Ok(moves.then_some(step))
+        (into.length > 0 && from != into).then_some(Work::Copy { from, into })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use schedule::Schedule;
 use serde::{Serialize, Serializer};
 use table::{Confidence, Operators};
 use wire::{Candidate, Cell, Subject};
@@ -186,7 +187,7 @@ pub fn decide(
             let admitted: Vec<&Summary> = summaries
                 .iter()
                 .copied()
-                .filter(|s| !failed.contains(&s.candidate) && serves(&s.candidate, operators))
+                .filter(|s| !failed.contains(&s.candidate) && serves(cell, &s.candidate, operators))
                 .collect();
             decisions.push(decide_alone(
                 *cell, operators, &admitted, failed, machine, options,
@@ -206,18 +207,21 @@ fn classes(cell: &Cell) -> &'static [Operators] {
     }
 }
 
-/// Whether a candidate may be used with the operators.
-fn serves(candidate: &Candidate, operators: Operators) -> bool {
-    if *candidate == Candidate::Default {
+/// Whether a candidate may be used in the cell with the operators.
+fn serves(cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
+    let Candidate::Ours {
+        algorithm,
+        parameters,
+    } = candidate
+    else {
         return true;
-    }
-    let Some(algorithm) = schedule::find(candidate.algorithm()) else {
+    };
+    let Some(algorithm) = schedule::find(algorithm) else {
         return false;
     };
-    let inner = candidate.parameters().reduce;
-    let inner = inner.map(|id| schedule::find(&format!("reduce/{id}")));
-    let inner_ordered = inner.is_none_or(|inner| inner.is_some_and(|inner| inner.ordered));
-    operators != Operators::Noncommutative || (algorithm.ordered && inner_ordered)
+    Schedule::new(algorithm, &cell.request(parameters)).is_ok()
+        && (operators != Operators::Noncommutative
+            || table::out_of_order(algorithm, parameters).is_none())
 }
 
 /// The decision for a cell without regard to its neighbours.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Call, Prediction};
-use schedule::{Algorithm, Blocks};
+use schedule::Algorithm;
 use serde::Serialize;
 use wire::{Candidate, Cell, Parameters, Subject};
 
@@ -102,7 +102,14 @@ fn compare(
     let algorithm = schedule::find(family.algorithm())?;
     let points: Vec<BlockPoint> = members
         .iter()
-        .map(|(parameters, seconds)| measured_point(&cell, parameters, *seconds))
+        .filter_map(|(parameters, seconds)| {
+            let (blocks, block_bytes) = model::blocks(algorithm, &call(&cell, parameters))?;
+            Some(BlockPoint {
+                block_bytes,
+                blocks,
+                seconds: *seconds,
+            })
+        })
         .collect();
     let measured = *points
         .iter()
@@ -148,7 +155,7 @@ fn compare(
 fn best(
     machine: &MachineFit,
     cell: &Cell,
-    algorithm: &Algorithm,
+    algorithm: &'static Algorithm,
     family: &Candidate,
 ) -> Option<BlockPoint> {
     let parameters = family.parameters();
@@ -165,48 +172,19 @@ fn best(
     })
 }
 
-fn measured_point(cell: &Cell, parameters: &Parameters, seconds: f64) -> BlockPoint {
-    let blocks = block_count(cell, parameters);
-    let units = cell.bytes.div_ceil(unit_bytes(cell));
-    let block_bytes = units.div_ceil(u64::from(blocks)) * unit_bytes(cell);
-    BlockPoint {
-        block_bytes,
-        blocks,
-        seconds,
-    }
-}
-
-/// The number of blocks that a candidate with these parameters uses in a cell, at least 1.
-pub(crate) fn block_count(cell: &Cell, parameters: &Parameters) -> u32 {
-    let units = cell.bytes.div_ceil(unit_bytes(cell));
-    call(cell, parameters)
-        .parameters
-        .blocks
-        .map_or(1, |blocks| blocks.count(units))
+/// The number of blocks that a candidate uses in a cell, at least 1.
+pub(crate) fn block_count(cell: &Cell, candidate: &Candidate) -> u32 {
+    schedule::find(candidate.algorithm())
+        .and_then(|algorithm| model::blocks(algorithm, &call(cell, &candidate.parameters())))
+        .map_or(1, |(blocks, _)| blocks)
 }
 
 fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
-    let unit_bytes = unit_bytes(cell);
-    let size = parameters
-        .block_bytes
-        .map(|bytes| Blocks::Size((bytes / unit_bytes).max(1)));
+    let unit_bytes = cell.datatype.size_bytes();
     Call {
         ranks: cell.shape.ranks(),
         bytes: cell.bytes,
         unit_bytes,
-        parameters: schedule::Parameters {
-            blocks: size.or(parameters.blocks.map(Blocks::Count)),
-            reduce: parameters.reduce.as_deref(),
-            bcast: parameters.bcast.as_deref(),
-        },
-    }
-}
-
-/// What a vector is cut into: elements where they are combined, bytes elsewhere.
-fn unit_bytes(cell: &Cell) -> u64 {
-    if cell.collective.is_reduction() {
-        cell.datatype.size_bytes()
-    } else {
-        1
+        parameters: parameters.in_units(unit_bytes),
     }
 }

@@ -116,11 +116,8 @@ fn simpler_then_faster(
     b: &Candidate,
 ) -> Ordering {
     let last = run.last().and_then(|point| point.first());
-    let blocks = |candidate: &Candidate| {
-        last.map_or(1, |decision| {
-            block_count(&decision.cell, &candidate.parameters())
-        })
-    };
+    let blocks =
+        |candidate: &Candidate| last.map_or(1, |decision| block_count(&decision.cell, candidate));
     let decisions = || {
         run.iter()
             .flat_map(|point| point.iter())

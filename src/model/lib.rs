@@ -21,4 +21,4 @@ mod predict;
 
 pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
 pub use pipeline::{Optimum, Pipeline};
-pub use predict::{Call, Prediction, predict, predict_best};
+pub use predict::{Call, Prediction, blocks, predict, predict_best};

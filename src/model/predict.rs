@@ -1,15 +1,29 @@
 //! What the closed forms say about an algorithm of the registry.
 
-use schedule::{Algorithm, Collective, Parameter, Parameters, PipelineCost};
+use schedule::{
+    Algorithm, Collective, Cost, Parameter, Parameters, PipelineCost, Request, Schedule,
+};
 
 use crate::{Pipeline, Rates};
+
+/// The lemma's constants of nothing.
+const NOTHING: PipelineCost = PipelineCost {
+    c1: 0,
+    c2: 0,
+    g1: 0,
+    g2: 0,
+};
+
+/// The part of a composition that no parameter names: what the registry takes where none is given.
+const DEFAULT_PART: &str = "binomial";
 
 /// A call whose time is asked for; the root, if there is one, is 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// Ranks in the communicator.
     pub ranks: u32,
-    /// Length of one rank's vector.
+    /// Length of the call as its collective counts it: of one rank's part where
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
     pub bytes: u64,
     /// Bytes of the smallest piece that a vector can be cut into: the element in reductions, 1
     /// elsewhere.
@@ -30,23 +44,45 @@ impl Default for Call<'_> {
     }
 }
 
-impl Call<'_> {
-    /// The length of the vector in units.
-    fn units(&self) -> u64 {
-        self.bytes.div_ceil(self.unit_bytes.max(1))
+/// What an algorithm makes of a call: what its blocks are cut from, in units.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Units of the largest of the pieces into which the algorithm cuts the vector by itself.
+    piece: u64,
+    /// Blocks of each piece, as the parameters ask for.
+    blocks: u32,
+    unit_bytes: u64,
+}
+
+impl Cut {
+    /// `None` if the algorithm cannot serve the call.
+    fn new(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Self> {
+        let unit_bytes = call.unit_bytes.max(1);
+        let request = Request {
+            units: call.bytes.div_ceil(unit_bytes),
+            parameters: call.parameters,
+            ..Request::ranks(call.ranks)
+        };
+        let schedule = Schedule::new(algorithm, &request).ok()?;
+        Some(Self {
+            piece: schedule
+                .vector_units()
+                .div_ceil(algorithm.pieces(call.ranks).max(1).into()),
+            blocks: schedule.shape().blocks,
+            unit_bytes,
+        })
     }
 
     /// The largest number of blocks that are not empty.
     fn max_blocks(&self) -> u32 {
-        u32::try_from(self.units()).unwrap_or(u32::MAX).max(1)
+        u32::try_from(self.piece).unwrap_or(u32::MAX).max(1)
     }
 
     /// The size of the largest block, which is a whole number of units.
     fn block_bytes(&self, blocks: u32) -> u64 {
-        let unit_bytes = self.unit_bytes.max(1);
-        self.units()
-            .div_ceil(u64::from(blocks.max(1)))
-            .saturating_mul(unit_bytes)
+        self.piece
+            .div_ceil(blocks.max(1).into())
+            .saturating_mul(self.unit_bytes)
     }
 }
 
@@ -61,28 +97,36 @@ pub struct Prediction {
     pub block_bytes: u64,
 }
 
+/// The number of blocks of a call and the size of the largest in bytes, as the parameters ask for;
+/// `None` if the algorithm cannot serve the call.
+pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u64)> {
+    let cut = Cut::new(algorithm, call)?;
+    Some((cut.blocks, cut.block_bytes(cut.blocks)))
+}
+
 /// The time of a call with the number of blocks that its parameters give, one if they give none.
 ///
-/// `None` where the algorithm has no closed form on that many ranks, the parameters name a part
-/// that does not exist, or the algorithm combines and `gamma` is unknown.
-pub fn predict(algorithm: &Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
-    let form = ClosedForm::new(algorithm, rates, call)?;
-    let blocks = call
-        .parameters
-        .blocks
-        .map_or(1, |blocks| blocks.count(call.units()));
-    Some(form.at(blocks, call))
+/// `None` where the algorithm cannot serve the call or has no closed form on that many ranks, or it
+/// combines and `gamma` is unknown.
+pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
+    let cut = Cut::new(algorithm, call)?;
+    Some(ClosedForm::new(algorithm, rates, call)?.at(cut.blocks, cut))
 }
 
 /// The time of a call with the best number of blocks; the parameters' own is ignored.
 ///
 /// An algorithm that does not take blocks is predicted as it is. `None` as in [`predict`].
-pub fn predict_best(algorithm: &Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
+pub fn predict_best(
+    algorithm: &'static Algorithm,
+    rates: Rates,
+    call: &Call<'_>,
+) -> Option<Prediction> {
+    let cut = Cut::new(algorithm, call)?;
     let form = ClosedForm::new(algorithm, rates, call)?;
     let best = form
         .pipelined
-        .map_or(1, |pipeline| pipeline.best_blocks(call.max_blocks()));
-    Some(form.at(best, call))
+        .map_or(1, |pipeline| pipeline.best_blocks(cut.max_blocks()));
+    Some(form.at(best, cut))
 }
 
 /// The time of an algorithm as a function of the number of blocks.
@@ -94,20 +138,31 @@ struct ClosedForm {
 }
 
 impl ClosedForm {
-    fn new(algorithm: &Algorithm, rates: Rates, call: &Call<'_>) -> Option<Self> {
-        let mut pipelined: Option<PipelineCost> = None;
+    fn new(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Self> {
+        let mut pipelined: Option<(PipelineCost, f64)> = None;
         let mut unpipelined = 0.0;
-        for part in parts(algorithm, call.parameters)? {
-            let cost = part.cost(call.ranks)?;
-            match part.fixed_blocks(call.ranks) {
-                None => pipelined = Some(pipelined.map_or(cost, |other| sum(other, cost))),
-                Some(blocks) => {
-                    unpipelined += pipeline(cost, rates, call)?.seconds(blocks.max(1).into());
+        for Part { algorithm, bytes } in parts(algorithm, call)? {
+            match algorithm.cost(call.ranks)? {
+                Cost::Pipelined { lemma, .. } => {
+                    let before = pipelined.map_or(NOTHING, |(cost, _)| cost);
+                    pipelined = Some((sum(before, lemma), bytes));
+                }
+                Cost::Fixed {
+                    steps,
+                    moved,
+                    combined,
+                    parts,
+                } => {
+                    let bytes = |share: u64| share as f64 / parts as f64 * bytes;
+                    let gamma = gamma(combined > 0, rates)?;
+                    unpipelined += steps as f64 * rates.alpha
+                        + bytes(moved) * rates.beta
+                        + bytes(combined) * gamma;
                 }
             }
         }
         let pipelined = match pipelined {
-            Some(cost) => Some(pipeline(cost, rates, call)?),
+            Some((cost, bytes)) => Some(pipeline(cost, rates, bytes)?),
             None => None,
         };
         Some(Self {
@@ -116,7 +171,7 @@ impl ClosedForm {
         })
     }
 
-    fn at(&self, blocks: u32, call: &Call<'_>) -> Prediction {
+    fn at(&self, blocks: u32, cut: Cut) -> Prediction {
         let blocks = if self.pipelined.is_some() {
             blocks.max(1)
         } else {
@@ -128,35 +183,70 @@ impl ClosedForm {
         Prediction {
             seconds: pipelined + self.unpipelined,
             blocks,
-            block_bytes: call.block_bytes(blocks),
+            block_bytes: cut.block_bytes(blocks),
         }
     }
 }
 
-/// The algorithms that run one after the other: the inner ones of a composition, otherwise the
-/// algorithm itself. The same number of blocks holds for all that take one.
-fn parts<'a>(algorithm: &'a Algorithm, parameters: Parameters<'_>) -> Option<Vec<&'a Algorithm>> {
-    let inner = |parameter, collective: Collective, id: Option<&str>| {
-        algorithm
-            .takes(parameter)
-            .then(|| schedule::find(&format!("{collective}/{}", id.unwrap_or("binomial"))))
-    };
-    let reduce = inner(Parameter::Reduce, Collective::Reduce, parameters.reduce);
-    let bcast = inner(Parameter::Bcast, Collective::Bcast, parameters.bcast);
-    let itself = (reduce.is_none() && bcast.is_none()).then_some(Some(algorithm));
-    [reduce, bcast, itself].into_iter().flatten().collect()
+/// One of the algorithms that run one after the other.
+struct Part {
+    algorithm: &'static Algorithm,
+    /// Length of its call in bytes, as its own collective counts it.
+    bytes: f64,
 }
 
-fn pipeline(cost: PipelineCost, rates: Rates, call: &Call<'_>) -> Option<Pipeline> {
-    let combines = cost.g1 != 0 || cost.g2 != 0;
-    let gamma = if combines { rates.gamma? } else { 0.0 };
+/// The algorithms that run one after the other: those of a composition, otherwise the algorithm
+/// itself. The same number of blocks holds for all that take one; these work on the whole vector.
+fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
+    let (bytes, ranks) = (call.bytes as f64, f64::from(call.ranks));
+    let (whole, part) = match algorithm.collective.is_sized_by_part() {
+        true => (bytes * ranks, bytes),
+        false => (bytes, bytes / ranks),
+    };
+    let find = |collective: Collective, id: Option<&str>| {
+        let id = id.unwrap_or(DEFAULT_PART);
+        let algorithm = schedule::find(&format!("{collective}/{id}"))?;
+        let bytes = match collective.is_sized_by_part() {
+            true => part,
+            false => whole,
+        };
+        Some(Part { algorithm, bytes })
+    };
+    let reduce = || find(Collective::Reduce, call.parameters.reduce);
+    let bcast = || find(Collective::Bcast, call.parameters.bcast);
+    let takes = |parameter| algorithm.takes(parameter);
+    match (takes(Parameter::Reduce), takes(Parameter::Bcast)) {
+        (false, false) => Some(vec![Part { algorithm, bytes }]),
+        (true, true) => [reduce(), bcast()].into_iter().collect(),
+        // What goes before a broadcast of everything, or after a reduce to one rank.
+        (false, true) if algorithm.collective == Collective::Allgather => {
+            [find(Collective::Gather, None), bcast()]
+                .into_iter()
+                .collect()
+        }
+        (true, false) if !algorithm.collective.is_rooted() => {
+            [reduce(), find(Collective::Scatter, None)]
+                .into_iter()
+                .collect()
+        }
+        _ => None,
+    }
+}
+
+fn pipeline(cost: PipelineCost, rates: Rates, bytes: f64) -> Option<Pipeline> {
+    let gamma = gamma(cost.g1 != 0 || cost.g2 != 0, rates)?;
     Some(Pipeline::new(
         cost,
         rates.alpha,
         rates.beta,
         gamma,
-        call.bytes,
+        bytes as u64,
     ))
+}
+
+/// The time to combine a byte; 0 where nothing is combined, `None` where it is unknown.
+fn gamma(combines: bool, rates: Rates) -> Option<f64> {
+    if combines { rates.gamma } else { Some(0.0) }
 }
 
 fn sum(a: PipelineCost, b: PipelineCost) -> PipelineCost {

@@ -103,7 +103,7 @@ pub struct Comparison {
 /// What was found at one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeRow {
-    /// Size of one rank's vector.
+    /// Length of the call, as in [`wire::Cell::bytes`].
     pub bytes: u64,
     /// Median time of the library's default.
     pub default_seconds: f64,
@@ -195,7 +195,7 @@ impl fmt::Display for Verdict {
 pub struct BlockRow {
     /// `collective/id`.
     pub algorithm: String,
-    /// Size of one rank's vector.
+    /// Length of the call, as in [`wire::Cell::bytes`].
     pub bytes: u64,
     /// Best block size by the pipelining lemma; absent where parameters are not identified.
     pub predicted_block_bytes: Option<u64>,

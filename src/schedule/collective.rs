@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Buffer, Rank, Shape};
+use crate::layout::{Region, Vector};
+use crate::{Buffer, Rank, Room, Shape};
 
 /// A collective operation of MPI (MPI 4.0, chapter 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -14,11 +15,30 @@ pub enum Collective {
     Reduce,
     /// `MPI_Allreduce`: the combination of all ranks' vectors, in rank order, everywhere.
     Allreduce,
+    /// `MPI_Gather`: all ranks' contributions, in rank order, at the root.
+    Gather,
+    /// `MPI_Scatter`: every rank gets its part of the root's vector.
+    Scatter,
+    /// `MPI_Allgather`: all ranks' contributions, in rank order, everywhere.
+    Allgather,
+    /// `MPI_Reduce_scatter`: every rank gets its part of the combination; parts may differ in size.
+    ReduceScatter,
+    /// `MPI_Reduce_scatter_block`: the same with parts of one size.
+    ReduceScatterBlock,
 }
 
 impl Collective {
     /// Every collective that has algorithms.
-    pub const ALL: [Collective; 3] = [Self::Bcast, Self::Reduce, Self::Allreduce];
+    pub const ALL: [Collective; 8] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+    ];
 
     /// The name used in files and on the command line: MPI's, in lower case.
     pub const fn name(self) -> &'static str {
@@ -26,66 +46,124 @@ impl Collective {
             Self::Bcast => "bcast",
             Self::Reduce => "reduce",
             Self::Allreduce => "allreduce",
+            Self::Gather => "gather",
+            Self::Scatter => "scatter",
+            Self::Allgather => "allgather",
+            Self::ReduceScatter => "reduce_scatter",
+            Self::ReduceScatterBlock => "reduce_scatter_block",
         }
     }
 
     /// Whether one rank, the root, is special.
     pub const fn is_rooted(self) -> bool {
-        matches!(self, Self::Bcast | Self::Reduce)
+        matches!(
+            self,
+            Self::Bcast | Self::Reduce | Self::Gather | Self::Scatter
+        )
     }
 
     /// Whether no rank but the root gets a result.
     pub const fn has_result_only_at_root(self) -> bool {
-        matches!(self, Self::Reduce)
+        matches!(self, Self::Reduce | Self::Gather)
     }
 
     /// Whether the collective combines data with an operator.
     pub const fn is_reduction(self) -> bool {
-        matches!(self, Self::Reduce | Self::Allreduce)
+        matches!(
+            self,
+            Self::Reduce | Self::Allreduce | Self::ReduceScatter | Self::ReduceScatterBlock
+        )
+    }
+
+    /// Whether `MPI_IN_PLACE` may be given.
+    pub const fn allows_in_place(self) -> bool {
+        !matches!(self, Self::Bcast)
+    }
+
+    /// Whether a call's length is that of one rank's part of the vector: its contribution to a
+    /// gather or an allgather, its result of a scatter or a `reduce_scatter_block`. Otherwise it is
+    /// that of the whole vector.
+    pub const fn is_sized_by_part(self) -> bool {
+        matches!(
+            self,
+            Self::Gather | Self::Scatter | Self::Allgather | Self::ReduceScatterBlock
+        )
     }
 }
 
-/// What a rank's buffer holds.
+/// Whose contributions a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// The buffer is not the algorithm's to touch.
-    Absent,
-    /// The buffer may be written and holds nothing yet.
+    /// Nothing that anybody relies on.
     Undefined,
     /// The combination, in rank order, of the contributions of these ranks, both included.
     Ranks(Rank, Rank),
+    /// The contribution of each rank in its part of the vector.
+    Parts,
 }
 
 impl Collective {
-    /// The pre-condition: what a rank's input or output holds at the start.
-    pub fn before(self, shape: &Shape, rank: Rank, buffer: Buffer) -> Held {
-        let own = Held::Ranks(rank, rank);
-        match (self, buffer) {
-            (_, Buffer::Scratch(_)) => Held::Undefined,
-            (Self::Bcast, Buffer::Input) => Held::Absent,
-            (Self::Bcast, Buffer::Output) if rank == shape.root => own,
-            (Self::Bcast, Buffer::Output) => Held::Undefined,
-            (Self::Reduce, Buffer::Output) if rank != shape.root => Held::Absent,
-            (Self::Reduce | Self::Allreduce, buffer) => {
-                let source = match self {
-                    Self::Reduce => shape.source_of(rank),
-                    _ => shape.source(),
-                };
-                match buffer {
-                    buffer if buffer == source => own,
-                    Buffer::Input => Held::Absent,
-                    _ => Held::Undefined,
-                }
-            }
+    /// The pre-condition: the buffer that holds a rank's contribution, and what it holds.
+    pub fn before(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
+        let has_data = match self {
+            Self::Bcast | Self::Scatter => rank == shape.root,
+            _ => true,
+        };
+        let held = match has_data {
+            true => Held::Ranks(rank, rank),
+            false => Held::Undefined,
+        };
+        match self {
+            Self::Bcast => (Buffer::Output, held),
+            _ => (Buffer::Input, held),
         }
     }
 
     /// The post-condition: what a rank's output must hold at the end.
     pub fn after(self, shape: &Shape, rank: Rank) -> Held {
+        let Shape { ranks, root, .. } = *shape;
         match self {
-            Self::Bcast => Held::Ranks(shape.root, shape.root),
-            Self::Reduce if rank != shape.root => Held::Absent,
-            Self::Reduce | Self::Allreduce => Held::Ranks(0, shape.ranks - 1),
+            _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
+            Self::Bcast | Self::Scatter => Held::Ranks(root, root),
+            Self::Gather | Self::Allgather => Held::Parts,
+            _ => Held::Ranks(0, ranks - 1),
+        }
+    }
+
+    /// Where a rank's input and output stand; `None` for what the rank does not have.
+    pub(crate) fn buffers(self, shape: &Shape, vector: &Vector, rank: Rank) -> [Option<Region>; 2] {
+        let Shape { ranks, root, .. } = *shape;
+        let is_root = rank == root;
+        let part = Room::part(ranks, rank);
+        let at_part = vector.part(rank.into());
+        let own = |home, room| {
+            Some(Region {
+                home,
+                base: 0,
+                room,
+            })
+        };
+        let whole = |home| own(home, Room::WHOLE);
+        let inside = |home, base, room| Some(Region { home, base, room });
+        let (input, output) = (Buffer::Input, Buffer::Output);
+        match (self, shape.in_place) {
+            (Self::Bcast, _) => [None, whole(output)],
+            (Self::Reduce, true) if is_root => [whole(output), whole(output)],
+            (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
+            (Self::Allreduce, true) => [whole(output), whole(output)],
+            (Self::Allreduce, false) => [whole(input), whole(output)],
+            (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
+            (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
+            (Self::Scatter, true) if is_root => [whole(input), inside(input, at_part, part)],
+            (Self::Scatter, _) => [whole(input).filter(|_| is_root), own(output, part)],
+            (Self::Allgather, true) => [inside(output, at_part, part), whole(output)],
+            (Self::Allgather, false) => [own(input, part), whole(output)],
+            (Self::ReduceScatter | Self::ReduceScatterBlock, true) => {
+                [whole(output), own(output, part)]
+            }
+            (Self::ReduceScatter | Self::ReduceScatterBlock, false) => {
+                [whole(input), own(output, part)]
+            }
         }
     }
 }

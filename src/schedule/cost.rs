@@ -1,5 +1,73 @@
 //! What an algorithm costs, in whole numbers.
 
+/// The closed form of an algorithm's time on a given number of ranks and root 0.
+///
+/// `m` is the length of the call in bytes, as the collective counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cost {
+    /// An algorithm that takes blocks.
+    Pipelined {
+        /// The constants of the lemma.
+        lemma: PipelineCost,
+        /// For which numbers of blocks they hold exactly; with others it takes a step or two less.
+        exact: Exact,
+    },
+    /// An algorithm whose messages are given by the call:
+    /// `steps alpha + moved/parts beta m + combined/parts gamma m`.
+    Fixed {
+        /// Messages one after the other on the critical path.
+        steps: u64,
+        /// Parts of the call's length that are moved one after the other.
+        moved: u64,
+        /// Parts of the call's length that are combined one after the other.
+        combined: u64,
+        /// How many such parts are as long as the call.
+        parts: u64,
+    },
+}
+
+/// Numbers of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exact {
+    /// All from this one on.
+    From(u32),
+    /// Even ones.
+    Even,
+    /// Odd ones.
+    Odd,
+}
+
+impl Exact {
+    /// Whether a number of blocks is one of them.
+    pub fn holds(self, blocks: u32) -> bool {
+        match self {
+            Self::From(first) => blocks >= first,
+            Self::Even => blocks.is_multiple_of(2),
+            Self::Odd => !blocks.is_multiple_of(2),
+        }
+    }
+}
+
+impl Cost {
+    /// `steps` messages of the call's length, and as many combinations as `combined` says.
+    pub const fn whole(steps: u64, combined: u64) -> Self {
+        Self::Fixed {
+            steps,
+            moved: steps,
+            combined,
+            parts: 1,
+        }
+    }
+
+    /// A pipeline of `c1 + c2 b` steps and `g1 + g2 b` combinations.
+    pub const fn pipelined([c1, c2]: [i64; 2], [g1, g2]: [i64; 2]) -> Self {
+        Self::Pipelined {
+            lemma: PipelineCost { c1, c2, g1, g2 },
+            exact: Exact::From(1),
+        }
+    }
+}
+
 /// The constants of the pipelining lemma for one algorithm on a given number of ranks.
 ///
 /// With `b` equal blocks of an `m`-byte vector the algorithm takes

@@ -8,10 +8,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::fault::{Fault, Misdeed, Misstep};
-use crate::independence::{Access, Independence, length};
+use crate::independence::{Access, Independence};
 use crate::program::Program;
 use crate::storage::Memory;
-use crate::{Action, Rank, Round, Schedule, Span};
+use crate::{Action, Buffer, Place, Rank, Round, Schedule, Span};
 
 /// The values that units of memory hold.
 pub(crate) trait Domain {
@@ -27,7 +27,7 @@ pub(crate) trait Domain {
 /// What a schedule does in total and on its busiest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Messages of at least one unit.
+    /// Messages, empty ones that signal included.
     pub messages: u64,
     /// Units that the busiest sender sends.
     pub most_sent: u64,
@@ -39,8 +39,10 @@ pub struct Tally {
     pub rounds: u64,
     /// Length of the longest chain of messages if each takes one step once both ends are ready.
     pub steps: u64,
-    /// Length of the longest chain of combinations if only these take time.
-    pub combinations: u64,
+    /// The same if each takes as many steps as it has units.
+    pub moved: u64,
+    /// Units combined along the longest chain of messages; the most if several are as long.
+    pub combined: u64,
 }
 
 /// A rank in the middle of its program.
@@ -51,22 +53,38 @@ struct Process<V> {
     round: Round,
     /// Transfers of the current round that have not ended.
     waiting: usize,
-    /// Steps at which the current round began and at which its last ended transfer ended.
-    began: u64,
-    ends: u64,
-    /// The same if messages take no time and combinations take one step.
-    combined_began: u64,
-    combined_ends: u64,
+    /// When the current round began, and when the last of its transfers that have ended did.
+    began: Clocks,
+    ends: Clocks,
     memory: Memory<V>,
     sent: u64,
     received: u64,
     combined: u64,
 }
 
+/// Time as two observers see it.
+#[derive(Clone, Copy, Default)]
+struct Clocks {
+    /// A step a message, and among equals units combined: combining takes next to no time.
+    steps: (u64, u64),
+    /// A step a unit moved.
+    moved: u64,
+}
+
+impl Clocks {
+    fn max(self, other: Self) -> Self {
+        Self {
+            steps: self.steps.max(other.steps),
+            moved: self.moved.max(other.moved),
+        }
+    }
+}
+
 /// Posted transfers of one sender and one receiver that have not met their other end.
 struct Pair<V> {
     sends: VecDeque<Vec<V>>,
-    recvs: VecDeque<Span>,
+    /// Where the data goes; nowhere if an empty message is awaited.
+    recvs: VecDeque<Option<Place>>,
 }
 
 /// The programs under way.
@@ -97,10 +115,8 @@ impl<'a, D: Domain> Engine<'a, D> {
                     next: 0,
                     round: Round::default(),
                     waiting: 0,
-                    began: 0,
-                    ends: 0,
-                    combined_began: 0,
-                    combined_ends: 0,
+                    began: Clocks::default(),
+                    ends: Clocks::default(),
                     memory: Memory::new(schedule, &domain, rank),
                     sent: 0,
                     received: 0,
@@ -143,9 +159,29 @@ impl<'a, D: Domain> Engine<'a, D> {
         Ok(self.tally())
     }
 
-    /// A rank's output, `None` where it was never written.
-    pub(crate) fn output(&self, rank: Rank) -> &[Option<D::Value>] {
-        &self.processes[rank as usize].memory.output
+    /// What the output of a rank holds, with the unit of the vector; `None` where nothing was
+    /// ever written.
+    pub(crate) fn output(&self, rank: Rank) -> impl Iterator<Item = (u64, Option<&D::Value>)> {
+        let memory = &self.processes[rank as usize].memory;
+        let held = memory.layout.units(Buffer::Output);
+        let values = held.map(|(units, place)| {
+            let home = memory
+                .layout
+                .region(Buffer::Output)
+                .map(|region| region.home);
+            let values = memory.buffer(home.unwrap_or(Buffer::Output));
+            units.zip(
+                values[place.start as usize..place.end as usize]
+                    .iter()
+                    .map(Option::as_ref),
+            )
+        });
+        values.into_iter().flatten()
+    }
+
+    /// The rank whose part of the vector a unit belongs to.
+    pub(crate) fn owner(&self, unit: u64) -> Rank {
+        self.processes[0].memory.layout.owner(unit)
     }
 
     pub(crate) fn into_domain(self) -> D {
@@ -154,14 +190,17 @@ impl<'a, D: Domain> Engine<'a, D> {
 
     fn tally(&self) -> Tally {
         let most = |of: fn(&Process<D::Value>) -> u64| self.processes.iter().map(of).max();
+        let ends = self.processes.iter().map(|p| p.ends);
+        let longest = ends.fold(Clocks::default(), Clocks::max);
         Tally {
             messages: self.messages,
             most_sent: most(|p| p.sent).unwrap_or(0),
             most_received: most(|p| p.received).unwrap_or(0),
             most_combined: most(|p| p.combined).unwrap_or(0),
             rounds: most(|p| p.rounds).unwrap_or(0),
-            steps: most(|p| p.ends).unwrap_or(0),
-            combinations: most(|p| p.combined_ends).unwrap_or(0),
+            steps: longest.steps.0,
+            moved: longest.moved,
+            combined: longest.steps.1,
         }
     }
 
@@ -172,15 +211,14 @@ impl<'a, D: Domain> Engine<'a, D> {
             return Ok(false);
         }
         process.began = process.ends;
-        process.combined_began = process.combined_ends;
         process.round.clear();
         process.program.round(process.next, &mut process.round);
         process.next += 1;
         let process = &self.processes[rank as usize];
         let independence = Independence {
-            schedule: self.schedule,
             memory: &process.memory,
             rank,
+            ranks: self.schedule.shape().ranks,
             actions: process.round.actions(),
         };
         independence
@@ -213,24 +251,27 @@ impl<'a, D: Domain> Engine<'a, D> {
                 if values.is_empty() {
                     return Ok(Ok(()));
                 }
-                self.pair(rank, to).sends.push_back(values);
-                self.processes[rank as usize].waiting += 1;
-                Ok(self.match_pair(rank, to))
+                Ok(self.send(rank, to, values))
             }
             Action::Recv { from, span } => {
-                if self.schedule.locate(&span).is_empty() {
+                let place = self.place(rank, &span)?;
+                if place.is_empty() {
                     return Ok(Ok(()));
                 }
-                self.pair(from, rank).recvs.push_back(span);
-                self.processes[rank as usize].waiting += 1;
-                Ok(self.match_pair(from, rank))
+                Ok(self.receive(from, rank, Some(place)))
             }
+            Action::Signal { to } => Ok(self.send(rank, to, Vec::new())),
+            Action::Await { from } => Ok(self.receive(from, rank, None)),
             Action::Copy { from, into } => {
-                let values = self.read(rank, &from)?;
-                self.write(rank, &into, values);
+                let place = self.place(rank, &into)?;
+                if self.place(rank, &from)? != place {
+                    let values = self.read(rank, &from)?;
+                    self.processes[rank as usize].memory.write(&place, values);
+                }
                 Ok(Ok(()))
             }
             Action::Combine { left, right, into } => {
+                let place = self.place(rank, &into)?;
                 let (left, right) = (self.read(rank, &left)?, self.read(rank, &right)?);
                 let combined = left
                     .iter()
@@ -239,11 +280,23 @@ impl<'a, D: Domain> Engine<'a, D> {
                     .collect::<Result<Vec<_>, _>>()?;
                 let process = &mut self.processes[rank as usize];
                 process.combined += combined.len() as u64;
-                process.combined_ends += u64::from(!combined.is_empty());
-                self.write(rank, &into, combined);
+                process.ends.steps.1 += combined.len() as u64;
+                process.memory.write(&place, combined);
                 Ok(Ok(()))
             }
         }
+    }
+
+    fn send(&mut self, from: Rank, to: Rank, values: Vec<D::Value>) -> Result<(), Fault> {
+        self.pair(from, to).sends.push_back(values);
+        self.processes[from as usize].waiting += 1;
+        self.match_pair(from, to)
+    }
+
+    fn receive(&mut self, from: Rank, to: Rank, place: Option<Place>) -> Result<(), Fault> {
+        self.pair(from, to).recvs.push_back(place);
+        self.processes[to as usize].waiting += 1;
+        self.match_pair(from, to)
     }
 
     fn pair(&mut self, from: Rank, to: Rank) -> &mut Pair<D::Value> {
@@ -259,11 +312,12 @@ impl<'a, D: Domain> Engine<'a, D> {
         if pair.sends.is_empty() {
             return Ok(());
         }
-        let Some(span) = pair.recvs.pop_front() else {
+        let Some(place) = pair.recvs.pop_front() else {
             return Ok(());
         };
         let values = pair.sends.pop_front().unwrap_or_default();
-        let (sent, expected) = (values.len() as u64, length(&self.schedule.locate(&span)));
+        let sent = values.len() as u64;
+        let expected = place.as_ref().map_or(0, Place::units);
         if sent != expected {
             return Err(Fault::LengthMismatch {
                 from,
@@ -272,17 +326,19 @@ impl<'a, D: Domain> Engine<'a, D> {
                 expected,
             });
         }
-        self.write(to, &span, values);
+        if let Some(place) = place {
+            self.processes[to as usize].memory.write(&place, values);
+        }
         self.messages += 1;
         let [sender, receiver] = [from, to].map(|rank| self.processes[rank as usize].began);
-        let end = sender.max(receiver) + 1;
-        let [sender, receiver] =
-            [from, to].map(|rank| self.processes[rank as usize].combined_began);
-        let combined_end = sender.max(receiver);
+        let began = sender.max(receiver);
+        let end = Clocks {
+            steps: (began.steps.0 + 1, began.steps.1),
+            moved: began.moved + sent,
+        };
         for rank in [from, to] {
             let process = &mut self.processes[rank as usize];
             process.ends = process.ends.max(end);
-            process.combined_ends = process.combined_ends.max(combined_end);
             process.waiting -= 1;
             if process.waiting == 0 {
                 self.runnable.push(rank);
@@ -293,25 +349,16 @@ impl<'a, D: Domain> Engine<'a, D> {
         Ok(())
     }
 
-    fn read(&self, rank: Rank, span: &Span) -> Result<Vec<D::Value>, Misdeed> {
-        let range = self.schedule.locate(span);
-        let memory = &self.processes[rank as usize].memory;
-        let buffer = memory.buffer(span.buffer).ok_or(Misdeed::OutOfBounds)?;
-        buffer[range.start as usize..range.end as usize]
-            .iter()
-            .map(|value| value.clone().ok_or(Misdeed::ReadsUndefined))
-            .collect()
+    fn place(&self, rank: Rank, span: &Span) -> Result<Place, Misdeed> {
+        let layout = &self.processes[rank as usize].memory.layout;
+        layout.locate(span).ok_or(Misdeed::OutOfBounds)
     }
 
-    /// Writes a span that [`Engine::check_action`] has found to be in bounds.
-    fn write(&mut self, rank: Rank, span: &Span, values: Vec<D::Value>) {
-        let start = self.schedule.locate(span).start as usize;
-        let memory = &mut self.processes[rank as usize].memory;
-        for (slot, value) in memory.buffer_mut(span.buffer)[start..]
-            .iter_mut()
-            .zip(values)
-        {
-            *slot = Some(value);
-        }
+    fn read(&self, rank: Rank, span: &Span) -> Result<Vec<D::Value>, Misdeed> {
+        let place = self.place(rank, span)?;
+        let values = self.processes[rank as usize].memory.read(&place);
+        values
+            .map(|value| value.cloned().ok_or(Misdeed::ReadsUndefined))
+            .collect()
     }
 }

@@ -1,10 +1,8 @@
 //! Whether the actions of a round are what they must be: within bounds, and independent.
 
-use std::ops::Range;
-
 use crate::fault::Misdeed;
 use crate::storage::Memory;
-use crate::{Action, Buffer, Rank, Schedule, Span};
+use crate::{Action, Buffer, Place, Rank, Span};
 
 /// Memory that an action of the round reads or writes, in units of its buffer.
 #[derive(Clone, Copy)]
@@ -18,9 +16,9 @@ pub(crate) struct Access {
 
 /// One rank's round, with the memory that it works on.
 pub(crate) struct Independence<'a, V> {
-    pub(crate) schedule: &'a Schedule,
     pub(crate) memory: &'a Memory<V>,
     pub(crate) rank: Rank,
+    pub(crate) ranks: u32,
     pub(crate) actions: &'a [Action],
 }
 
@@ -32,6 +30,9 @@ impl<V: Clone> Independence<'_, V> {
         for (index, action) in self.actions.iter().enumerate() {
             self.check_action(action, index, accesses)
                 .map_err(|why| (*action, why))?;
+        }
+        if self.actions.len() < 2 {
+            return Ok(());
         }
         accesses.sort_by_key(|a| (a.buffer, a.start));
         // Sorted by start, so what has ended before this one begins touches none of the later.
@@ -54,32 +55,38 @@ impl<V: Clone> Independence<'_, V> {
         index: usize,
         accesses: &mut Vec<Access>,
     ) -> Result<(), Misdeed> {
+        let layout = &self.memory.layout;
         let mut access = |span: &Span, writes: bool| self.access(span, writes, index, accesses);
         match action {
-            Action::Send { to: peer, span } | Action::Recv { from: peer, span } => {
-                if *peer == self.rank || *peer >= self.schedule.shape().ranks {
-                    return Err(Misdeed::BadPeer);
-                }
-                access(span, matches!(action, Action::Recv { .. })).map(|_| ())
+            Action::Send { to: peer, .. }
+            | Action::Recv { from: peer, .. }
+            | Action::Signal { to: peer }
+            | Action::Await { from: peer }
+                if *peer == self.rank || *peer >= self.ranks =>
+            {
+                Err(Misdeed::BadPeer)
             }
+            Action::Signal { .. } | Action::Await { .. } => Ok(()),
+            Action::Send { span, .. } => access(span, false).map(drop),
+            Action::Recv { span, .. } => access(span, true).map(drop),
             Action::Copy { from, into } => {
-                let (from_range, into_range) = (access(from, false)?, access(into, true)?);
-                let overlap = from.buffer == into.buffer && overlaps(&from_range, &into_range);
-                let fits = length(&from_range) == length(&into_range) && !overlap;
-                if fits {
-                    Ok(())
-                } else {
-                    Err(Misdeed::ShapeMismatch)
+                if layout.locate(from) == layout.locate(into) {
+                    return access(from, false).map(drop);
                 }
+                let (from, into) = (access(from, false)?, access(into, true)?);
+                let fits = from.units() == into.units()
+                    && !overlaps(&from, &into)
+                    && [from, into].iter().all(is_unwrapped);
+                fits.then_some(()).ok_or(Misdeed::ShapeMismatch)
             }
             Action::Combine { left, right, into } => {
-                let target = access(into, true)?;
+                let into = access(into, true)?;
                 for operand in [left, right] {
-                    let range = access(operand, false)?;
-                    let same = operand.buffer == into.buffer && range == target;
-                    let partly =
-                        operand.buffer == into.buffer && overlaps(&range, &target) && !same;
-                    if length(&range) != length(&target) || partly {
+                    let operand = access(operand, false)?;
+                    let fits = operand.units() == into.units()
+                        && (operand == into || !overlaps(&operand, &into))
+                        && [&operand, &into].into_iter().all(is_unwrapped);
+                    if !fits {
                         return Err(Misdeed::ShapeMismatch);
                     }
                 }
@@ -88,43 +95,43 @@ impl<V: Clone> Independence<'_, V> {
         }
     }
 
-    /// The units of a span, which must lie in its buffer and be allowed to be written.
+    /// The place of a span, which must lie in its buffer and be allowed to be written.
     fn access(
         &self,
         span: &Span,
         writes: bool,
         action: usize,
         accesses: &mut Vec<Access>,
-    ) -> Result<Range<u64>, Misdeed> {
-        let range = self.schedule.locate(span);
-        let buffer = self
-            .memory
-            .buffer(span.buffer)
-            .ok_or(Misdeed::OutOfBounds)?;
-        if span.blocks.end > span.partition.blocks() || range.end > buffer.len() as u64 {
+    ) -> Result<Place, Misdeed> {
+        let layout = &self.memory.layout;
+        let place = layout.locate(span).ok_or(Misdeed::OutOfBounds)?;
+        let capacity = self.memory.buffer(place.memory).len() as u64;
+        if place.ranges.iter().any(|range| range.end > capacity) {
             return Err(Misdeed::OutOfBounds);
         }
-        if writes && !self.memory.may_write(span.buffer) {
+        if writes && !layout.may_write(span.buffer) {
             return Err(Misdeed::Forbidden);
         }
-        if !range.is_empty() {
-            let (start, end, buffer) = (range.start, range.end, span.buffer);
+        for range in place.ranges.iter().filter(|range| !range.is_empty()) {
             accesses.push(Access {
-                buffer,
-                start,
-                end,
+                buffer: place.memory,
+                start: range.start,
+                end: range.end,
                 writes,
                 action,
             });
         }
-        Ok(range)
+        Ok(place)
     }
 }
 
-pub(crate) fn length(range: &Range<u64>) -> u64 {
-    range.end - range.start
+fn is_unwrapped(place: &Place) -> bool {
+    place.ranges[1].is_empty()
 }
 
-fn overlaps(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
+fn overlaps(a: &Place, b: &Place) -> bool {
+    let meet = |a: &std::ops::Range<u64>, b: &std::ops::Range<u64>| {
+        a.start < b.end && b.start < a.end && !a.is_empty() && !b.is_empty()
+    };
+    a.memory == b.memory && a.ranges.iter().any(|a| b.ranges.iter().any(|b| meet(a, b)))
 }

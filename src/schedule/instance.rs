@@ -1,14 +1,10 @@
 //! An algorithm bound to a call.
 
-use std::fmt;
-use std::ops::Range;
-
+use crate::layout::{Layout, Vector};
 use crate::program::Program;
 use crate::shape::Parts;
-use crate::span::vector_range;
-use crate::{
-    Algorithm, Blocks, Buffer, Collective, Parameter, Parameters, Rank, Scratch, Shape, Span, find,
-};
+use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, find};
+use std::fmt;
 
 /// A call for which a schedule is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +13,15 @@ pub struct Request<'a> {
     pub ranks: u32,
     /// The root; ignored where the collective has none.
     pub root: Rank,
-    /// Whether the contribution stands in the output.
+    /// Whether `MPI_IN_PLACE` is given; ignored where it cannot be.
     pub in_place: bool,
-    /// Length of one rank's vector: elements in reductions, bytes in a broadcast.
+    /// Whether the operator commutes; ignored where nothing is combined.
+    pub commutative: bool,
+    /// Length of the call: elements in reductions, bytes elsewhere; of one rank's part where
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
     pub units: u64,
+    /// Length of each rank's part in a `reduce_scatter`, `units` in all; even parts if absent.
+    pub counts: Option<&'a [u64]>,
     /// What is chosen about the algorithm.
     pub parameters: Parameters<'a>,
 }
@@ -32,7 +33,9 @@ impl Request<'_> {
             ranks,
             root: 0,
             in_place: false,
+            commutative: true,
             units: 1,
+            counts: None,
             parameters: Parameters::default(),
         }
     }
@@ -59,6 +62,27 @@ pub enum Unsupported {
     },
     /// The number or size of blocks is zero.
     ZeroBlocks,
+    /// The radix is not one of [`Parameters::RADICES`].
+    Radix {
+        /// The radix asked for.
+        radix: u32,
+    },
+    /// The algorithm needs an even number of ranks.
+    OddRanks {
+        /// The algorithm's full name.
+        algorithm: String,
+        /// Ranks in the communicator.
+        ranks: u32,
+    },
+    /// The algorithm combines out of rank order, which the operator does not bear.
+    Unordered {
+        /// The full name of the algorithm, or of the part that does.
+        algorithm: String,
+    },
+    /// Counts are given where there are none, or not one a rank, or other than `units` in all.
+    Counts,
+    /// The vector has more units than can be counted.
+    TooLong,
     /// A part names no algorithm of its collective.
     Part {
         /// What the part does.
@@ -81,6 +105,23 @@ impl fmt::Display for Unsupported {
             } => {
                 write!(f, "{algorithm} does not take the parameter `{parameter}`")
             }
+            Self::Radix { radix } => write!(
+                f,
+                "the radix must be from {} to {}, not {radix}",
+                Parameters::RADICES.start(),
+                Parameters::RADICES.end()
+            ),
+            Self::OddRanks { algorithm, ranks } => {
+                write!(f, "{algorithm} needs an even number of ranks, not {ranks}")
+            }
+            Self::Unordered { algorithm } => write!(
+                f,
+                "{algorithm} combines out of rank order: not for operators that do not commute"
+            ),
+            Self::Counts => f.write_str(
+                "a reduce_scatter takes one count a rank, which add up to the vector's length",
+            ),
+            Self::TooLong => f.write_str("the vector has more units than 64 bits can count"),
             Self::ZeroBlocks => f.write_str("the number and size of blocks must be at least 1"),
             Self::Part { collective, id } => {
                 write!(f, "there is no {collective} algorithm `{id}`")
@@ -97,7 +138,7 @@ pub struct Schedule {
     algorithm: &'static Algorithm,
     shape: Shape,
     units: u64,
-    scratch: Vec<Scratch>,
+    vector: Vector,
 }
 
 impl Schedule {
@@ -106,50 +147,66 @@ impl Schedule {
         let Request {
             ranks,
             root,
-            in_place,
             units,
             parameters,
+            ..
         } = *request;
+        let collective = algorithm.collective;
+        let name = || algorithm.name();
         if ranks == 0 {
             return Err(Unsupported::NoRanks);
         }
-        let root = if algorithm.collective.is_rooted() {
-            root
-        } else {
-            0
-        };
+        let root = if collective.is_rooted() { root } else { 0 };
         if root >= ranks {
             return Err(Unsupported::NoSuchRoot { root, ranks });
         }
+        if algorithm.even_ranks && ranks > 1 && !ranks.is_multiple_of(2) {
+            let algorithm = name();
+            return Err(Unsupported::OddRanks { algorithm, ranks });
+        }
         if let Some(parameter) = parameters.given().find(|given| !algorithm.takes(*given)) {
+            let algorithm = name();
             return Err(Unsupported::Parameter {
-                algorithm: algorithm.name(),
+                algorithm,
                 parameter,
             });
         }
+        let vector = vector(collective, request)?;
         let blocks = match parameters.blocks {
             Some(Blocks::Count(0) | Blocks::Size(0)) => return Err(Unsupported::ZeroBlocks),
-            Some(blocks) => blocks.count(units),
+            Some(blocks) => {
+                let pieces = algorithm.pieces(ranks).into();
+                blocks.count(vector.units.div_ceil(pieces))
+            }
             None => 1,
         };
-        let parts = Parts {
-            reduce: part(Collective::Reduce, parameters.reduce)?,
-            bcast: part(Collective::Bcast, parameters.bcast)?,
-        };
-        let in_place = in_place && algorithm.collective.is_reduction();
-        let shape = Shape {
-            ranks,
-            root,
-            in_place,
-            blocks,
-            parts,
-        };
-        Ok(Self {
+        let radix = parameters.radix.unwrap_or(Parameters::DEFAULT_RADIX);
+        if !Parameters::RADICES.contains(&radix) {
+            return Err(Unsupported::Radix { radix });
+        }
+        let schedule = Self {
             algorithm,
-            shape,
+            shape: Shape {
+                ranks,
+                root,
+                in_place: request.in_place && collective.allows_in_place(),
+                blocks,
+                radix,
+                parts: Parts {
+                    reduce: part(Collective::Reduce, parameters.reduce)?,
+                    bcast: part(Collective::Bcast, parameters.bcast)?,
+                },
+            },
             units,
-            scratch: (algorithm.scratch)(&shape),
-        })
+            vector,
+        };
+        match schedule.unordered() {
+            Some(algorithm) if collective.is_reduction() && !request.commutative => {
+                let algorithm = algorithm.name();
+                Err(Unsupported::Unordered { algorithm })
+            }
+            _ => Ok(schedule),
+        }
     }
 
     /// The algorithm.
@@ -162,34 +219,83 @@ impl Schedule {
         &self.shape
     }
 
-    /// Length of one rank's vector.
+    /// Length of the call, as in [`Request::units`].
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// The scratch buffers that every rank needs.
-    pub fn scratch(&self) -> &[Scratch] {
-        &self.scratch
+    /// Length of the whole vector.
+    pub fn vector_units(&self) -> u64 {
+        self.vector.units
+    }
+
+    /// Whether it combines only adjacent ranges of ranks, lower ranks on the left.
+    pub fn ordered(&self) -> bool {
+        self.unordered().is_none()
+    }
+
+    /// The algorithm, or the inner reduce, that combines out of order.
+    fn unordered(&self) -> Option<&'static Algorithm> {
+        let Shape {
+            ranks, root, parts, ..
+        } = self.shape;
+        let at_end = root == 0 || root + 1 == ranks;
+        let is_ordered = |algorithm: &Algorithm, at_end: bool| {
+            algorithm.ordered || algorithm.ordered_at_ends && at_end
+        };
+        if !is_ordered(self.algorithm, at_end) {
+            return Some(self.algorithm);
+        }
+        // Inner reduces are towards rank 0.
+        let combines = self.algorithm.takes(Parameter::Reduce);
+        (combines && !is_ordered(parts.reduce, true)).then_some(parts.reduce)
+    }
+
+    /// Where a rank's buffers stand in its memory.
+    pub fn layout(&self, rank: Rank) -> Layout {
+        let collective = self.algorithm.collective;
+        let buffers = collective.buffers(&self.shape, &self.vector, rank);
+        let scratch = (self.algorithm.scratch)(&self.shape, rank);
+        Layout::new(self.vector.clone(), buffers, scratch)
     }
 
     /// A rank's program; costs at most O(log p).
     pub fn program(&self, rank: Rank) -> Box<dyn Program> {
         (self.algorithm.program)(&self.shape, rank)
     }
+}
 
-    /// The units of its buffer that a span covers.
-    ///
-    /// A scratch buffer that the algorithm has not declared is located as if it held the whole
-    /// vector; the verifier reports it.
-    pub fn locate(&self, span: &Span) -> Range<u64> {
-        match span.buffer {
-            Buffer::Scratch(index) => match self.scratch.get(usize::from(index)) {
-                Some(scratch) => scratch.locate(span, self.units),
-                None => vector_range(span, self.units),
-            },
-            Buffer::Input | Buffer::Output => vector_range(span, self.units),
+/// The vector of a call and its division among the ranks.
+fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsupported> {
+    let Request { ranks, units, .. } = *request;
+    let offsets = match request.counts {
+        None => None,
+        Some(counts) => {
+            let mut offsets = vec![0_u64];
+            for count in counts {
+                let end = offsets[offsets.len() - 1].checked_add(*count);
+                offsets.push(end.ok_or(Unsupported::TooLong)?);
+            }
+            let fits = collective == Collective::ReduceScatter
+                && counts.len() == ranks as usize
+                && offsets.last() == Some(&units);
+            if !fits {
+                return Err(Unsupported::Counts);
+            }
+            Some(offsets.into())
         }
-    }
+    };
+    let units = match collective.is_sized_by_part() {
+        true => units
+            .checked_mul(ranks.into())
+            .ok_or(Unsupported::TooLong)?,
+        false => units,
+    };
+    Ok(Vector {
+        units,
+        ranks,
+        offsets,
+    })
 }
 
 /// The algorithm for a part of a composition; binomial trees unless named.

@@ -4,7 +4,8 @@
 //! independent [`Action`]s on symbolic spans of blocks. The same definition is executed on MPI,
 //! proved correct ([`verify`]), run on real elements in one process ([`memory`]), counted
 //! ([`Tally`]) and printed ([`text`]). This crate does no input or output and knows neither time
-//! nor bytes: it counts *units*, which are elements in reductions and bytes in data movement.
+//! nor bytes: it counts *units*, which are elements in reductions and bytes in data movement. All
+//! buffers of a call are pieces of one vector of units, the [`Layout`] says which.
 //!
 //! ```
 //! use schedule::{Parameters, Request, Schedule, verify};
@@ -17,35 +18,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod allgather;
 mod allreduce;
 mod bcast;
 mod collective;
 mod cost;
 mod engine;
+pub mod export;
 mod fault;
+mod gather;
 mod independence;
 mod instance;
+mod layout;
 pub mod memory;
 mod parameters;
 mod program;
 mod reduce;
+mod reduce_scatter;
 mod registry;
 mod round;
+mod scatter;
 mod shape;
 mod span;
 mod storage;
+pub mod svg;
 pub mod text;
+pub mod timeline;
 mod tree;
 pub mod verify;
 
 pub use collective::{Collective, Held, UnknownCollective};
-pub use cost::PipelineCost;
+pub use cost::{Cost, Exact, PipelineCost};
 pub use engine::Tally;
 pub use fault::{Fault, Misdeed};
 pub use instance::{Request, Schedule, Unsupported};
+pub use layout::{Layout, Place, Room};
 pub use parameters::{Blocks, Parameter, Parameters};
 pub use program::Program;
 pub use registry::{ALGORITHMS, Algorithm, find, of};
 pub use round::{Action, Round};
 pub use shape::{Parts, Rank, Shape};
-pub use span::{BlockRange, Buffer, Partition, Scratch, Span};
+pub use span::{BlockRange, Buffer, Partition, Span};

@@ -2,12 +2,13 @@
 
 use crate::engine::{Domain, Engine};
 use crate::fault::{Fault, Misstep};
-use crate::{Held, Rank, Schedule};
+use crate::{Collective, Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.
 ///
-/// `contributions[r]` is what rank `r` gives, [`Schedule::units`] long; only the root's is read in
-/// a broadcast. The output of a rank that gets no result is `None`. `operator(left, right)` is
+/// `contributions[r]` is what rank `r` gives: as long as the whole vector in broadcasts, scatters
+/// and reductions, of which only the root's is read in the first two; as long as its part in gathers
+/// and allgathers. The output of a rank that gets no result is `None`. `operator(left, right)` is
 /// called with the lower ranks' value on the left.
 ///
 /// # Panics
@@ -28,45 +29,55 @@ pub fn run<T: Clone>(
     contributions: &[Vec<T>],
     operator: impl Fn(&T, &T) -> T,
 ) -> Result<Vec<Option<Vec<T>>>, Fault> {
+    let collective = schedule.algorithm().collective;
+    let layout = schedule.layout(0);
+    let first = move |rank: Rank| match collective {
+        Collective::Gather | Collective::Allgather => layout.part(rank),
+        _ => 0,
+    };
     let elements = Elements {
         contributions,
         operator,
+        first,
     };
     let mut engine = Engine::new(schedule, elements, &|rank| schedule.program(rank));
     engine.run()?;
-    let collective = schedule.algorithm().collective;
     (0..schedule.shape().ranks)
         .map(|rank| match collective.after(schedule.shape(), rank) {
-            Held::Absent | Held::Undefined => Ok(None),
-            Held::Ranks(..) => complete(rank, engine.output(rank)).map(Some),
+            Held::Undefined => Ok(None),
+            Held::Ranks(..) | Held::Parts => complete(rank, engine.output(rank)).map(Some),
         })
         .collect()
 }
 
-fn complete<T: Clone>(rank: Rank, output: &[Option<T>]) -> Result<Vec<T>, Fault> {
-    (0..)
-        .zip(output)
+fn complete<'a, T: Clone + 'a>(
+    rank: Rank,
+    output: impl Iterator<Item = (u64, Option<&'a T>)>,
+) -> Result<Vec<T>, Fault> {
+    output
         .map(|(unit, value)| {
             let missing = || Fault::WrongResult {
                 rank,
                 unit,
                 found: "nothing".to_owned(),
             };
-            value.clone().ok_or_else(missing)
+            value.cloned().ok_or_else(missing)
         })
         .collect()
 }
 
-struct Elements<'a, T, F> {
+struct Elements<'a, T, F, S> {
     contributions: &'a [Vec<T>],
     operator: F,
+    /// The unit of the vector with which a rank's contribution begins.
+    first: S,
 }
 
-impl<T: Clone, F: Fn(&T, &T) -> T> Domain for Elements<'_, T, F> {
+impl<T: Clone, F: Fn(&T, &T) -> T, S: Fn(Rank) -> u64> Domain for Elements<'_, T, F, S> {
     type Value = T;
 
     fn initial(&self, rank: Rank, unit: u64) -> T {
-        self.contributions[rank as usize][unit as usize].clone()
+        self.contributions[rank as usize][(unit - (self.first)(rank)) as usize].clone()
     }
 
     fn combine(&mut self, left: &T, right: &T) -> Result<T, Misstep> {

@@ -1,22 +1,31 @@
 //! What can be chosen about an algorithm.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 /// The kinds of parameters; the registry says which an algorithm takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parameter {
     /// Number or size of the pipeline blocks.
     Blocks,
+    /// Radix of a tree: a node has up to one child less a level.
+    Radix,
     /// The inner reduce of a composition.
     Reduce,
     /// The inner broadcast of a composition.
     Bcast,
 }
 
+impl Parameter {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Blocks, Self::Radix, Self::Reduce, Self::Bcast];
+}
+
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Blocks => "blocks",
+            Self::Radix => "radix",
             Self::Reduce => "reduce",
             Self::Bcast => "bcast",
         })
@@ -44,11 +53,14 @@ impl Blocks {
     }
 }
 
-/// Values of parameters; what is absent has the algorithm's default: one block, binomial trees.
+/// Values of parameters; what is absent has the algorithm's default: one block, radix 4, binomial
+/// trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parameters<'a> {
     /// How the vector is cut.
     pub blocks: Option<Blocks>,
+    /// Radix of a tree, one of [`Parameters::RADICES`].
+    pub radix: Option<u32>,
     /// Id of the inner reduce.
     pub reduce: Option<&'a str>,
     /// Id of the inner broadcast.
@@ -56,6 +68,13 @@ pub struct Parameters<'a> {
 }
 
 impl Parameters<'_> {
+    /// The radices that a tree may have. Wider trees are linear on the communicators that there
+    /// are.
+    pub const RADICES: RangeInclusive<u32> = 2..=64;
+
+    /// The radix of a tree for which none is given.
+    pub const DEFAULT_RADIX: u32 = 4;
+
     /// Only a number of blocks.
     pub fn blocks(count: u32) -> Self {
         Self {
@@ -68,6 +87,7 @@ impl Parameters<'_> {
     pub fn given(&self) -> impl Iterator<Item = Parameter> {
         [
             self.blocks.map(|_| Parameter::Blocks),
+            self.radix.map(|_| Parameter::Radix),
             self.reduce.map(|_| Parameter::Reduce),
             self.bcast.map(|_| Parameter::Bcast),
         ]

@@ -27,7 +27,8 @@ impl Program for Nothing {
     fn round(&self, _: u64, _: &mut Round) {}
 }
 
-/// A single round that copies the own contribution to the output: a reduction among one.
+/// A single round that copies the own contribution to the output: what is left of most collectives
+/// among one rank.
 pub(crate) struct CopyOwn;
 
 impl Program for CopyOwn {
@@ -37,15 +38,6 @@ impl Program for CopyOwn {
 
     fn round(&self, _: u64, round: &mut Round) {
         round.copy(Span::whole(Buffer::Input), Span::whole(Buffer::Output));
-    }
-}
-
-/// The program of a reduction's only rank.
-pub(crate) fn alone(in_place: bool) -> Box<dyn Program> {
-    if in_place {
-        Box::new(Nothing)
-    } else {
-        Box::new(CopyOwn)
     }
 }
 
@@ -65,21 +57,38 @@ impl Program for Sequence {
     }
 }
 
+/// What the buffers of an inner program are called outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names {
+    pub(crate) input: Buffer,
+    pub(crate) output: Buffer,
+    pub(crate) scratch: ScratchNames,
+}
+
+/// What the scratch buffers of an inner program are called outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ScratchNames {
+    /// Scratch buffers behind so many others.
+    After(u8),
+    /// All of them are one buffer, which holds every block at its own place.
+    Are(Buffer),
+}
+
 /// A program with its buffers renamed, to stand inside another.
 pub(crate) struct Renamed {
     pub(crate) program: Box<dyn Program>,
-    /// What the inner program's input is outside.
-    pub(crate) input: Buffer,
-    /// How many scratch buffers stand before the inner program's.
-    pub(crate) scratch_before: u8,
+    pub(crate) names: Names,
 }
 
 impl Renamed {
     fn rename(&self, span: &mut Span) {
-        span.buffer = match span.buffer {
-            Buffer::Input => self.input,
-            Buffer::Output => Buffer::Output,
-            Buffer::Scratch(index) => Buffer::Scratch(index + self.scratch_before),
+        span.buffer = match (span.buffer, self.names.scratch) {
+            (Buffer::Input, _) => self.names.input,
+            (Buffer::Output, _) => self.names.output,
+            (Buffer::Scratch(index), ScratchNames::After(others)) => {
+                Buffer::Scratch(index + others)
+            }
+            (Buffer::Scratch(_), ScratchNames::Are(buffer)) => buffer,
         };
     }
 }
@@ -93,18 +102,46 @@ impl Program for Renamed {
         let outer = round.actions().len();
         self.program.round(index, round);
         for action in &mut round.actions_mut()[outer..] {
-            match action {
-                Action::Send { span, .. } | Action::Recv { span, .. } => self.rename(span),
-                Action::Copy { from, into } => {
-                    self.rename(from);
-                    self.rename(into);
+            action.spans_mut(|span| self.rename(span));
+        }
+    }
+}
+
+/// A program that moves data, run backwards: its dual.
+///
+/// Rounds and their actions come in the opposite order, sends and receives change places, and so do
+/// input and output. A gather becomes a scatter.
+pub(crate) struct Reversed(pub(crate) Box<dyn Program>);
+
+impl Program for Reversed {
+    fn rounds(&self) -> u64 {
+        self.0.rounds()
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let outer = round.actions().len();
+        self.0.round(self.0.rounds() - 1 - index, round);
+        let actions = &mut round.actions_mut()[outer..];
+        actions.reverse();
+        for action in actions {
+            *action = match *action {
+                Action::Send { to: from, span } => Action::Recv { from, span },
+                Action::Recv { from: to, span } => Action::Send { to, span },
+                Action::Signal { to: from } => Action::Await { from },
+                Action::Await { from: to } => Action::Signal { to },
+                Action::Copy { from, into } => Action::Copy {
+                    from: into,
+                    into: from,
+                },
+                Action::Combine { .. } => unreachable!("data movement combines nothing"),
+            };
+            action.spans_mut(|span| {
+                span.buffer = match span.buffer {
+                    Buffer::Input => Buffer::Output,
+                    Buffer::Output => Buffer::Input,
+                    scratch => scratch,
                 }
-                Action::Combine { left, right, into } => {
-                    self.rename(left);
-                    self.rename(right);
-                    self.rename(into);
-                }
-            }
+            });
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use crate::program::Program;
-use crate::{Collective, Parameter, PipelineCost, Rank, Scratch, Shape};
-use crate::{allreduce, bcast, reduce};
+use crate::program::{Nothing, Program};
+use crate::{Collective, Cost, Parameter, Rank, Room, Shape};
+use crate::{allgather, allreduce, bcast, gather, reduce, reduce_scatter, scatter};
 
 /// An algorithm and everything that is known about it.
+#[derive(Clone, Copy)]
 pub struct Algorithm {
     /// What it carries out.
     pub collective: Collective,
@@ -16,17 +17,26 @@ pub struct Algorithm {
     pub summary: &'static str,
     /// Where it comes from.
     pub source: &'static str,
+    /// The time it takes, for people: in `p` ranks, `L = ceil(log2 p)`, `m` bytes, `b` blocks of
+    /// them, `H` the height of a tree, `alpha` a message, `beta` a byte moved, `gamma` a byte
+    /// combined.
+    pub formula: &'static str,
     /// The parameters that it takes.
     pub parameters: &'static [Parameter],
     /// Whether it combines only adjacent ranges of ranks, lower ranks on the left, for every root
-    /// and number of ranks: the condition for operators that are not commutative.
+    /// and number of ranks: the condition for operators that are not commutative. A composition is
+    /// ordered if its parts are, see [`crate::Schedule::ordered`].
     pub ordered: bool,
-    /// The constants of its closed form on this many ranks, at least 2, where there is one.
-    pub(crate) cost: fn(ranks: u32) -> Option<PipelineCost>,
-    /// The number of blocks that it always uses on this many ranks, unless it is a parameter.
-    pub(crate) fixed_blocks: fn(ranks: u32) -> u32,
-    /// The scratch buffers that every rank needs.
-    pub(crate) scratch: fn(&Shape) -> Vec<Scratch>,
+    /// Whether it does so at least if the root is the first or the last rank.
+    pub ordered_at_ends: bool,
+    /// Whether it serves only even numbers of ranks (and one).
+    pub even_ranks: bool,
+    /// The closed form on this many ranks, at least 2, where there is one.
+    pub(crate) cost: fn(ranks: u32) -> Option<Cost>,
+    /// Into how many pieces it cuts the whole vector by itself; blocks are cut from those.
+    pub(crate) pieces: fn(ranks: u32) -> u32,
+    /// The scratch buffers that a rank needs.
+    pub(crate) scratch: fn(&Shape, Rank) -> Vec<Room>,
     /// The definition.
     pub(crate) program: fn(&Shape, Rank) -> Box<dyn Program>,
 }
@@ -37,8 +47,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
     bcast::linear_nonblocking::ALGORITHM,
     bcast::mst::ALGORITHM,
     bcast::binomial::ALGORITHM,
+    bcast::knomial::ALGORITHM,
     bcast::chain::ALGORITHM,
     bcast::binary_pipelined::ALGORITHM,
+    bcast::scatter_allgather::ALGORITHM,
+    bcast::two_tree::ALGORITHM,
     reduce::linear::ALGORITHM,
     reduce::mst::ALGORITHM,
     reduce::binomial::ALGORITHM,
@@ -47,11 +60,49 @@ pub static ALGORITHMS: &[Algorithm] = &[
     reduce::chain::ALGORITHM,
     reduce::binary_pipelined::ALGORITHM,
     reduce::fibonacci_pipelined::ALGORITHM,
+    reduce::rabenseifner::ALGORITHM,
+    reduce::rabenseifner_unbalanced::ALGORITHM,
+    reduce::reduce_scatter_gather_ring::ALGORITHM,
+    reduce::two_tree::ALGORITHM,
     allreduce::recursive_doubling::ALGORITHM,
     allreduce::ring::ALGORITHM,
+    allreduce::ring_segmented::ALGORITHM,
+    allreduce::rabenseifner::ALGORITHM,
     allreduce::reduce_broadcast::ALGORITHM,
     allreduce::pipelined_tree::ALGORITHM,
+    allreduce::doubly_pipelined_tree::ALGORITHM,
     allreduce::dual_root::ALGORITHM,
+    allreduce::two_tree::ALGORITHM,
+    gather::linear::ALGORITHM,
+    gather::linear_nonblocking::ALGORITHM,
+    gather::linear_sync::ALGORITHM,
+    gather::ring::ALGORITHM,
+    gather::ring_accumulate::ALGORITHM,
+    gather::binary::ALGORITHM,
+    gather::binary_chunked::ALGORITHM,
+    gather::binomial::ALGORITHM,
+    gather::mst::ALGORITHM,
+    scatter::linear::ALGORITHM,
+    scatter::linear_nonblocking::ALGORITHM,
+    scatter::binomial::ALGORITHM,
+    scatter::mst::ALGORITHM,
+    scatter::binary::ALGORITHM,
+    allgather::ring::ALGORITHM,
+    allgather::recursive_doubling::ALGORITHM,
+    allgather::bruck::ALGORITHM,
+    allgather::neighbor_exchange::ALGORITHM,
+    allgather::gather_broadcast::ALGORITHM,
+    allgather::linear::ALGORITHM,
+    reduce_scatter::ring::ALGORITHM,
+    reduce_scatter::recursive_halving::ALGORITHM,
+    reduce_scatter::pairwise::ALGORITHM,
+    reduce_scatter::reduce_scatter_by_reduce::ALGORITHM,
+    reduce_scatter::recursive_doubling::ALGORITHM,
+    reduce_scatter::ring::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::recursive_halving::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::pairwise::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::reduce_scatter_by_reduce::ALGORITHM.serving(Collective::ReduceScatterBlock),
+    reduce_scatter::recursive_doubling::ALGORITHM.serving(Collective::ReduceScatterBlock),
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
@@ -78,16 +129,40 @@ impl Algorithm {
         self.parameters.contains(&parameter)
     }
 
-    /// The constants of the closed form for root 0; `None` below 2 ranks or where none is known.
-    ///
-    /// They are to be evaluated at [`Algorithm::fixed_blocks`] blocks if that is given.
-    pub fn cost(&self, ranks: u32) -> Option<PipelineCost> {
-        if ranks < 2 { None } else { (self.cost)(ranks) }
+    /// The closed form for root 0; `None` below 2 ranks or where none is known.
+    pub fn cost(&self, ranks: u32) -> Option<Cost> {
+        if ranks < 2 {
+            return None;
+        }
+        match ((self.cost)(ranks)?, self.collective) {
+            // The row is that of `reduce_scatter`, whose length is that of all parts.
+            (
+                Cost::Fixed {
+                    steps,
+                    moved,
+                    combined,
+                    parts,
+                },
+                Collective::ReduceScatterBlock,
+            ) => Some(Cost::Fixed {
+                steps,
+                moved: moved * u64::from(ranks),
+                combined: combined * u64::from(ranks),
+                parts,
+            }),
+            (cost, _) => Some(cost),
+        }
     }
 
-    /// The number of blocks if the algorithm does not leave it open.
-    pub fn fixed_blocks(&self, ranks: u32) -> Option<u32> {
-        (!self.takes(Parameter::Blocks)).then(|| (self.fixed_blocks)(ranks))
+    /// Into how many pieces it cuts the whole vector by itself; [`Parameter::Blocks`] says into how
+    /// many blocks each of these is cut.
+    pub fn pieces(&self, ranks: u32) -> u32 {
+        (self.pieces)(ranks)
+    }
+
+    /// The same algorithm as a row of a collective with the same conditions.
+    pub(crate) const fn serving(self, collective: Collective) -> Self {
+        Self { collective, ..self }
     }
 }
 
@@ -103,17 +178,20 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// For [`Algorithm`] rows: the vector stays in one piece.
-pub(crate) fn one_block(_ranks: u32) -> u32 {
-    1
-}
-
-/// For [`Algorithm`] rows: no memory beside the call's own buffers.
-pub(crate) fn no_scratch(_: &Shape) -> Vec<Scratch> {
-    Vec::new()
-}
-
-/// For [`Algorithm`] rows: there is no closed form.
-pub(crate) fn no_closed_form(_ranks: u32) -> Option<PipelineCost> {
-    None
-}
+/// What most rows have in common: no parameters, no scratch, one piece, any number of ranks, no
+/// closed form.
+pub(crate) const PLAIN: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "",
+    summary: "",
+    source: "",
+    formula: "",
+    parameters: &[],
+    ordered: true,
+    ordered_at_ends: true,
+    even_ranks: false,
+    cost: |_| None,
+    pieces: |_| 1,
+    scratch: |_, _| Vec::new(),
+    program: |_, _| Box::new(Nothing),
+};

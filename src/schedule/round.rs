@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Rank, Span};
 
-/// One step of a rank's program.
+/// One step of a rank's program. Transfers and work on empty spans move nothing, at either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sends the span's data. May block until the receive is posted.
@@ -21,8 +21,18 @@ pub enum Action {
         /// What is written.
         span: Span,
     },
+    /// Sends an empty message, which is matched as any other: the receiver may go on.
+    Signal {
+        /// The receiver.
+        to: Rank,
+    },
+    /// Receives an empty message.
+    Await {
+        /// The sender.
+        from: Rank,
+    },
     /// `into := left o right`, element by element. `into` is `left`, `right`, or disjoint from
-    /// both.
+    /// both; no span wraps around.
     Combine {
         /// The operand of the lower ranks.
         left: Span,
@@ -31,7 +41,8 @@ pub enum Action {
         /// What is written.
         into: Span,
     },
-    /// `into := from`.
+    /// `into := from`, unless they are the same memory anyway, as in calls in place. No span
+    /// wraps around.
     Copy {
         /// What is read.
         from: Span,
@@ -40,11 +51,27 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// Calls `change` on every span.
+    pub(crate) fn spans_mut(&mut self, mut change: impl FnMut(&mut Span)) {
+        match self {
+            Self::Send { span, .. } | Self::Recv { span, .. } => change(span),
+            Self::Signal { .. } | Self::Await { .. } => {}
+            Self::Copy { from, into } => [from, into].into_iter().for_each(change),
+            Self::Combine { left, right, into } => {
+                [left, right, into].into_iter().for_each(change);
+            }
+        }
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Send { to, span } => write!(f, "send {span} to {to}"),
             Self::Recv { from, span } => write!(f, "recv {span} from {from}"),
+            Self::Signal { to } => write!(f, "signal {to}"),
+            Self::Await { from } => write!(f, "await {from}"),
             Self::Combine { left, right, into } => {
                 write!(f, "combine {left} o {right} into {into}")
             }
@@ -88,9 +115,29 @@ impl Round {
         self.push(Action::Recv { from, span });
     }
 
+    /// Adds an empty message.
+    pub fn signal(&mut self, to: Rank) {
+        self.push(Action::Signal { to });
+    }
+
+    /// Adds the receipt of an empty message.
+    pub fn wait_for(&mut self, from: Rank) {
+        self.push(Action::Await { from });
+    }
+
     /// Adds a combination.
     pub fn combine(&mut self, left: Span, right: Span, into: Span) {
         self.push(Action::Combine { left, right, into });
+    }
+
+    /// Adds a combination of what was received with what a rank has: on the left if the sender's
+    /// ranks are lower.
+    pub fn combine_by_rank(&mut self, is_lower: bool, received: Span, own: Span, into: Span) {
+        if is_lower {
+            self.combine(received, own, into);
+        } else {
+            self.combine(own, received, into);
+        }
     }
 
     /// Adds a copy.

@@ -1,7 +1,6 @@
 //! What an algorithm is told about a call.
 
 use crate::Algorithm;
-use crate::span::Buffer;
 
 /// The number of a process within its communicator, from 0.
 pub type Rank = u32;
@@ -15,10 +14,13 @@ pub struct Shape {
     pub ranks: u32,
     /// The root of a rooted collective; 0 otherwise.
     pub root: Rank,
-    /// `MPI_IN_PLACE`: the contribution stands in the output (in a reduce: on the root).
+    /// `MPI_IN_PLACE`. The layout sees to it that input and output name the same memory; few
+    /// algorithms need to know.
     pub in_place: bool,
     /// Pipeline blocks, at least 1; blocks beyond the data are empty.
     pub blocks: u32,
+    /// Children of a node of a tree, plus one: at least 2.
+    pub radix: u32,
     /// The algorithms that a composed one is made of.
     pub parts: Parts,
 }
@@ -33,24 +35,6 @@ pub struct Parts {
 }
 
 impl Shape {
-    /// Where a rank's own contribution to an all-ranks reduction stands.
-    pub fn source(&self) -> Buffer {
-        if self.in_place {
-            Buffer::Output
-        } else {
-            Buffer::Input
-        }
-    }
-
-    /// Where a rank's own contribution to a reduction towards the root stands.
-    pub fn source_of(&self, rank: Rank) -> Buffer {
-        if self.in_place && rank == self.root {
-            Buffer::Output
-        } else {
-            Buffer::Input
-        }
-    }
-
     /// The same call for an inner algorithm that works towards or from rank 0.
     pub(crate) fn rooted_at_zero(&self) -> Self {
         Self { root: 0, ..*self }

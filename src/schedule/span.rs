@@ -1,16 +1,15 @@
 //! Symbolic memory: buffers, partitions into blocks, and spans of blocks.
 
 use std::fmt;
-use std::ops::Range;
 
 /// The memory that a rank's program may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Buffer {
-    /// The send buffer; never written. Absent in broadcasts and where the call is in place.
+    /// The send buffer; never written. Absent in broadcasts.
     Input,
     /// The receive buffer (in a broadcast, the one buffer).
     Output,
-    /// Memory of the algorithm's own, by its place in [`crate::Schedule::scratch`].
+    /// Memory of the algorithm's own, by its place in what the algorithm declares.
     Scratch(u8),
 }
 
@@ -24,44 +23,48 @@ impl fmt::Display for Buffer {
     }
 }
 
-/// How a vector is cut into blocks.
+/// How the vector of a call is cut into blocks.
+///
+/// The vector is what all of the call's buffers are pieces of: the operands of a reduction, the
+/// message of a broadcast, or all ranks' parts one after the other in rank order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Partition {
     /// This many blocks whose sizes differ by at most one unit, the larger ones first.
     Even(u32),
+    /// Every rank's part of the vector in `chunks` even blocks; block `rank * chunks + chunk`.
+    PerRank {
+        /// Ranks in the communicator.
+        ranks: u32,
+        /// Blocks a part.
+        chunks: u32,
+    },
 }
 
 impl Partition {
     /// The vector in one piece.
     pub const WHOLE: Self = Self::Even(1);
 
+    /// A block a rank: its part of the vector.
+    pub const fn parts(ranks: u32) -> Self {
+        Self::PerRank { ranks, chunks: 1 }
+    }
+
     /// Number of blocks.
-    pub fn blocks(self) -> u32 {
-        let Self::Even(blocks) = self;
-        blocks
-    }
-
-    /// Where block `block` begins in a vector of `units`; `blocks()` gives its end.
-    pub fn start(self, block: u32, units: u64) -> u64 {
-        let Self::Even(blocks) = self;
-        let (block, blocks) = (u64::from(block), u64::from(blocks));
-        block * (units / blocks) + block.min(units % blocks)
-    }
-
-    /// Units of the largest block.
-    pub fn largest(self, units: u64) -> u64 {
-        let Self::Even(blocks) = self;
-        units.div_ceil(u64::from(blocks))
+    pub fn blocks(self) -> u64 {
+        match self {
+            Self::Even(blocks) => blocks.into(),
+            Self::PerRank { ranks, chunks } => u64::from(ranks) * u64::from(chunks),
+        }
     }
 }
 
-/// Consecutive blocks of a partition.
+/// Consecutive blocks of a partition, cyclically: past the last block comes the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockRange {
     /// The first block.
-    pub start: u32,
-    /// One past the last block.
-    pub end: u32,
+    pub start: u64,
+    /// How many blocks, at most as many as there are.
+    pub count: u64,
 }
 
 /// A piece of a buffer that an action reads or writes.
@@ -69,27 +72,29 @@ pub struct BlockRange {
 pub struct Span {
     /// The buffer.
     pub buffer: Buffer,
-    /// How the buffer's vector is cut; the same at both ends of a message.
+    /// How the vector is cut; the same at both ends of a message.
     pub partition: Partition,
     /// Which blocks.
     pub blocks: BlockRange,
 }
 
 impl Span {
-    /// A buffer's whole vector.
+    /// The whole vector.
     pub fn whole(buffer: Buffer) -> Self {
         Self::block(buffer, Partition::WHOLE, 0)
     }
 
     /// One block.
-    pub fn block(buffer: Buffer, partition: Partition, block: u32) -> Self {
+    pub fn block(buffer: Buffer, partition: Partition, block: u64) -> Self {
+        Self::blocks(buffer, partition, block, 1)
+    }
+
+    /// `count` blocks from `start`, cyclically.
+    pub fn blocks(buffer: Buffer, partition: Partition, start: u64, count: u64) -> Self {
         Self {
             buffer,
             partition,
-            blocks: BlockRange {
-                start: block,
-                end: block + 1,
-            },
+            blocks: BlockRange { start, count },
         }
     }
 
@@ -97,61 +102,47 @@ impl Span {
     pub fn of(self, buffer: Buffer) -> Self {
         Self { buffer, ..self }
     }
+
+    /// The span in pieces that do not pass the end of the vector: one, or two where it does.
+    pub fn unwrapped(self) -> impl Iterator<Item = Self> {
+        let BlockRange { start, count } = self.blocks;
+        let first = count.min(self.partition.blocks() - start);
+        let piece = move |start, count| Self {
+            blocks: BlockRange { start, count },
+            ..self
+        };
+        [piece(start, first), piece(0, count - first)]
+            .into_iter()
+            .filter(|piece| piece.blocks.count > 0)
+    }
 }
 
 impl fmt::Display for Span {
-    /// `output 2/3` is the third of three blocks, `output` the whole vector.
+    /// `output 2/3` is the third of three blocks, `output 2..4/5` two blocks, `output 4..1/5` the
+    /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
+    /// chunks of the second of four ranks' parts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BlockRange { start, end } = self.blocks;
-        match self.partition.blocks() {
-            1 => write!(f, "{}", self.buffer),
-            all if end == start + 1 => write!(f, "{} {start}/{all}", self.buffer),
-            all => write!(f, "{} {start}..{end}/{all}", self.buffer),
+        let all = self.partition.blocks();
+        if all == 1 {
+            return write!(f, "{}", self.buffer);
         }
-    }
-}
-
-/// A buffer of the algorithm's own, as it declares it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scratch {
-    /// Room for the whole vector.
-    Whole,
-    /// Room for this many blocks of a partition; block `j` stands in slot `j mod slots`.
-    Window {
-        /// The partition that spans of this buffer use.
-        partition: Partition,
-        /// Blocks that fit.
-        slots: u32,
-    },
-}
-
-impl Scratch {
-    /// Units of memory needed for a vector of `units`.
-    pub fn capacity(self, units: u64) -> u64 {
-        match self {
-            Self::Whole => units,
-            Self::Window { partition, slots } => partition.largest(units) * u64::from(slots),
-        }
-    }
-
-    /// Where the blocks of a span stand within this buffer.
-    pub(crate) fn locate(self, span: &Span, units: u64) -> Range<u64> {
-        let vector = vector_range(span, units);
-        match self {
-            Self::Whole => vector,
-            Self::Window { partition, slots } => {
-                let slot = u64::from(span.blocks.start % slots);
-                let start = slot * partition.largest(units);
-                start..start + (vector.end - vector.start)
+        let number = |block: u64| match self.partition {
+            Partition::PerRank { chunks, .. } if chunks > 1 => {
+                let chunks = u64::from(chunks);
+                format!("{}.{}", block / chunks, block % chunks)
             }
+            _ => block.to_string(),
+        };
+        let BlockRange { start, count } = self.blocks;
+        write!(f, "{} {}", self.buffer, number(start))?;
+        match (start + count, count) {
+            (_, 1) => {}
+            (end, _) if end > all => write!(f, "..{}", number(end - all))?,
+            (end, _) => write!(f, "..{}", number(end))?,
+        }
+        match self.partition {
+            Partition::PerRank { ranks, chunks } if chunks > 1 => write!(f, "/{ranks}.{chunks}"),
+            _ => write!(f, "/{all}"),
         }
     }
-}
-
-/// The units of the vector that a span covers.
-pub(crate) fn vector_range(span: &Span, units: u64) -> Range<u64> {
-    let Span {
-        partition, blocks, ..
-    } = span;
-    partition.start(blocks.start, units)..partition.start(blocks.end, units)
 }

@@ -2,23 +2,42 @@
 
 use std::fmt::Write;
 
-use crate::{Rank, Round, Schedule};
+use crate::{Parameter, Rank, Round, Schedule};
 
-/// The rounds of one rank, or of all.
+/// What is shown, in a line: the algorithm, the communicator and the parameters it takes.
+pub fn headline(schedule: &Schedule) -> String {
+    let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
+    let mut line = format!("{algorithm} on {}", count(shape.ranks, "rank"));
+    if algorithm.collective.is_rooted() {
+        let _ = write!(line, ", root {}", shape.root);
+    }
+    for parameter in algorithm.parameters {
+        let _ = match parameter {
+            Parameter::Blocks => write!(line, ", {}", count(shape.blocks, "block")),
+            Parameter::Radix => write!(line, ", radix {}", shape.radix),
+            Parameter::Reduce => write!(line, ", {}", shape.parts.reduce),
+            Parameter::Bcast => write!(line, ", {}", shape.parts.bcast),
+        };
+    }
+    if shape.in_place {
+        line.push_str(", in place");
+    }
+    line
+}
+
+fn count(number: u32, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// The rounds of one rank, or of all, under a headline.
 ///
 /// Empty rounds are passed over; blocks that hold no units are shown as any other.
 pub fn render(schedule: &Schedule, only: Option<Rank>) -> String {
-    let shape = schedule.shape();
-    let mut text = format!("{} on {} ranks", schedule.algorithm(), shape.ranks);
-    if schedule.algorithm().collective.is_rooted() {
-        let _ = write!(text, ", root {}", shape.root);
-    }
-    if schedule.algorithm().takes(crate::Parameter::Blocks) {
-        let _ = write!(text, ", {} blocks", shape.blocks);
-    }
-    text.push('\n');
+    let mut text = headline(schedule) + "\n";
     let mut round = Round::default();
-    for rank in (0..shape.ranks).filter(|rank| only.is_none_or(|only| only == *rank)) {
+    let ranks = 0..schedule.shape().ranks;
+    for rank in ranks.filter(|rank| only.is_none_or(|only| only == *rank)) {
         let program = schedule.program(rank);
         let _ = writeln!(text, "rank {rank}");
         for index in 0..program.rounds() {

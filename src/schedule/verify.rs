@@ -35,7 +35,7 @@ pub fn verify_programs(
     schedule: &Schedule,
     programs: &dyn Fn(Rank) -> Box<dyn Program>,
 ) -> Result<Proof, Fault> {
-    let must_be_ordered = schedule.algorithm().ordered;
+    let must_be_ordered = schedule.ordered();
     let mut engine = Engine::new(
         schedule,
         Contributions {
@@ -46,7 +46,7 @@ pub fn verify_programs(
     );
     let tally = engine.run()?;
     for rank in 0..schedule.shape().ranks {
-        check_result(schedule, rank, engine.output(rank))?;
+        check_result(schedule, rank, &engine)?;
     }
     Ok(Proof {
         ordered: engine.into_domain().ordered,
@@ -57,21 +57,21 @@ pub fn verify_programs(
 fn check_result(
     schedule: &Schedule,
     rank: Rank,
-    output: &[Option<Contribution>],
+    engine: &Engine<'_, Contributions>,
 ) -> Result<(), Fault> {
-    let Held::Ranks(first, last) = schedule
-        .algorithm()
-        .collective
-        .after(schedule.shape(), rank)
-    else {
-        return Ok(());
-    };
-    for (unit, value) in (0..).zip(output) {
-        let expected = Contribution {
-            unit,
-            ranks: Ranks::Range(first, last),
+    let collective = schedule.algorithm().collective;
+    let held = collective.after(schedule.shape(), rank);
+    for (unit, value) in engine.output(rank) {
+        let ranks = match held {
+            Held::Undefined => return Ok(()),
+            Held::Ranks(first, last) => Ranks::Range(first, last),
+            Held::Parts => {
+                let owner = engine.owner(unit);
+                Ranks::Range(owner, owner)
+            }
         };
-        if value.as_ref() != Some(&expected) {
+        let expected = Contribution { unit, ranks };
+        if value != Some(&expected) {
             let found = match value {
                 None => "nothing".to_owned(),
                 Some(value) => value.to_string(),

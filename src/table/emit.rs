@@ -140,6 +140,7 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
     let Parameters {
         block_bytes,
         blocks,
+        radix,
         reduce,
         bcast,
     } = candidate.parameters();
@@ -148,6 +149,9 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
     }
     if let Some(blocks) = blocks {
         write!(text, ", blocks: {blocks}")?;
+    }
+    if let Some(radix) = radix {
+        write!(text, ", radix: {radix}")?;
     }
     if let Some(id) = reduce {
         write!(text, ", reduce: {}", scalar(&id))?;

@@ -65,6 +65,7 @@ pub use error::{Invalid, TableError};
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
 pub use problem::Problem;
+pub use rule::out_of_order;
 pub use types::{
     Confidence, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators, Provenance, Rule,
     ShapeRules, Table, message_size,

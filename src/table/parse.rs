@@ -9,7 +9,7 @@ use wire::{CommShape, Library};
 use crate::document::{self, Extent};
 use crate::field::{Field, Fields};
 use crate::problem::{Fault, Problem};
-use crate::rule;
+use crate::rule::{self, Group};
 use crate::{
     FORMAT_VERSION, Invalid, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table,
     TableError, message_size,
@@ -173,7 +173,12 @@ fn shape_rules(field: &Field<'_>, collective: Collective) -> Result<ShapeRules, 
             operators
         }
     };
-    let rules = rules(&fields.required("rules")?, collective, operators)?;
+    let group = Group {
+        collective,
+        shape,
+        operators,
+    };
+    let rules = rules(&fields.required("rules")?, group)?;
     let measured = fields
         .get("measured")
         .map_or(Ok(Vec::new()), |field| measured(&field))?;
@@ -193,14 +198,10 @@ fn positive(fields: &Fields<'_>, key: &'static str) -> Result<u32, Fault> {
     }
 }
 
-fn rules(
-    field: &Field<'_>,
-    collective: Collective,
-    operators: Operators,
-) -> Result<Vec<Rule>, Fault> {
+fn rules(field: &Field<'_>, group: Group) -> Result<Vec<Rule>, Fault> {
     let mut rules: Vec<Rule> = Vec::new();
     for item in field.items()? {
-        let (rule, from) = rule::read(&item, collective, operators)?;
+        let (rule, from) = rule::read(&item, group)?;
         let from_bytes = rule.from_bytes;
         match rules.last().map(|rule| rule.from_bytes) {
             None if from_bytes > 0 => return Err(from.fault(Problem::Gap { from_bytes })),

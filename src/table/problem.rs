@@ -1,6 +1,6 @@
 //! Everything that can be wrong in a table, with its remedy.
 
-use schedule::Collective;
+use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use wire::CommShape;
 
@@ -133,6 +133,10 @@ pub enum Problem {
     /// Two ways to say how a vector is cut.
     #[error("`blocks` and `block_bytes` are both given")]
     BothBlocks,
+    /// What the registry does not allow: a radix out of range, a number of ranks that the algorithm
+    /// cannot serve.
+    #[error(transparent)]
+    Unsupported(Unsupported),
     /// An unordered algorithm where operators need not commute.
     #[error(
         "`{candidate}` combines out of rank order: wrong results for noncommutative operators, \
@@ -226,6 +230,12 @@ impl Problem {
             }
             Self::NotTaken { takes, .. } => format!("it takes: {}", takes.join(", ")),
             Self::BothBlocks => "keep one: the number of blocks, or the size of a block".to_owned(),
+            Self::Unsupported(Unsupported::OddRanks { .. }) => {
+                "name another candidate for this shape".to_owned()
+            }
+            Self::Unsupported(_) => {
+                "`colltune schedule list` says what the algorithm takes".to_owned()
+            }
             Self::Unordered { .. } => "name an ordered algorithm (`colltune schedule list` says \
                                        which are), or limit the entry to `operators: commutative`"
                 .to_owned(),

@@ -1,7 +1,7 @@
 //! One rule of a table, checked against the registry.
 
-use schedule::{Algorithm, Collective, Parameter};
-use wire::{Candidate, Parameters};
+use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
+use wire::{Candidate, CommShape, Parameters};
 
 use crate::field::{Field, Fields};
 use crate::problem::{Fault, Problem};
@@ -11,24 +11,30 @@ use crate::{Confidence, Operators, Rule};
 const DEFAULT: &str = "default";
 
 /// The parameters as files spell them, and what the registry calls them.
-const PARAMETERS: [(&str, Parameter); 4] = [
+const PARAMETERS: [(&str, Parameter); 5] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
+    ("radix", Parameter::Radix),
     ("reduce", Parameter::Reduce),
     ("bcast", Parameter::Bcast),
 ];
 
+/// What the rules of an entry hold for.
+#[derive(Clone, Copy)]
+pub(crate) struct Group {
+    pub(crate) collective: Collective,
+    pub(crate) shape: CommShape,
+    pub(crate) operators: Operators,
+}
+
 /// Reads a rule; also returns its `from`, where problems with the order of rules belong.
-pub(crate) fn read<'a>(
-    field: &Field<'a>,
-    collective: Collective,
-    operators: Operators,
-) -> Result<(Rule, Field<'a>), Fault> {
+pub(crate) fn read<'a>(field: &Field<'a>, group: Group) -> Result<(Rule, Field<'a>), Fault> {
     let fields = field.mapping(&[
         "from",
         "candidate",
         "block_bytes",
         "blocks",
+        "radix",
         "reduce",
         "bcast",
         "speedup",
@@ -37,7 +43,7 @@ pub(crate) fn read<'a>(
     let from = fields.required("from")?;
     let rule = Rule {
         from_bytes: from.bytes()?,
-        candidate: candidate(&fields, collective, operators)?,
+        candidate: candidate(&fields, group)?,
         speedup: fields
             .get("speedup")
             .map(|field| field.ratio())
@@ -51,16 +57,12 @@ pub(crate) fn read<'a>(
     Ok((rule, from))
 }
 
-fn candidate(
-    fields: &Fields<'_>,
-    collective: Collective,
-    operators: Operators,
-) -> Result<Candidate, Fault> {
+fn candidate(fields: &Fields<'_>, group: Group) -> Result<Candidate, Fault> {
     let field = fields.required("candidate")?;
     let name = field.text()?;
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(algorithm(&field, name, collective)?),
+        name => Some(algorithm(&field, name, group.collective)?),
     };
     refuse_foreign_parameters(fields, name, algorithm)?;
     let Some(algorithm) = algorithm else {
@@ -70,6 +72,7 @@ fn candidate(
     let parameters = Parameters {
         block_bytes: positive(fields, "block_bytes", Field::bytes)?,
         blocks: positive(fields, "blocks", Field::count)?,
+        radix: fields.get("radix").map(|field| field.count()).transpose()?,
         reduce: inner(fields, "reduce", Collective::Reduce)?,
         bcast: inner(fields, "bcast", Collective::Bcast)?,
     };
@@ -79,14 +82,7 @@ fn candidate(
             .unwrap_or(field)
             .fault(Problem::BothBlocks));
     }
-    let commutative = operators == Operators::Commutative || !collective.is_reduction();
-    if !commutative {
-        refuse_unordered(&field, algorithm, operators)?;
-        if let (Some(field), Some(id)) = (fields.get("reduce"), &parameters.reduce) {
-            let inner = schedule::of(Collective::Reduce).find(|inner| inner.id == id);
-            inner.map_or(Ok(()), |inner| refuse_unordered(&field, inner, operators))?;
-        }
-    }
+    refuse_unsupported(fields, &field, algorithm, &parameters, group)?;
     Ok(Candidate::Ours {
         algorithm: algorithm.name(),
         parameters,
@@ -141,18 +137,61 @@ fn refuse_foreign_parameters(
     Ok(())
 }
 
-fn refuse_unordered(
-    field: &Field<'_>,
-    algorithm: &Algorithm,
-    operators: Operators,
+/// Refuses what the registry says of the call that the rule is for.
+fn refuse_unsupported<'a>(
+    fields: &Fields<'a>,
+    candidate: &Field<'a>,
+    algorithm: &'static Algorithm,
+    parameters: &Parameters,
+    group: Group,
 ) -> Result<(), Fault> {
-    if algorithm.ordered {
+    let request = Request {
+        parameters: parameters.in_units(1),
+        ..Request::ranks(group.shape.ranks())
+    };
+    let of = |parameter| fields.get(parameter).unwrap_or(candidate.clone());
+    match Schedule::new(algorithm, &request) {
+        Ok(_) => {}
+        Err(unsupported @ Unsupported::Radix { .. }) => {
+            return Err(of("radix").fault(Problem::Unsupported(unsupported)));
+        }
+        Err(unsupported) => return Err(candidate.fault(Problem::Unsupported(unsupported))),
+    }
+    let operators = group.operators;
+    if operators == Operators::Commutative {
         return Ok(());
     }
-    Err(field.fault(Problem::Unordered {
-        candidate: algorithm.name(),
-        operators,
-    }))
+    match out_of_order(algorithm, parameters) {
+        None => Ok(()),
+        Some(culprit) => {
+            let field = match culprit == algorithm.name() {
+                true => candidate.clone(),
+                false => of("reduce"),
+            };
+            Err(field.fault(Problem::Unordered {
+                candidate: culprit,
+                operators,
+            }))
+        }
+    }
+}
+
+/// The full name of the algorithm, the given one or its inner reduce, that combines out of rank
+/// order for some root: not for operators that need not commute. `None` where nothing is combined.
+///
+/// Tables hold for every root, whatever root was measured.
+pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
+    // Neither the first nor the last of an even number of ranks: what is ordered there is ordered.
+    let request = Request {
+        root: 1,
+        commutative: false,
+        parameters: parameters.in_units(1),
+        ..Request::ranks(4)
+    };
+    match Schedule::new(algorithm, &request) {
+        Err(Unsupported::Unordered { algorithm }) => Some(algorithm),
+        _ => None,
+    }
 }
 
 fn positive<'a, T: PartialEq + Default>(

@@ -241,5 +241,8 @@ pub const fn message_size(collective: Collective) -> &'static str {
         Collective::Bcast | Collective::Reduce | Collective::Allreduce => {
             "bytes of one rank's vector"
         }
+        Collective::Gather | Collective::Allgather => "bytes of one rank's contribution",
+        Collective::Scatter | Collective::ReduceScatterBlock => "bytes of one rank's part",
+        Collective::ReduceScatter => "bytes of one rank's vector, the parts of all ranks together",
     }
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use campaign::Campaign;
 use fit::MachineFit;
 use model::{Call, predict_best};
-use schedule::{Algorithm, Parameters};
+use schedule::Algorithm;
 use store::Store;
-use wire::{Candidate, Cell, Experiment, Library, Repetition, Sample, Subject, Task, Work};
+use wire::{
+    Candidate, Cell, Experiment, Library, Parameters, Repetition, Sample, Subject, Task, Work,
+};
 
 use crate::TunerError;
 
@@ -91,7 +93,9 @@ impl Agenda {
             .cells()
             .into_iter()
             .map(|cell| {
-                let predicted = |algorithm: &Algorithm| predicted_block(&machine, &cell, algorithm);
+                let predicted = |algorithm: &'static Algorithm, parameters: &Parameters| {
+                    predicted_block(&machine, &cell, algorithm, parameters)
+                };
                 (cell, campaign.candidates(&cell, &predicted))
             })
             .collect();
@@ -245,12 +249,18 @@ fn first_measurements(samples: Vec<Sample>) -> Vec<Sample> {
 }
 
 /// The block size that the pipelining lemma expects to be best.
-fn predicted_block(machine: &MachineFit, cell: &Cell, algorithm: &Algorithm) -> Option<u64> {
+fn predicted_block(
+    machine: &MachineFit,
+    cell: &Cell,
+    algorithm: &'static Algorithm,
+    parameters: &Parameters,
+) -> Option<u64> {
+    let unit_bytes = cell.datatype.size_bytes();
     let call = Call {
         ranks: cell.shape.ranks(),
         bytes: cell.bytes,
-        unit_bytes: cell.datatype.size_bytes(),
-        parameters: Parameters::default(),
+        unit_bytes,
+        parameters: parameters.in_units(unit_bytes),
     };
     Some(predict_best(algorithm, machine.rates(cell)?, &call)?.block_bytes)
 }

@@ -29,7 +29,7 @@ pub struct Explanation {
 /// What was measured in one cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Evidence {
-    /// Size of one rank's vector.
+    /// Length of the call, as in [`wire::Cell::bytes`].
     pub bytes: u64,
     /// The full name of what was chosen there.
     pub chosen: String,

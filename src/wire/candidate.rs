@@ -75,6 +75,9 @@ pub struct Parameters {
     /// Number of pipeline blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
+    /// Radix of a tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
     /// Id of the inner reduce of a composed algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduce: Option<String>,
@@ -97,6 +100,7 @@ impl Parameters {
                 .blocks
                 .map(schedule::Blocks::Count)
                 .or(self.block_bytes.map(size)),
+            radix: self.radix,
             reduce: self.reduce.as_deref(),
             bcast: self.bcast.as_deref(),
         }
@@ -109,6 +113,7 @@ impl fmt::Display for Parameters {
             self.block_bytes
                 .map(|b| format!("block_bytes={}", format_bytes(b))),
             self.blocks.map(|b| format!("blocks={b}")),
+            self.radix.map(|k| format!("radix={k}")),
             self.reduce.as_ref().map(|id| format!("reduce={id}")),
             self.bcast.as_ref().map(|id| format!("bcast={id}")),
         ]

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use schedule::Collective;
+use schedule::{Collective, Request};
 use serde::{Deserialize, Serialize};
+
+use crate::Parameters;
 
 /// How the ranks of a communicator stand on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ impl fmt::Display for CommShape {
     }
 }
 
-/// The element type of a reduction (a broadcast moves bytes and ignores it).
+/// The element type of a reduction; what combines nothing moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Datatype {
@@ -95,13 +97,36 @@ pub struct Cell {
     pub collective: Collective,
     /// The ranks that take part.
     pub shape: CommShape,
-    /// Bytes of one rank's vector; a multiple of the datatype's size.
+    /// Length of the call in bytes, a multiple of the datatype's size: of one rank's part
+    /// (contribution or result) where [`Collective::is_sized_by_part`], of the whole vector
+    /// otherwise.
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.
     pub datatype: Datatype,
     /// The operator; absent where nothing is combined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<Operator>,
+}
+
+impl Cell {
+    /// Bytes of the whole vector, of which all buffers of the call are pieces; saturates instead of
+    /// overflowing.
+    pub fn vector_bytes(&self) -> u64 {
+        match self.collective.is_sized_by_part() {
+            true => self.bytes.saturating_mul(self.shape.ranks().into()),
+            false => self.bytes,
+        }
+    }
+
+    /// The call that a schedule is asked for, with root 0: lengths count elements.
+    pub fn request<'a>(&self, parameters: &'a Parameters) -> Request<'a> {
+        let unit_bytes = self.datatype.size_bytes();
+        Request {
+            units: self.bytes.div_ceil(unit_bytes),
+            parameters: parameters.in_units(unit_bytes),
+            ..Request::ranks(self.shape.ranks())
+        }
+    }
 }
 
 impl fmt::Display for Cell {
@@ -114,6 +139,9 @@ impl fmt::Display for Cell {
             operator,
         } = self;
         write!(f, "{collective} {shape} {bytes} bytes")?;
+        if collective.is_sized_by_part() {
+            f.write_str(" a rank")?;
+        }
         match operator {
             Some(operator) => write!(f, " of {} {}", datatype.name(), operator.name()),
             None => Ok(()),

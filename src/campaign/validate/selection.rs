@@ -8,13 +8,14 @@ use schedule::Collective;
 use super::{Check, Checked};
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
-use crate::form::{OneOrMany, Scalar};
+use crate::form::{OneOrMany, Scalar, Whole};
 use crate::problem::nearest;
 use crate::{Field, Problem, Selection};
 
 /// Name of the candidate that is always there.
 const DEFAULT: &str = "default";
 const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
+const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
 const DEFAULT_INNER: &str = "binomial";
 
 impl Check<'_> {
@@ -127,9 +128,28 @@ impl Check<'_> {
         Ok(ParameterGrid {
             block_bytes: self.size_list(&field.key("block_bytes"), &block_bytes)?,
             predicted: given.predicted.unwrap_or(true),
+            radix: self.radices(&field.key("radix"), given.radix)?,
             reduce: self.inner(&field.key("reduce"), given.reduce, Collective::Reduce)?,
             bcast: self.inner(&field.key("bcast"), given.bcast, Collective::Bcast)?,
         })
+    }
+
+    /// Radices of trees: ascending, each once.
+    fn radices(&self, field: &Field, given: Option<OneOrMany<Whole>>) -> Checked<Vec<u32>> {
+        let Some(OneOrMany(given)) = given else {
+            return Ok(DEFAULT_RADICES.to_vec());
+        };
+        if given.is_empty() {
+            return Err(self.error(field, Problem::EmptyList));
+        }
+        let mut radices = BTreeSet::new();
+        for (index, &Whole(radix)) in given.iter().enumerate() {
+            if !schedule::Parameters::RADICES.contains(&radix) {
+                return Err(self.error(&field.index(index), Problem::Radix { radix }));
+            }
+            radices.insert(radix);
+        }
+        Ok(radices.into_iter().collect())
     }
 
     /// Ids of one collective's algorithms.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
+use wire::CommShape;
 use wire::units::parse_byte_range;
 
 use super::{Check, Checked, LARGEST_SIZE_BYTES};
@@ -11,6 +12,8 @@ use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::{CampaignError, Field, Problem};
 
 const DEFAULT_SIZES: &str = "8..4M x4";
+/// Where every rank has a part of the vector, many ranks make it long.
+const DEFAULT_PART_SIZES: &str = "8..1M x4";
 const DEFAULT_KEY: &str = "default";
 
 impl Check<'_> {
@@ -19,14 +22,19 @@ impl Check<'_> {
         &self,
         given: Option<&SizesDefinition>,
         collectives: &[Collective],
+        shapes: &[CommShape],
     ) -> Checked<BTreeMap<Collective, Vec<u64>>> {
         let field = Field::of("sizes");
-        let standard = OneOrMany(vec![Scalar(DEFAULT_SIZES.to_owned())]);
-        let mut others = self.size_list(&field, &standard)?;
+        let standard = |sizes: &str| {
+            let sizes = OneOrMany(vec![Scalar(sizes.to_owned())]);
+            self.size_list(&field, &sizes)
+        };
+        let (wholes, parts) = (standard(DEFAULT_SIZES)?, standard(DEFAULT_PART_SIZES)?);
+        let mut others = None;
         let mut own: BTreeMap<Collective, Vec<u64>> = BTreeMap::new();
         match given {
             None => {}
-            Some(Shorthand::Short(list)) => others = self.size_list(&field, list)?,
+            Some(Shorthand::Short(list)) => others = Some(self.size_list(&field, list)?),
             Some(Shorthand::Full(by_collective)) => {
                 for (key, list) in by_collective {
                     let field = field.key(key);
@@ -35,17 +43,50 @@ impl Check<'_> {
                         Ok(collective) => {
                             own.insert(collective, sizes);
                         }
-                        Err(_) if key == DEFAULT_KEY => others = sizes,
+                        Err(_) if key == DEFAULT_KEY => others = Some(sizes),
                         Err(_) => return Err(self.unknown_collective(&field, key)),
                     }
                 }
             }
         }
-        let of = |collective| own.get(collective).unwrap_or(&others).clone();
-        Ok(collectives
-            .iter()
-            .map(|collective| (*collective, of(collective)))
-            .collect())
+        let mut sizes = BTreeMap::new();
+        for collective in collectives {
+            let standard = match collective.is_sized_by_part() {
+                true => &parts,
+                false => &wholes,
+            };
+            let chosen = own.get(collective).or(others.as_ref()).unwrap_or(standard);
+            let longest = chosen.last().copied().unwrap_or(0);
+            let place = match own.contains_key(collective) {
+                true => field.key(collective.name()),
+                false => field.key(DEFAULT_KEY),
+            };
+            self.refuse_long_vector(&place, *collective, longest, shapes)?;
+            sizes.insert(*collective, chosen.clone());
+        }
+        Ok(sizes)
+    }
+
+    /// Where every rank has a part of the vector, the parts of all together may be too much.
+    fn refuse_long_vector(
+        &self,
+        field: &Field,
+        collective: Collective,
+        bytes: u64,
+        shapes: &[CommShape],
+    ) -> Checked<()> {
+        let largest = shapes.iter().max_by_key(|shape| shape.ranks());
+        match largest.filter(|_| collective.is_sized_by_part()) {
+            Some(&shape) if bytes.saturating_mul(shape.ranks().into()) > LARGEST_SIZE_BYTES => {
+                let problem = Problem::Vector {
+                    collective,
+                    shape,
+                    bytes,
+                };
+                Err(self.error(field, problem))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn unknown_collective(&self, field: &Field, key: &str) -> CampaignError {

@@ -146,40 +146,53 @@ impl Plan<'_> {
         let output = &campaign.output;
         let shapes: Vec<String> = campaign.shapes.iter().map(CommShape::to_string).collect();
         let mut lines = vec![
-            format!("campaign    {}", campaign.name),
-            format!("library     {}", at.library),
-            format!("driver      {}", at.driver.display()),
-            format!("shapes      {}", shapes.join(", ")),
-            format!(
-                "cells       {}, with {} candidates in all, and {} experiments on the machine",
-                agenda.cells.len(),
-                agenda.candidates(),
-                agenda.experiments.len()
+            ("campaign", campaign.name.clone()),
+            ("library", at.library.to_string()),
+            ("driver", at.driver.display().to_string()),
+            ("shapes", shapes.join(", ")),
+            (
+                "cells",
+                format!(
+                    "{}, with {} candidates in all, and {} experiments on the machine",
+                    agenda.cells.len(),
+                    agenda.candidates(),
+                    agenda.experiments.len()
+                ),
             ),
         ];
-        for (collective, share) in self.shares() {
-            lines.push(format!("{collective:<11} {}", share.describe()));
-        }
+        let shares = self.shares();
+        lines.extend(shares.iter().map(|(c, share)| (c.name(), share.describe())));
         if campaign.parameters.predicted && !forecast.calibrated {
-            lines.push(
-                "            and the block sizes that the model predicts once the machine is \
-                 measured"
-                    .to_owned(),
-            );
+            let later = "and the block sizes that the model predicts once the machine is measured";
+            lines.push(("", later.to_owned()));
         }
-        lines.push(format!(
-            "store       {}: {} of {} measurements done",
-            output.store.display(),
-            forecast.progress.done,
-            forecast.progress.total
-        ));
-        lines.push(format!(
-            "launches    {} each, {} to go",
-            agenda.launches, forecast.launches_left
-        ));
-        lines.push(format!("time        {}", self.describe_time()));
-        lines.push(format!("table       {}", output.table.display()));
-        lines.push(format!("report      {}", output.report.display()));
+        lines.extend([
+            (
+                "store",
+                format!(
+                    "{}: {} of {} measurements done",
+                    output.store.display(),
+                    forecast.progress.done,
+                    forecast.progress.total
+                ),
+            ),
+            (
+                "launches",
+                format!(
+                    "{} each, {} to go",
+                    agenda.launches, forecast.launches_left
+                ),
+            ),
+            ("time", self.describe_time()),
+            ("table", output.table.display().to_string()),
+            ("report", output.report.display().to_string()),
+        ]);
+        let names = lines.iter().map(|(name, _)| name.len());
+        let width = names.max().unwrap_or(0).max(11);
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|(name, text)| format!("{name:<width$} {text}"))
+            .collect();
         lines.join("\n")
     }
 

@@ -23,7 +23,8 @@ pub(super) struct QueryArgs {
     /// Ranks on each node
     #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
     ppn: u32,
-    /// Size of one rank's vector, as in 512, 64K or 8MiB (K = 1024)
+    /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
+    /// reduce_scatter_block; as in 512, 64K or 8MiB (K = 1024)
     #[arg(long, short, value_parser = wire::units::parse_bytes)]
     bytes: u64,
     /// Whether the operator of a reduction commutes

@@ -1,15 +1,21 @@
+mod call;
+mod export;
 mod list;
 mod prove;
 mod show;
+mod sweep;
 mod verify;
 
+use std::fmt::Display;
+
+use clap::error::ErrorKind;
 use schedule::{ALGORITHMS, Algorithm};
 
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
 
-/// Look at the algorithms: the catalogue, one algorithm's rounds, proofs
+/// Look at the algorithms: the catalogue, one algorithm's rounds, proofs, traces
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -22,13 +28,15 @@ enum Verb {
     List(list::Args),
     Show(show::Args),
     Verify(verify::Args),
+    Export(export::Args),
 }
 
 const EXAMPLES: &str = "\
 Examples:
   colltune schedule list --collective allreduce
   colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
-  colltune schedule verify --all --ranks 1..64";
+  colltune schedule verify --all --ranks 1..64
+  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
@@ -36,8 +44,14 @@ impl Args {
             Verb::List(args) => args.run(console),
             Verb::Show(args) => args.run(console),
             Verb::Verify(args) => args.run(console),
+            Verb::Export(args) => args.run(console),
         }
     }
+}
+
+/// Ends the process as wrong usage does, for arguments that are each right but not together.
+fn refuse(why: impl Display) -> ! {
+    clap::Error::raw(ErrorKind::ValueValidation, format_args!("{why}\n")).exit()
 }
 
 /// The algorithm of a full name, or of a bare id that only one collective has.

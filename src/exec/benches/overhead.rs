@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, combine};
+use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, Wait, combine};
 use schedule::Collective;
 use wire::{Candidate, Datatype, Operator, Parameters};
 
@@ -110,12 +110,13 @@ fn compare(
         datatype: Datatype::Float64,
         operator,
         root: 0,
+        in_place: false,
     };
     let candidate = Candidate::Ours {
         algorithm: algorithm.to_owned(),
         parameters: Parameters::default(),
     };
-    let mut ours = Runner::new(&candidate, &call, communicator)?;
+    let mut ours = Runner::new(&candidate, &call, communicator, Wait::Block)?;
     let input = Bytes::filled(8, 0x3f);
     let (mut output, mut received) = (input.clone(), input.clone());
     // A broadcast must not run ahead of its receiver: every call is answered.
@@ -158,6 +159,7 @@ fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecE
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
         root: 0,
+        in_place: false,
     };
     let candidate = Candidate::Ours {
         algorithm: algorithm.to_owned(),
@@ -166,7 +168,7 @@ fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecE
             ..Parameters::default()
         },
     };
-    let mut ours = Runner::new(&candidate, &call, communicator)?;
+    let mut ours = Runner::new(&candidate, &call, communicator, Wait::Block)?;
     let input = Bytes::filled(call.bytes as usize, 0x3f);
     let mut output = input.clone();
     let mut times = Vec::new();

@@ -1,11 +1,11 @@
 //! A pipelined reduction to the root of one binary tree, then a pipelined broadcast down it.
 
-use crate::program::{Program, Sequence, alone};
-use crate::registry::{Algorithm, one_block};
+use crate::program::{CopyOwn, Program, Sequence};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
 use crate::tree::relay::{Gathering, Spreading};
 use crate::tree::towards::binary;
-use crate::{Buffer, Collective, Parameter, Partition, PipelineCost, Rank, Scratch, Shape};
+use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Shape};
 
 /// Cost `4H - 4 + 4b` steps and `2H - 2 + 2b` combinations on a perfect tree of height H: the
 /// "User-Allreduce1" of Träff 2021. The broadcast of the first block starts when the root has
@@ -15,49 +15,35 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "pipelined_tree",
     summary: "pipelined reduce, then pipelined broadcast, over one post-order binary tree",
     source: "Träff 2021",
+    formula: "(4H-4 + 4b) (alpha + beta m/b) + (2H-2 + 2b) gamma m/b",
     parameters: &[Parameter::Blocks],
-    ordered: true,
     cost,
-    fixed_blocks: one_block,
     scratch,
     program,
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let children = i64::from(root_children(ranks));
     let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));
     let (c2, g2) = (2 * children, children);
-    Some(PipelineCost {
-        c1: up + down - c2,
-        c2,
-        g1: up - g2,
-        g2,
-    })
+    Some(Cost::pipelined([up + down - c2, c2], [up - g2, g2]))
 }
 
-fn scratch(shape: &Shape) -> Vec<Scratch> {
-    vec![Scratch::Window {
-        partition: Partition::Even(shape.blocks),
-        slots: 1,
-    }]
+fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
+    vec![Room::window(Partition::Even(shape.blocks), 1)]
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape {
-        ranks,
-        blocks,
-        in_place,
-        ..
-    } = *shape;
+    let Shape { ranks, blocks, .. } = *shape;
     if ranks == 1 {
-        return alone(in_place);
+        return Box::new(CopyOwn);
     }
     let node = binary(rank, 0..ranks);
     let up = Gathering {
         rank,
         node,
         blocks,
-        source: shape.source(),
         // Partial results are combined where the result will stand.
         partial: Buffer::Output,
         received: Buffer::Scratch(0),

@@ -1,44 +1,46 @@
 //! Any reduce to rank 0 followed by any broadcast from it.
 
-use crate::program::{Program, Renamed, Sequence};
-use crate::registry::{Algorithm, no_closed_form, one_block};
-use crate::{Collective, Parameter, Rank, Scratch, Shape};
+use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Parameter, Rank, Room, Shape};
 
-/// Costs the sum of its parts. The parameter `blocks` goes to the parts that are pipelined.
+/// Costs the sum of its parts. The parameters `blocks` and `radix` go to the parts that take them.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Allreduce,
     id: "reduce_broadcast",
     summary: "a reduce to rank 0, then a broadcast from it",
     source: "composition",
-    parameters: &[Parameter::Reduce, Parameter::Bcast, Parameter::Blocks],
-    ordered: true,
-    cost: no_closed_form,
-    fixed_blocks: one_block,
+    formula: "the sum of its parts",
+    parameters: &[
+        Parameter::Reduce,
+        Parameter::Bcast,
+        Parameter::Blocks,
+        Parameter::Radix,
+    ],
     scratch,
     program,
+    ..PLAIN
 };
 
-fn scratch(shape: &Shape) -> Vec<Scratch> {
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let shape = shape.rooted_at_zero();
-    let mut scratch = (shape.parts.reduce.scratch)(&shape);
-    scratch.extend((shape.parts.bcast.scratch)(&shape));
+    let mut scratch = (shape.parts.reduce.scratch)(&shape, rank);
+    scratch.extend((shape.parts.bcast.scratch)(&shape, rank));
     scratch
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let shape = shape.rooted_at_zero();
     let [reduce, bcast] = [shape.parts.reduce, shape.parts.bcast];
-    let scratch_before = (reduce.scratch)(&shape).len() as u8;
-    // In place concerns every rank here, but only the root in the reduce.
-    let reduce = Renamed {
-        program: (reduce.program)(&shape, rank),
-        input: shape.source(),
-        scratch_before: 0,
+    let scratch = ScratchNames::After((reduce.scratch)(&shape, rank).len() as u8);
+    let names = Names {
+        input: Buffer::Input,
+        output: Buffer::Output,
+        scratch,
     };
     let bcast = Renamed {
         program: (bcast.program)(&shape, rank),
-        input: shape.source(),
-        scratch_before,
+        names,
     };
-    Box::new(Sequence(Box::new(reduce), Box::new(bcast)))
+    Box::new(Sequence((reduce.program)(&shape, rank), Box::new(bcast)))
 }

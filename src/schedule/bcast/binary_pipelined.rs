@@ -1,11 +1,11 @@
 //! A pipelined balanced binary tree.
 
 use crate::program::Program;
-use crate::registry::{Algorithm, no_scratch, one_block};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down};
 use crate::tree::relay::Spreading;
 use crate::tree::towards::{binary, node};
-use crate::{Collective, Parameter, PipelineCost, Rank, Shape};
+use crate::{Collective, Cost, Parameter, Rank, Shape};
 
 /// Cost `2H - 2 + 2b` steps on a perfect tree of height H.
 ///
@@ -15,22 +15,19 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "binary_pipelined",
     summary: "pipeline down a balanced binary tree",
     source: "pipelining lemma: Träff 2021",
+    formula: "(2H-2 + 2b) (alpha + beta m/b)",
     parameters: &[Parameter::Blocks],
-    ordered: true,
     cost,
-    fixed_blocks: one_block,
-    scratch: no_scratch,
     program,
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let c2 = i64::from(root_children(ranks));
-    Some(PipelineCost {
-        c1: i64::from(steps_down(ranks)) - c2,
-        c2,
-        g1: 0,
-        g2: 0,
-    })
+    Some(Cost::pipelined(
+        [i64::from(steps_down(ranks)) - c2, c2],
+        [0, 0],
+    ))
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {

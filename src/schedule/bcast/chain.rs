@@ -1,8 +1,8 @@
 //! The pipelined chain: every rank passes blocks on to the next, cyclically from the root.
 
 use crate::program::Program;
-use crate::registry::{Algorithm, no_scratch, one_block};
-use crate::{Buffer, Collective, Parameter, Partition, PipelineCost, Rank, Round, Shape, Span};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Round, Shape, Span};
 
 /// `p - 2 + b` steps; optimal bandwidth for long vectors.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -10,21 +10,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "chain",
     summary: "pipeline along a chain of all ranks",
     source: "pipelining lemma: Träff 2021",
+    formula: "(p-2 + b) (alpha + beta m/b)",
     parameters: &[Parameter::Blocks],
-    ordered: true,
     cost,
-    fixed_blocks: one_block,
-    scratch: no_scratch,
     program,
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
-    Some(PipelineCost {
-        c1: i64::from(ranks) - 2,
-        c2: 1,
-        g1: 0,
-        g2: 0,
-    })
+fn cost(ranks: u32) -> Option<Cost> {
+    Some(Cost::pipelined([i64::from(ranks) - 2, 1], [0, 0]))
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
@@ -64,7 +58,7 @@ impl Program for Chain {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j as u32);
+        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j);
         if let (Some(next), Some(j)) = (self.next, index.checked_sub(self.send_delay())) {
             round.send(next, block(j));
         }

@@ -1,8 +1,8 @@
 //! The root sends to every other rank in order of ranks.
 
 use crate::program::Program;
-use crate::registry::{Algorithm, no_scratch, one_block};
-use crate::{Buffer, Collective, PipelineCost, Rank, Round, Shape, Span};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Cost, Rank, Round, Shape, Span};
 
 /// Cost `(p - 1) (alpha + beta m)`: each send waits for the one before.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
@@ -10,21 +10,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "linear",
     summary: "the root sends to every rank in turn",
     source: "folklore; Open MPI's basic linear",
-    parameters: &[],
-    ordered: true,
+    formula: "(p-1) (alpha + beta m)",
     cost,
-    fixed_blocks: one_block,
-    scratch: no_scratch,
     program: |shape, rank| program(shape, rank, 1),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
-    Some(PipelineCost {
-        c1: i64::from(ranks) - 1,
-        c2: 0,
-        g1: 0,
-        g2: 0,
-    })
+fn cost(ranks: u32) -> Option<Cost> {
+    Some(Cost::whole(u64::from(ranks) - 1, 0))
 }
 
 /// The program of a rank if the root starts up to `at_once` sends in a round.

@@ -2,7 +2,7 @@
 
 use super::linear;
 use crate::Collective;
-use crate::registry::{Algorithm, no_closed_form, no_scratch, one_block};
+use crate::registry::{Algorithm, PLAIN};
 
 /// Cost `(p - 1) (o + beta m) + alpha`: only the overhead `o` of starting a message adds up, which
 /// the constants of the lemma cannot say.
@@ -11,10 +11,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "linear_nonblocking",
     summary: "the root starts sends to all ranks and waits for all",
     source: "folklore",
-    parameters: &[],
-    ordered: true,
-    cost: no_closed_form,
-    fixed_blocks: one_block,
-    scratch: no_scratch,
+    formula: "(p-1) (o + beta m) + alpha, o the overhead of a send",
     program: |shape, rank| linear::program(shape, rank, u32::MAX),
+    ..PLAIN
 };

@@ -3,6 +3,10 @@
 pub(crate) mod binary_pipelined;
 pub(crate) mod binomial;
 pub(crate) mod chain;
+mod descending;
+pub(crate) mod knomial;
 pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;
+pub(crate) mod scatter_allgather;
+pub(crate) mod two_tree;

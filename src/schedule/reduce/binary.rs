@@ -1,9 +1,9 @@
 //! A perfect binary tree towards the root, whole vectors.
 
 use super::relayed;
-use crate::registry::{Algorithm, one_block};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::ordered::{Perfect, node, steps_up};
-use crate::{Collective, PipelineCost};
+use crate::{Collective, Cost};
 
 /// Cost `2H (alpha + beta m + gamma m)`: both children of a rank arrive one after the other.
 ///
@@ -13,20 +13,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "binary",
     summary: "pre-order numbered perfect binary tree, cut at p, ordered for every root",
     source: "Winklehner and Friedl 2016",
-    parameters: &[],
-    ordered: true,
+    formula: "2H (alpha + beta m + gamma m)",
     cost,
-    fixed_blocks: one_block,
-    scratch: relayed::scratch,
+    scratch: |shape, rank| relayed::scratch(node::<Perfect>, shape, rank),
     program: |shape, rank| relayed::program(node::<Perfect>, shape, rank),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let rounds = steps_up::<Perfect>(ranks).into();
-    Some(PipelineCost {
-        c1: rounds,
-        c2: 0,
-        g1: rounds,
-        g2: 0,
-    })
+    Some(Cost::whole(rounds, rounds))
 }

@@ -1,10 +1,10 @@
 //! A pipelined balanced binary tree towards the root.
 
 use super::relayed;
-use crate::registry::{Algorithm, one_block};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_up};
 use crate::tree::towards::binary;
-use crate::{Collective, Parameter, PipelineCost};
+use crate::{Collective, Cost, Parameter};
 
 /// Cost `2H - 2 + 2b` steps and as many combinations on a perfect tree of height H.
 ///
@@ -14,20 +14,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "binary_pipelined",
     summary: "pipeline up a balanced binary tree, ordered for every root",
     source: "pipelining lemma: Träff 2021",
+    formula: "(2H-2 + 2b) (alpha + beta m/b + gamma m/b)",
     parameters: &[Parameter::Blocks],
-    ordered: true,
     cost,
-    fixed_blocks: one_block,
-    scratch: relayed::scratch,
+    scratch: |shape, rank| relayed::scratch(binary, shape, rank),
     program: |shape, rank| relayed::program(binary, shape, rank),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let (up, turn) = (i64::from(steps_up(ranks)), i64::from(root_children(ranks)));
-    Some(PipelineCost {
-        c1: up - turn,
-        c2: turn,
-        g1: up - turn,
-        g2: turn,
-    })
+    Some(Cost::pipelined([up - turn, turn], [up - turn, turn]))
 }

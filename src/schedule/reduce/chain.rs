@@ -1,9 +1,9 @@
 //! A pipeline along a chain towards the root.
 
 use super::relayed;
-use crate::registry::{Algorithm, one_block};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::towards::chain;
-use crate::{Collective, Parameter, PipelineCost};
+use crate::{Collective, Cost, Parameter};
 
 /// Cost `p - 2 + b` steps and as many combinations for root 0.
 ///
@@ -13,20 +13,15 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "chain",
     summary: "pipeline along the chain of ranks towards the root, ordered for every root",
     source: "pipelining lemma: Träff 2021",
+    formula: "(p-2 + b) (alpha + beta m/b + gamma m/b)",
     parameters: &[Parameter::Blocks],
-    ordered: true,
     cost,
-    fixed_blocks: one_block,
-    scratch: relayed::scratch,
+    scratch: |shape, rank| relayed::scratch(chain, shape, rank),
     program: |shape, rank| relayed::program(chain, shape, rank),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let fill = i64::from(ranks) - 2;
-    Some(PipelineCost {
-        c1: fill,
-        c2: 1,
-        g1: fill,
-        g2: 1,
-    })
+    Some(Cost::pipelined([fill, 1], [fill, 1]))
 }

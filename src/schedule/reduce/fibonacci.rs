@@ -1,9 +1,9 @@
 //! A Fibonacci tree towards the root, whole vectors.
 
 use super::relayed;
-use crate::registry::{Algorithm, one_block};
+use crate::registry::{Algorithm, PLAIN};
 use crate::tree::ordered::{Fibonacci, node, steps_up};
-use crate::{Collective, PipelineCost};
+use crate::{Collective, Cost};
 
 /// Cost `i (alpha + beta m + gamma m)` with the smallest `i` such that `fib(i+3) - 1 >= p`.
 ///
@@ -14,20 +14,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "fibonacci",
     summary: "pre-order numbered Fibonacci tree, cut at p, ordered for every root",
     source: "Winklehner and Friedl 2016",
-    parameters: &[],
-    ordered: true,
+    formula: "i (alpha + beta m + gamma m), p < fib(i+3)",
     cost,
-    fixed_blocks: one_block,
-    scratch: relayed::scratch,
+    scratch: |shape, rank| relayed::scratch(node::<Fibonacci>, shape, rank),
     program: |shape, rank| relayed::program(node::<Fibonacci>, shape, rank),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
+fn cost(ranks: u32) -> Option<Cost> {
     let rounds = steps_up::<Fibonacci>(ranks).into();
-    Some(PipelineCost {
-        c1: rounds,
-        c2: 0,
-        g1: rounds,
-        g2: 0,
-    })
+    Some(Cost::whole(rounds, rounds))
 }

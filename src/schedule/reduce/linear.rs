@@ -1,8 +1,8 @@
 //! Every rank sends to the root, which combines in order of ranks.
 
-use crate::program::{Program, alone};
-use crate::registry::{Algorithm, one_block};
-use crate::{Buffer, Collective, PipelineCost, Rank, Round, Scratch, Shape, Span};
+use crate::program::{CopyOwn, Program};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Cost, Rank, Room, Round, Shape, Span};
 
 /// Cost `(p - 1) (alpha + beta m + gamma m)`.
 ///
@@ -13,48 +13,29 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "linear",
     summary: "every rank sends to the root, which combines one after the other",
     source: "folklore; Open MPI's basic linear",
-    parameters: &[],
-    ordered: true,
+    formula: "(p-1) (alpha + beta m + gamma m)",
     cost,
-    fixed_blocks: one_block,
-    scratch: |_| vec![Scratch::Whole],
+    scratch: |_, _| vec![Room::WHOLE],
     program,
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
-    let others = i64::from(ranks) - 1;
-    Some(PipelineCost {
-        c1: others,
-        c2: 0,
-        g1: others,
-        g2: 0,
-    })
+fn cost(ranks: u32) -> Option<Cost> {
+    let others = u64::from(ranks) - 1;
+    Some(Cost::whole(others, others))
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape {
-        ranks,
-        root,
-        in_place,
-        ..
-    } = *shape;
+    let Shape { ranks, root, .. } = *shape;
     match rank == root {
-        _ if ranks == 1 => alone(in_place),
-        true => Box::new(Collect {
-            ranks,
-            root,
-            source: shape.source_of(rank),
-        }),
-        false => Box::new(HandIn {
-            root,
-            source: shape.source_of(rank),
-        }),
+        _ if ranks == 1 => Box::new(CopyOwn),
+        true => Box::new(Collect { ranks, root }),
+        false => Box::new(HandIn { root }),
     }
 }
 
 struct HandIn {
     root: Rank,
-    source: Buffer,
 }
 
 impl Program for HandIn {
@@ -63,14 +44,13 @@ impl Program for HandIn {
     }
 
     fn round(&self, _: u64, round: &mut Round) {
-        round.send(self.root, Span::whole(self.source));
+        round.send(self.root, Span::whole(Buffer::Input));
     }
 }
 
 struct Collect {
     ranks: u32,
     root: Rank,
-    source: Buffer,
 }
 
 impl Program for Collect {
@@ -87,7 +67,7 @@ impl Program for Collect {
         };
         let [received, result] = [Buffer::Scratch(0), Buffer::Output].map(Span::whole);
         let own = if index < 2 {
-            Span::whole(self.source)
+            Span::whole(Buffer::Input)
         } else {
             result
         };

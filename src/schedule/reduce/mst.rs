@@ -1,9 +1,10 @@
 //! The minimum spanning tree of the broadcast, run backwards.
 
-use super::reversed;
-use crate::registry::{Algorithm, one_block};
+use super::ascending::{self, Ascending};
+use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::{Collective, PipelineCost, bcast};
+use crate::tree::branch::mst;
+use crate::{Collective, Cost, Rank, Shape};
 
 /// Cost `L (alpha + beta m + gamma m)` with `L = ceil(log2 p)`; ordered for every root, since each
 /// combination joins the two halves of a range.
@@ -12,20 +13,26 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "mst",
     summary: "the minimum spanning tree broadcast run backwards",
     source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
-    parameters: &[],
-    ordered: true,
-    cost,
-    fixed_blocks: one_block,
-    scratch: reversed::scratch,
-    program: |shape, rank| reversed::program(bcast::mst::program, shape, rank),
+    formula: "L (alpha + beta m + gamma m)",
+    cost: |ranks| {
+        let rounds = log2_ceil(ranks).into();
+        Some(Cost::whole(rounds, rounds))
+    },
+    scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
+    program: |shape, rank| ascending::program(place(shape, rank)),
+    ..PLAIN
 };
 
-fn cost(ranks: u32) -> Option<PipelineCost> {
-    let rounds = log2_ceil(ranks).into();
-    Some(PipelineCost {
-        c1: rounds,
-        c2: 0,
-        g1: rounds,
-        g2: 0,
-    })
+fn place(shape: &Shape, rank: Rank) -> Ascending {
+    let branch = mst(rank, shape.root, shape.ranks);
+    Ascending {
+        rank,
+        senders: branch
+            .children
+            .iter()
+            .rev()
+            .map(|child| child.root)
+            .collect(),
+        receiver: branch.parent,
+    }
 }

@@ -2,43 +2,45 @@
 
 use std::ops::Range;
 
-use crate::program::{Program, alone};
+use crate::program::{CopyOwn, Program};
 use crate::tree::relay::{Gathering, Node};
 use crate::tree::towards::node;
-use crate::{Buffer, Partition, Rank, Scratch, Shape};
+use crate::{Buffer, Partition, Rank, Room, Shape};
 
 const RECEIVED: Buffer = Buffer::Scratch(0);
 const PARTIAL: Buffer = Buffer::Scratch(1);
 
-/// The scratch buffers: a block that arrives, and the partial result of two.
-pub(crate) fn scratch(shape: &Shape) -> Vec<Scratch> {
+/// A tree over consecutive ranks that is rooted at the last of them.
+type Tree = fn(Rank, Range<Rank>) -> Node;
+
+/// The scratch buffers: a block that arrives, and between leaves and root the partial result of two.
+pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
+    let Shape { ranks, root, .. } = *shape;
     let partition = Partition::Even(shape.blocks);
-    [1, 2]
-        .map(|slots| Scratch::Window { partition, slots })
-        .into()
+    let buffers = match node(tree, rank, root, ranks) {
+        Node { children, .. } if children[0].is_none() => &[][..],
+        Node { parent: None, .. } => &[1],
+        _ => &[1, 2],
+    };
+    let windows = buffers.iter().map(|slots| Room::window(partition, *slots));
+    windows.collect()
 }
 
 /// The program of a rank along a tree that is rooted at its last rank.
-pub(crate) fn program(
-    tree: fn(Rank, Range<Rank>) -> Node,
-    shape: &Shape,
-    rank: Rank,
-) -> Box<dyn Program> {
+pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let Shape {
         ranks,
         root,
         blocks,
-        in_place,
         ..
     } = *shape;
     if ranks == 1 {
-        return alone(in_place);
+        return Box::new(CopyOwn);
     }
     Box::new(Gathering {
         rank,
         node: node(tree, rank, root, ranks),
         blocks,
-        source: shape.source_of(rank),
         partial: if rank == root {
             Buffer::Output
         } else {

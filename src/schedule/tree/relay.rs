@@ -36,8 +36,6 @@ pub(crate) struct Gathering {
     pub(crate) rank: Rank,
     pub(crate) node: Node,
     pub(crate) blocks: u32,
-    /// The own contribution.
-    pub(crate) source: Buffer,
     /// Where partial results are combined; room for two blocks suffices.
     pub(crate) partial: Buffer,
     /// Where a child's block arrives; room for one block suffices.
@@ -46,7 +44,7 @@ pub(crate) struct Gathering {
 
 impl Gathering {
     fn block(&self, buffer: Buffer, block: u64) -> Span {
-        Span::block(buffer, Partition::Even(self.blocks), block as u32)
+        Span::block(buffer, Partition::Even(self.blocks), block)
     }
 
     fn turn(&self) -> u64 {
@@ -67,7 +65,7 @@ impl Program for Gathering {
     fn round(&self, index: u64, round: &mut Round) {
         if self.turn() == 0 {
             if let Some(parent) = self.node.parent {
-                round.send(parent, self.block(self.source, index));
+                round.send(parent, self.block(Buffer::Input, index));
             }
             return;
         }
@@ -78,7 +76,7 @@ impl Program for Gathering {
             let received = self.block(self.received, j);
             let partial = self.block(self.partial, j);
             let own = if place < 2 {
-                self.block(self.source, j)
+                self.block(Buffer::Input, j)
             } else {
                 partial
             };
@@ -111,7 +109,7 @@ impl Program for Spreading {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j as u32);
+        let block = |j: u64| Span::block(Buffer::Output, Partition::Even(self.blocks), j);
         let children = self.node.child_count();
         let send = match (children, self.node.parent) {
             (0, _) => None,

@@ -2,54 +2,43 @@
 //!
 //! A range is split in the middle. The root of the range sends to the far end of the half that it
 //! does not stand in, which becomes that half's root; both halves go on alike (Chan, Heimlich,
-//! Purkayastha, van de Geijn 2007, section 4).
+//! Purkayastha, van de Geijn 2007, section 4). Subtrees are ranges that never wrap around.
 
-/// One rank's neighbours: at most one a level, so 32 suffice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    parent: Option<u32>,
-    children: [u32; 32],
-    count: u32,
-}
+use crate::Rank;
+use crate::tree::branch::{Branch, Subtree};
 
-impl Node {
-    /// The node of `rank` in the tree over `0..ranks` with root `root`; O(log p).
-    pub(crate) fn new(rank: u32, root: u32, ranks: u32) -> Self {
-        let (mut left, mut right, mut root) = (0, ranks - 1, root);
-        let mut node = Self {
-            parent: None,
-            children: [0; 32],
-            count: 0,
+/// The place of `rank` in the tree over `0..ranks` with root `root`; O(log p).
+pub(crate) fn branch(rank: Rank, root: Rank, ranks: u32) -> Branch {
+    let (mut first, mut count, mut root) = (0, ranks, root);
+    let mut branch = Branch {
+        parent: None,
+        own: Subtree { root, first, count },
+        children: Vec::new(),
+    };
+    while count > 1 {
+        let lower = count.div_ceil(2);
+        let middle = first + lower;
+        let halves = [(first, lower), (middle, count - lower)];
+        let (other, near) = if root < middle { (1, 0) } else { (0, 1) };
+        let far_end = [first, first + count - 1][other];
+        let (other, near) = (halves[other], halves[near]);
+        let head = Subtree {
+            root: far_end,
+            first: other.0,
+            count: other.1,
         };
-        while left < right {
-            let middle = left + (right - left) / 2;
-            let other = if root <= middle { right } else { left };
-            if rank == root {
-                node.children[node.count as usize] = other;
-                node.count += 1;
-            } else if rank == other {
-                node.parent = Some(root);
-            }
-            let in_lower = rank <= middle;
-            if in_lower {
-                right = middle;
-            } else {
-                left = middle + 1;
-            }
-            if in_lower != (root <= middle) {
-                root = other;
-            }
+        if rank == root {
+            branch.children.push(head);
         }
-        node
+        let in_other = (other.0..other.0 + other.1).contains(&rank);
+        if rank == far_end {
+            branch.parent = Some(root);
+            branch.own = head;
+        }
+        if in_other {
+            root = far_end;
+        }
+        (first, count) = if in_other { other } else { near };
     }
-
-    /// The parent, unless this is the root.
-    pub(crate) fn parent(&self) -> Option<u32> {
-        self.parent
-    }
-
-    /// The children, largest subtree first.
-    pub(crate) fn children(&self) -> &[u32] {
-        &self.children[..self.count as usize]
-    }
+    branch
 }

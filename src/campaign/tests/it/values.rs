@@ -74,6 +74,20 @@ fn values_make_sense() {
         "not a range",
         "FIRST..LAST",
     );
+    check(
+        "name: x\nshapes: [1x2, 1x8]\ncollectives: [bcast, allgather]\nsizes: [8, 256M]\n",
+        (4, 8),
+        "sizes",
+        "allgather of 268435456 bytes a rank on 1x8 is a vector of 2147483648 bytes",
+        "`sizes: {allgather: 8..128M x4}`",
+    );
+    check(
+        "name: x\nshapes: 1x8\nsizes: {default: 1G, scatter: 129M}\ncollectives: [bcast, scatter]\n",
+        (3, 31),
+        "sizes.scatter",
+        "scatter of 135266304 bytes a rank on 1x8",
+        "`sizes: {scatter: 8..128M x4}`",
+    );
     check("name: x\nsizes: []\n", (2, 8), "sizes", "empty", "");
     check(
         "name: x\nsizes: {bcst: 8}\n",
@@ -341,6 +355,32 @@ fn patterns_select_something() {
         "unknown inner algorithm",
         "`chain`",
     );
+}
+
+#[test]
+fn radices_are_those_of_trees() {
+    for (radix, column, field) in [
+        ("1", 21, "parameters.radix"),
+        ("65", 21, "parameters.radix"),
+        ("[2, 0]", 25, "parameters.radix[1]"),
+    ] {
+        check(
+            &format!("name: x\nparameters: {{radix: {radix}}}\n"),
+            (2, column),
+            field,
+            "is not between 2 and 64",
+            "on each level",
+        );
+    }
+    check(
+        "name: x\nparameters: {radix: []}\n",
+        (2, 21),
+        "parameters.radix",
+        "empty",
+        "",
+    );
+    let given = crate::campaign("parameters: {radix: [8, 2, 8]}\n");
+    assert_eq!(given.parameters.radix, [2, 8]);
 }
 
 #[test]

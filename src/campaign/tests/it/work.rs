@@ -1,7 +1,7 @@
 //! Which cells, candidates and experiments a campaign asks for.
 
 use campaign::Campaign;
-use schedule::{Algorithm, Collective};
+use schedule::{Algorithm, Collective, Parameter, Parameters, Request, Round, Schedule};
 use wire::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
@@ -27,7 +27,7 @@ fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
 
 /// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(campaign.candidates(cell, &|_: &Algorithm| predicted))
+    texts(campaign.candidates(cell, &|_, _| predicted))
 }
 
 #[test]
@@ -66,7 +66,10 @@ fn too_many_ranks_are_a_warning() {
 
 #[test]
 fn cells_go_from_small_to_large_in_whole_elements() {
-    let campaign = campaign("shapes: [1x2, 1x4]\nsizes: {default: [1, 8, 9], bcast: [1, 9]}\n");
+    let campaign = campaign(
+        "shapes: [1x2, 1x4]\ncollectives: [bcast, reduce, allreduce]\n\
+         sizes: {default: [1, 8, 9], bcast: [1, 9]}\n",
+    );
     let expected = [
         "bcast 1x2 1 bytes",
         "bcast 1x4 1 bytes",
@@ -82,6 +85,45 @@ fn cells_go_from_small_to_large_in_whole_elements() {
         "allreduce 1x4 16 bytes of float64 sum",
     ];
     assert_eq!(texts(campaign.cells()), expected);
+}
+
+#[test]
+fn sizes_are_those_of_a_part_where_every_rank_has_one() {
+    let campaign = campaign(
+        "shapes: [1x2, 1x4]\ncollectives: [gather, reduce_scatter, reduce_scatter_block]\n\
+         sizes: [9, 20]\n",
+    );
+    let expected = [
+        "reduce_scatter 1x2 16 bytes of float64 sum",
+        "gather 1x2 9 bytes a rank",
+        "reduce_scatter 1x2 24 bytes of float64 sum",
+        "reduce_scatter 1x4 16 bytes of float64 sum",
+        "reduce_scatter_block 1x2 16 bytes a rank of float64 sum",
+        "gather 1x2 20 bytes a rank",
+        "reduce_scatter 1x4 24 bytes of float64 sum",
+        "reduce_scatter_block 1x2 24 bytes a rank of float64 sum",
+        "gather 1x4 9 bytes a rank",
+        "reduce_scatter_block 1x4 16 bytes a rank of float64 sum",
+        "gather 1x4 20 bytes a rank",
+        "reduce_scatter_block 1x4 24 bytes a rank of float64 sum",
+    ];
+    assert_eq!(texts(campaign.cells()), expected);
+}
+
+#[test]
+fn sizes_go_less_far_where_every_rank_has_a_part() {
+    let sizes = campaign("").sizes;
+    assert_eq!(sizes.len(), Collective::ALL.len());
+    for (collective, sizes) in sizes {
+        let last = match collective.is_sized_by_part() {
+            true => 1 << 20,
+            false => 4 << 20,
+        };
+        assert_eq!((sizes[0], sizes.last()), (8, Some(&last)), "{collective}");
+    }
+    let same = campaign("sizes: {default: 2M, scatter: 1M}\n").sizes;
+    assert_eq!(same[&Collective::Gather], [2 << 20]);
+    assert_eq!(same[&Collective::Scatter], [1 << 20]);
 }
 
 #[test]
@@ -158,12 +200,161 @@ fn compositions_are_cut_only_where_an_inner_algorithm_cares() {
 }
 
 #[test]
+fn blocks_are_cut_from_what_an_algorithm_cuts() {
+    let lines = "candidates: {include: [gather/binary_chunked, \"*/gather_broadcast\"]}\n\
+                 parameters: {block_bytes: [4K, 8K], bcast: chain}\n";
+    let campaign = campaign(lines);
+    // Each contribution is cut by itself.
+    let found = candidates(&campaign, &cell(Collective::Gather, 8 << 10), None);
+    let expected = [
+        "default",
+        "gather/binary_chunked[block_bytes=4K]",
+        "gather/binary_chunked[blocks=1]",
+    ];
+    assert_eq!(found, expected);
+    // The broadcast inside has two of them.
+    let found = candidates(&campaign, &cell(Collective::Allgather, 4 << 10), None);
+    let expected = [
+        "default",
+        "allgather/gather_broadcast[block_bytes=4K,bcast=chain]",
+        "allgather/gather_broadcast[blocks=1,bcast=chain]",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn radices_are_tried_as_far_as_they_make_different_trees() {
+    let check = |lines: &str, ppn, expected: &[u32]| {
+        let campaign = campaign(&format!("candidates: {{include: bcast/knomial}}\n{lines}"));
+        let shape = CommShape { nodes: 1, ppn };
+        let cell = Cell {
+            shape,
+            ..cell(Collective::Bcast, 64)
+        };
+        let names = expected.iter().map(|k| format!("bcast/knomial[radix={k}]"));
+        let names: Vec<String> = ["default".to_owned()].into_iter().chain(names).collect();
+        assert_eq!(
+            candidates(&campaign, &cell, None),
+            names,
+            "{lines} {ppn} ranks"
+        );
+    };
+    check("", 2, &[2]);
+    check("", 5, &[2, 4, 5]);
+    check("", 64, &[2, 4, 8, 16]);
+    check("parameters: {radix: [64, 3]}\n", 64, &[3, 64]);
+    check("parameters: {radix: 64}\n", 6, &[6]);
+}
+
+/// What makes one candidate of wide radices.
+#[test]
+fn radices_from_the_number_of_ranks_on_make_the_same_tree() {
+    let wide = schedule::ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.parameters == [Parameter::Radix]);
+    let mut checked = 0;
+    for algorithm in wide {
+        for ranks in 2..=20 {
+            let text = |radix| {
+                let request = Request {
+                    parameters: Parameters {
+                        radix: Some(radix),
+                        ..Parameters::default()
+                    },
+                    ..Request::ranks(ranks)
+                };
+                let schedule = Schedule::new(algorithm, &request).expect("supported");
+                let rank = |rank| {
+                    let program = schedule.program(rank);
+                    let mut round = Round::default();
+                    let mut rounds = Vec::new();
+                    for index in 0..program.rounds() {
+                        round.clear();
+                        program.round(index, &mut round);
+                        rounds.push(format!("{round:?}"));
+                    }
+                    rounds
+                };
+                (0..ranks).map(rank).collect::<Vec<_>>()
+            };
+            assert_eq!(text(ranks), text(64), "{algorithm} on {ranks} ranks");
+            checked += 1;
+        }
+    }
+    assert!(checked > 0);
+}
+
+#[test]
+fn radices_concern_compositions_with_a_part_that_has_one() {
+    let campaign = campaign(
+        "candidates: {include: \"*/gather_broadcast\"}\n\
+         parameters: {bcast: [binomial, knomial], radix: [2, 4]}\n",
+    );
+    let shape = CommShape { nodes: 1, ppn: 8 };
+    let cell = Cell {
+        shape,
+        ..cell(Collective::Allgather, 64)
+    };
+    let expected = [
+        "default",
+        "allgather/gather_broadcast[bcast=binomial]",
+        "allgather/gather_broadcast[radix=2,bcast=knomial]",
+        "allgather/gather_broadcast[radix=4,bcast=knomial]",
+    ];
+    assert_eq!(candidates(&campaign, &cell, None), expected);
+}
+
+#[test]
+fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
+    let all = campaign("");
+    for collective in Collective::ALL {
+        for ppn in [2, 3, 4, 5] {
+            let shape = CommShape { nodes: 1, ppn };
+            let cell = Cell {
+                shape,
+                ..cell(collective, 4096)
+            };
+            let found = all.candidates(&cell, &|_, _| None);
+            for algorithm in schedule::of(collective) {
+                let takes_part = found.iter().any(|c| c.algorithm() == algorithm.name());
+                let serves = !algorithm.even_ranks || ppn.is_multiple_of(2);
+                assert_eq!(takes_part, serves, "{algorithm} on {ppn} ranks");
+            }
+        }
+    }
+}
+
+/// A candidate is measured with the blocks that its own parts want.
+#[test]
+fn predictions_are_asked_for_with_the_parts() {
+    let campaign = campaign(
+        "candidates: {include: \"*/reduce_broadcast\"}\n\
+         parameters: {block_bytes: 4K, bcast: [binary_pipelined, chain]}\n",
+    );
+    let predicted = |_: &'static Algorithm, parameters: &wire::Parameters| {
+        Some(match parameters.bcast.as_deref() {
+            Some("chain") => 8 << 10,
+            _ => 16 << 10,
+        })
+    };
+    let cell = cell(Collective::Allreduce, 1 << 20);
+    let found: Vec<String> = texts(campaign.candidates(&cell, &predicted));
+    let cut = |size: &str, bcast: &str| {
+        let name = format!("reduce_broadcast[block_bytes={size},reduce=binomial,bcast={bcast}]");
+        assert!(found.contains(&format!("allreduce/{name}")), "{found:?}");
+    };
+    cut("16K", "binary_pipelined");
+    cut("8K", "chain");
+    assert_eq!(found.len(), 5, "{found:?}");
+}
+
+#[test]
 fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     let all = campaign("");
     for algorithm in schedule::ALGORITHMS {
         let cell = cell(algorithm.collective, 1 << 20);
         let takes_part = |campaign: &Campaign| {
-            let candidates = campaign.candidates(&cell, &|_| None);
+            let candidates = campaign.candidates(&cell, &|_, _| None);
             candidates
                 .iter()
                 .any(|candidate| candidate.algorithm() == algorithm.name())

@@ -1,4 +1,4 @@
-use schedule::{ALGORITHMS, Algorithm, Collective, Parameter};
+use schedule::{Algorithm, Collective, Parameter};
 use serde_json::{Value, json};
 
 use crate::commands::grid::grid;
@@ -9,9 +9,16 @@ use crate::values;
 
 /// List the algorithms
 ///
-/// With --json, prints an array of objects with `collective`, `id`, `summary`, `ordered` (whether
-/// it combines in rank order, as operators that do not commute need), `parameters` (names as in
-/// tables) and `source`.
+/// Below each of them stands what it is, and where it comes from. In costs `p` is the number of
+/// ranks, `L` its logarithm to base 2, rounded up, `m` the bytes of the call, `b` the number of
+/// blocks, `H` the height of the tree, `alpha` the time of a message, `beta` of a byte moved and
+/// `gamma` of a byte combined. What is ordered combines in rank order, as operators that do not
+/// commute need: `at ends` only if the root is the first or the last rank, `by part` if the inner
+/// reduce does.
+///
+/// With --json, prints an array of objects with `collective`, `id`, `summary`, `ordered`,
+/// `ordered_at_ends`, `parameters` (names as in tables), `cost` (the formula), `ranks` (`any`, or
+/// `even` if it serves only even numbers of them) and `source`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -29,18 +36,16 @@ Example:
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let wanted = |algorithm: &&Algorithm| {
-            self.collective
-                .is_none_or(|collective| algorithm.collective == collective)
+        let collectives = match self.collective {
+            Some(only) => vec![only],
+            None => Collective::ALL.to_vec(),
         };
-        let algorithms = ALGORITHMS.iter().filter(wanted);
         if self.json {
+            let algorithms = collectives.into_iter().flat_map(schedule::of);
             console.json(&algorithms.map(to_json).collect::<Vec<_>>())?;
         } else {
-            console.print(grid(
-                ["algorithm", "ordered", "parameters", "summary"],
-                algorithms.map(row),
-            ))?;
+            let sections: Vec<String> = collectives.into_iter().map(section).collect();
+            console.print(sections.join("\n\n"))?;
         }
         Ok(Answer::Good)
     }
@@ -52,17 +57,47 @@ fn to_json(algorithm: &Algorithm) -> Value {
         "id": algorithm.id,
         "summary": algorithm.summary,
         "ordered": algorithm.ordered,
+        "ordered_at_ends": algorithm.ordered_at_ends,
         "parameters": parameter_names(algorithm),
+        "cost": algorithm.formula,
+        "ranks": if algorithm.even_ranks { "even" } else { "any" },
         "source": algorithm.source,
     })
 }
 
+/// The algorithms of a collective: a row each, and a line for what does not fit beside it.
+fn section(collective: Collective) -> String {
+    let columns = ["algorithm", "ordered", "parameters", "cost"];
+    let rows = grid(columns, schedule::of(collective).map(row));
+    let mut rows = rows.lines();
+    let mut lines: Vec<String> = rows.next().map(str::to_owned).into_iter().collect();
+    for (row, algorithm) in rows.zip(schedule::of(collective)) {
+        let Algorithm {
+            summary, source, ..
+        } = algorithm;
+        lines.push(row.to_owned());
+        lines.push(format!("    {summary} [{source}]"));
+    }
+    lines.join("\n")
+}
+
 fn row(algorithm: &Algorithm) -> [String; 4] {
+    let ordered = match (algorithm.ordered, algorithm.ordered_at_ends) {
+        (true, _) if algorithm.takes(Parameter::Reduce) => "by part",
+        (true, _) => "yes",
+        (false, true) => "at ends",
+        (false, false) => "no",
+    };
+    let parameters: Vec<String> = algorithm
+        .parameters
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     [
         algorithm.name(),
-        if algorithm.ordered { "yes" } else { "no" }.to_owned(),
-        parameter_names(algorithm).join(", "),
-        algorithm.summary.to_owned(),
+        ordered.to_owned(),
+        parameters.join(", "),
+        algorithm.formula.to_owned(),
     ]
 }
 
@@ -71,6 +106,7 @@ fn parameter_names(algorithm: &Algorithm) -> Vec<&'static str> {
     let spelling = |parameter: &Parameter| -> &'static [&'static str] {
         match parameter {
             Parameter::Blocks => &["block_bytes", "blocks"],
+            Parameter::Radix => &["radix"],
             Parameter::Reduce => &["reduce"],
             Parameter::Bcast => &["bcast"],
         }

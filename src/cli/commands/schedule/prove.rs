@@ -1,32 +1,27 @@
 //! Proofs of one algorithm on many shapes.
 
-use std::ops::RangeInclusive;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use schedule::verify::Proof;
-use schedule::{
-    Algorithm, Blocks, Collective, Fault, Parameter, Parameters, Request, Schedule, Unsupported,
-};
+use schedule::{Algorithm, Fault, Request, Schedule, Unsupported, text};
 
-/// The shapes on which an algorithm is to be proved.
-pub(super) struct Sweep {
-    /// Ranks of the communicator.
-    pub(super) ranks: RangeInclusive<u32>,
-    /// Block counts of pipelined algorithms.
-    pub(super) blocks: Vec<u32>,
-}
+use super::sweep::Sweep;
 
 /// What proving an algorithm came to.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
     /// Shapes that were proved.
     pub(super) shapes: u64,
-    /// Whether it combined out of rank order on some of them.
+    /// Whether some of them are to combine in rank order: these were seen to.
+    pub(super) ordered: bool,
+    /// Whether some of them need not.
     pub(super) unordered: bool,
     /// The longest chain of messages.
     pub(super) most_steps: u64,
+    /// How many numbers of ranks it does not serve.
+    pub(super) skipped: u64,
     /// The fault on the fewest ranks.
     pub(super) fault: Option<Refutation>,
 }
@@ -49,7 +44,7 @@ impl Sweep {
     /// Proves an algorithm on all shapes, on all cores.
     ///
     /// # Errors
-    /// If the algorithm cannot serve one of them.
+    /// If the algorithm cannot serve one of them for another reason than the number of ranks.
     pub(super) fn prove(
         &self,
         algorithm: &'static Algorithm,
@@ -64,8 +59,13 @@ impl Sweep {
                 .checked_sub(next.fetch_add(1, Ordering::Relaxed))
                 .filter(|ranks| *ranks >= first)
             {
-                for request in self.requests(algorithm, ranks) {
-                    verdict.add(&Schedule::new(algorithm, &request)?, verify);
+                let proved = self.requests(algorithm, ranks, |request| {
+                    verdict.add(&Schedule::new(algorithm, request)?, request, verify);
+                    Ok(())
+                });
+                match proved {
+                    Err(Unsupported::OddRanks { .. }) => verdict.skipped += 1,
+                    proved => proved?,
                 }
             }
             Ok(verdict)
@@ -80,84 +80,10 @@ impl Sweep {
             joined.fold(own, |all, other| Ok(all?.join(other?)))
         })
     }
-
-    /// Every call on a communicator of this size.
-    fn requests(&self, algorithm: &Algorithm, ranks: u32) -> Vec<Request<'static>> {
-        let collective = algorithm.collective;
-        let roots = if collective.is_rooted() { ranks } else { 1 };
-        let places = if collective.is_reduction() {
-            &[false, true][..]
-        } else {
-            &[false]
-        };
-        let mut requests = Vec::new();
-        for parameters in self.parameters(algorithm) {
-            let blocks = match parameters.blocks {
-                Some(Blocks::Count(blocks)) => blocks,
-                _ => algorithm.fixed_blocks(ranks).unwrap_or(1),
-            };
-            for units in lengths(blocks) {
-                for root in 0..roots {
-                    requests.extend(places.iter().map(|&in_place| Request {
-                        ranks,
-                        root,
-                        in_place,
-                        units,
-                        parameters,
-                    }));
-                }
-            }
-        }
-        requests
-    }
-
-    /// Every block count with every composition.
-    fn parameters(&self, algorithm: &Algorithm) -> Vec<Parameters<'static>> {
-        let blocks: Vec<Option<Blocks>> = if algorithm.takes(Parameter::Blocks) {
-            self.blocks
-                .iter()
-                .map(|b| Some(Blocks::Count(*b)))
-                .collect()
-        } else {
-            vec![None]
-        };
-        let reduces = parts(algorithm, Parameter::Reduce, Collective::Reduce);
-        let bcasts = parts(algorithm, Parameter::Bcast, Collective::Bcast);
-        let mut all = Vec::new();
-        for &blocks in &blocks {
-            for &reduce in &reduces {
-                all.extend(bcasts.iter().map(|&bcast| Parameters {
-                    blocks,
-                    reduce,
-                    bcast,
-                }));
-            }
-        }
-        all
-    }
-}
-
-/// The algorithms that may be a part of a composition.
-fn parts(
-    algorithm: &Algorithm,
-    parameter: Parameter,
-    collective: Collective,
-) -> Vec<Option<&'static str>> {
-    if algorithm.takes(parameter) {
-        schedule::of(collective).map(|part| Some(part.id)).collect()
-    } else {
-        vec![None]
-    }
-}
-
-/// Lengths that leave a block empty, and blocks uneven.
-fn lengths(blocks: u32) -> [u64; 2] {
-    let blocks = u64::from(blocks);
-    [blocks - 1, 2 * blocks + 1]
 }
 
 impl Verdict {
-    fn add(&mut self, schedule: &Schedule, verify: &Verify) {
+    fn add(&mut self, schedule: &Schedule, request: &Request<'_>, verify: &Verify) {
         let ranks = schedule.shape().ranks;
         if self
             .fault
@@ -169,11 +95,12 @@ impl Verdict {
         match verify(schedule) {
             Ok(proof) => {
                 self.shapes += 1;
-                self.unordered |= !proof.ordered;
+                self.ordered |= schedule.ordered();
+                self.unordered |= !schedule.ordered();
                 self.most_steps = self.most_steps.max(proof.tally.steps);
             }
             Err(fault) => {
-                let call = describe(schedule);
+                let call = describe(schedule, request);
                 self.fault = Some(Refutation { ranks, call, fault });
             }
         }
@@ -183,51 +110,44 @@ impl Verdict {
         let faults = self.fault.into_iter().chain(other.fault);
         Self {
             shapes: self.shapes + other.shapes,
+            ordered: self.ordered || other.ordered,
             unordered: self.unordered || other.unordered,
             most_steps: self.most_steps.max(other.most_steps),
+            skipped: self.skipped + other.skipped,
             fault: faults.min_by_key(|fault| fault.ranks),
         }
     }
 }
 
-fn describe(schedule: &Schedule) -> String {
-    let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
-    let mut words = vec![
-        format!("ranks {}", shape.ranks),
-        format!("units {}", schedule.units()),
-    ];
-    if algorithm.collective.is_rooted() {
-        words.push(format!("root {}", shape.root));
-    }
-    if algorithm.takes(Parameter::Blocks) {
-        words.push(format!("blocks {}", shape.blocks));
-    }
-    if algorithm.takes(Parameter::Reduce) {
-        words.push(shape.parts.reduce.name());
-    }
-    if algorithm.takes(Parameter::Bcast) {
-        words.push(shape.parts.bcast.name());
-    }
-    if shape.in_place {
-        words.push("in place".to_owned());
-    }
-    words.join(", ")
+/// A call in words.
+fn describe(schedule: &Schedule, request: &Request<'_>) -> String {
+    let uneven = match request.counts {
+        Some(_) => " in uneven parts",
+        None => "",
+    };
+    format!(
+        "{}, {} units{uneven}",
+        text::headline(schedule),
+        schedule.units()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_fault_on_the_fewest_ranks_is_reported() {
-        let algorithm = schedule::find("bcast/chain").expect("registered");
+    fn prove(name: &str, ranks: std::ops::RangeInclusive<u32>, verify: &Verify) -> Verdict {
+        let algorithm = schedule::find(name).expect("registered");
         let sweep = Sweep {
-            ranks: 1..=9,
+            ranks,
             blocks: vec![1, 2],
         };
-        let sound = sweep
-            .prove(algorithm, &schedule::verify::verify)
-            .expect("supported");
+        sweep.prove(algorithm, verify).expect("supported")
+    }
+
+    #[test]
+    fn the_fault_on_the_fewest_ranks_is_reported() {
+        let sound = prove("bcast/chain", 1..=9, &schedule::verify::verify);
         assert!(sound.fault.is_none());
         // Two lengths for each of two block counts and of 45 roots.
         assert_eq!(sound.shapes, 180);
@@ -236,15 +156,42 @@ mod tests {
             shape if shape.ranks >= 3 && shape.root == 2 => Err(Fault::Deadlock(Vec::new())),
             _ => schedule::verify::verify(schedule),
         };
-        let broken = sweep.prove(algorithm, &refuse).expect("supported");
-        let fault = broken.fault.expect("refuted");
-        assert_eq!(fault.call, "ranks 3, units 0, root 2, blocks 1");
+        let fault = prove("bcast/chain", 1..=9, &refuse).fault.expect("refuted");
+        let call = "bcast/chain on 3 ranks, root 2, 1 block, 0 units";
+        assert_eq!(fault.call, call);
     }
 
     #[test]
-    fn lengths_leave_blocks_empty_and_uneven() {
-        for (blocks, expected) in [(1, [0, 3]), (3, [2, 7])] {
-            assert_eq!(lengths(blocks), expected);
+    fn numbers_of_ranks_that_are_not_served_are_counted() {
+        let even = schedule::ALGORITHMS.iter().filter(|a| a.even_ranks);
+        for algorithm in even {
+            let verdict = prove(&algorithm.name(), 1..=9, &schedule::verify::verify);
+            // 3, 5, 7 and 9: alone there is nobody to pair with.
+            assert_eq!(verdict.skipped, 4, "{algorithm}");
+            assert!(verdict.shapes > 0 && verdict.fault.is_none());
         }
+        let verdict = prove("allgather/ring", 1..=9, &schedule::verify::verify);
+        assert_eq!(verdict.skipped, 0);
+        // Two lengths, in place and not, of 9 communicators.
+        assert_eq!(verdict.shapes, 36);
+    }
+
+    #[test]
+    fn calls_with_uneven_parts_say_so() {
+        let refuse = |_: &Schedule| Err(Fault::Deadlock(Vec::new()));
+        let algorithm = schedule::find("reduce_scatter/ring").expect("registered");
+        let counts = [0, 3];
+        let request = Request {
+            units: 3,
+            in_place: true,
+            counts: Some(&counts),
+            ..Request::ranks(2)
+        };
+        let schedule = Schedule::new(algorithm, &request).expect("supported");
+        let mut verdict = Verdict::default();
+        verdict.add(&schedule, &request, &refuse);
+        let call = verdict.fault.map(|fault| fault.call);
+        let expected = "reduce_scatter/ring on 2 ranks, in place, 3 units in uneven parts";
+        assert_eq!(call.as_deref(), Some(expected));
     }
 }

@@ -1,7 +1,9 @@
-use schedule::{Blocks, Parameters, Partition, Rank, Request, Round, Schedule, text};
+use clap::ValueEnum;
+use schedule::{Action, Buffer, Layout, Partition, Rank, Round, Schedule, Span, svg, text};
 use serde_json::{Value, json};
 
-use super::named;
+use super::call::CallArgs;
+use super::refuse;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -9,112 +11,183 @@ use crate::exit::Answer;
 /// Show the rounds of an algorithm
 ///
 /// A line an action: the rank's round, what is sent to or received from whom, combined, copied.
-/// `output 2/3` is the third of three blocks of the output. The actions of a round are independent
-/// of each other.
+/// The actions of a round are independent of each other. `output 2/3` is the third of three blocks
+/// of the output, `output 4..1/5` the last and the first of five in one message, `output 1.2/4.3`
+/// the third of three chunks of the part of rank 1 of four. `signal` sends an empty message, which
+/// `await` receives.
+///
+/// The picture has ranks down and steps across: an arrow is a message, in the step in which it is
+/// under way if each takes one step once both ends are ready, with its blocks in their colour.
 ///
 /// With --json, prints one object: `collective`, `algorithm`, `ranks`, `root` (null if there is
-/// none), `blocks`, `block_units` (units of each block; null without --units) and `programs`, each
-/// with `rank` and `rounds`, an array of arrays of actions in words.
+/// none), `in_place`, `radix`, `reduce`, `bcast` (null unless the algorithm takes them), `blocks`
+/// (of the finest cut of the vector), `block_units` (units of each of these; null without --units)
+/// and `programs`, each with `rank` and `rounds`, an array of arrays of actions in words.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The algorithm, as in allreduce/dual_root
-    #[arg(value_name = "NAME")]
-    name: String,
-    /// Ranks in the communicator
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    ranks: u32,
-    /// Number of pipeline blocks [default: 1]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    blocks: Option<u32>,
-    /// Id of the inner reduce of a composition [default: binomial]
-    #[arg(long, value_name = "ID")]
-    reduce: Option<String>,
-    /// Id of the inner broadcast of a composition [default: binomial]
-    #[arg(long, value_name = "ID")]
-    bcast: Option<String>,
-    /// The root, of collectives that have one
-    #[arg(long, default_value_t = 0)]
-    root: Rank,
-    /// Show this rank only
+    #[command(flatten)]
+    call: CallArgs,
+    /// Show this rank only; in the picture the others become faint
     #[arg(long)]
     rank: Option<Rank>,
-    /// Length of the vector, to see how many units (elements, or bytes in a broadcast) each block
-    /// holds
+    /// Length of the call, to see how many units each block holds: elements in reductions, bytes
+    /// elsewhere; of one rank's part in gather, scatter, allgather and reduce_scatter_block, of the
+    /// whole vector in others
     #[arg(long)]
     units: Option<u64>,
-    /// Print the rounds as JSON
-    #[arg(long)]
+    /// Cut into blocks of at most so many units instead of so many blocks
+    #[arg(
+        long,
+        value_name = "UNITS",
+        requires = "units",
+        conflicts_with = "blocks",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    block_units: Option<u64>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A line an action
+    Text,
+    /// For programs
+    Json,
+    /// A picture of the messages
+    Svg,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   colltune schedule show allreduce/dual_root --ranks 6 --blocks 3
-  colltune schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10";
+  colltune schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10
+  colltune schedule show gather/binomial --ranks 16 --format svg > binomial.svg";
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let schedule = Schedule::new(
-            named(&self.name)?,
-            &Request {
-                ranks: self.ranks,
-                root: self.root,
-                in_place: false,
-                units: self.units.unwrap_or(1),
-                parameters: Parameters {
-                    blocks: self.blocks.map(Blocks::Count),
-                    reduce: self.reduce.as_deref(),
-                    bcast: self.bcast.as_deref(),
-                },
-            },
-        )?;
-        let ranks = self.ranks;
+        let units = self.units.unwrap_or_else(|| self.call.ample_units());
+        let request = self.call.request(units, self.block_units);
+        let schedule = Schedule::new(self.call.algorithm()?, &request)?;
+        let ranks = self.call.ranks;
         if let Some(rank) = self.rank.filter(|rank| *rank >= ranks) {
             return Err(CliError::NoSuchRank { rank, ranks });
         }
-        let sizes = self.units.map(|units| block_units(&schedule, units));
-        if self.json {
-            console.json(&self.to_json(&schedule, sizes))?;
-        } else {
-            if let Some(sizes) = sizes {
-                let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-                console.print(format_args!("units of the blocks: {}", sizes.join(", ")))?;
+        match self.format {
+            _ if self.json => console.json(&self.to_json(&schedule))?,
+            Format::Json => console.json(&self.to_json(&schedule))?,
+            Format::Text => {
+                if self.units.is_some() {
+                    for cut in self.cuts(&schedule) {
+                        let units: Vec<String> = cut.units.iter().map(u64::to_string).collect();
+                        let (all, units) = (units.len(), units.join(", "));
+                        console.print(format_args!("units of the {all} blocks: {units}"))?;
+                    }
+                }
+                console.print(text::render(&schedule, self.rank).trim_end())?;
             }
-            console.print(text::render(&schedule, self.rank).trim_end())?;
+            Format::Svg => match svg::render(&schedule, self.rank) {
+                Ok(picture) => console.print(picture.trim_end())?,
+                Err(_) => refuse(format_args!(
+                    "{} has more than a picture can show: {} messages, combinations and copies, or \
+                     ranks times steps; ask for fewer ranks or blocks, or for --format text",
+                    text::headline(&schedule),
+                    svg::LIMIT
+                )),
+            },
         }
         Ok(Answer::Good)
     }
 
-    fn to_json(&self, schedule: &Schedule, sizes: Option<Vec<u64>>) -> Value {
-        let algorithm = schedule.algorithm();
-        let shape = schedule.shape();
-        let shown = (0..shape.ranks).filter(|rank| self.rank.is_none_or(|only| only == *rank));
-        let programs = shown.map(|rank| json!({"rank": rank, "rounds": rounds(schedule, rank)}));
+    fn shown(&self, schedule: &Schedule) -> impl Iterator<Item = Rank> {
+        let only = self.rank;
+        (0..schedule.shape().ranks).filter(move |rank| only.is_none_or(|only| only == *rank))
+    }
+
+    fn to_json(&self, schedule: &Schedule) -> Value {
+        use schedule::Parameter::{Bcast, Radix, Reduce};
+        let (algorithm, shape) = (schedule.algorithm(), schedule.shape());
+        let finest = self.cuts(schedule).into_iter().next_back();
+        let programs = self
+            .shown(schedule)
+            .map(|rank| json!({"rank": rank, "rounds": rounds(schedule, rank)}));
         json!({
             "collective": algorithm.collective.name(),
             "algorithm": algorithm.id,
             "ranks": shape.ranks,
             "root": algorithm.collective.is_rooted().then_some(shape.root),
-            "blocks": blocks(schedule),
-            "block_units": sizes,
+            "in_place": shape.in_place,
+            "radix": algorithm.takes(Radix).then_some(shape.radix),
+            "reduce": algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
+            "bcast": algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
+            "blocks": finest.as_ref().map_or(1, |cut| cut.units.len()),
+            "block_units": self.units.and(finest).map(|cut| cut.units),
             "programs": programs.collect::<Vec<_>>(),
         })
     }
+
+    /// How the vector is cut in the rounds shown, coarse cuts first.
+    fn cuts(&self, schedule: &Schedule) -> Vec<Cut> {
+        let mut partitions: Vec<Partition> = Vec::new();
+        let mut round = Round::default();
+        for rank in self.shown(schedule) {
+            let program = schedule.program(rank);
+            for index in 0..program.rounds() {
+                round.clear();
+                program.round(index, &mut round);
+                for partition in round.actions().iter().filter_map(partition) {
+                    if !partitions.contains(&partition) {
+                        partitions.push(partition);
+                    }
+                }
+            }
+        }
+        // Somebody has the whole vector in one of its buffers: the root, or everybody.
+        let layout = schedule.layout(schedule.shape().root);
+        let mut cuts: Vec<Cut> = partitions
+            .into_iter()
+            .filter(|partition| partition.blocks() > 1)
+            .map(|partition| Cut::new(&layout, partition))
+            .collect();
+        cuts.sort_by_key(|cut| cut.units.len());
+        cuts.dedup();
+        cuts
+    }
 }
 
-/// The number of blocks that the vector is cut into.
-fn blocks(schedule: &Schedule) -> u32 {
-    let shape = schedule.shape();
-    let fixed = schedule.algorithm().fixed_blocks(shape.ranks);
-    fixed.unwrap_or(shape.blocks)
+/// The blocks that a partition makes.
+#[derive(Debug, PartialEq, Eq)]
+struct Cut {
+    units: Vec<u64>,
 }
 
-fn block_units(schedule: &Schedule, units: u64) -> Vec<u64> {
-    let partition = Partition::Even(blocks(schedule));
-    (0..partition.blocks())
-        .map(|block| partition.start(block + 1, units) - partition.start(block, units))
-        .collect()
+impl Cut {
+    fn new(layout: &Layout, partition: Partition) -> Self {
+        let units = |block| {
+            let buffers = [Buffer::Output, Buffer::Input];
+            let mut places = buffers
+                .into_iter()
+                .filter_map(|buffer| layout.locate(&Span::block(buffer, partition, block)));
+            places.next().map_or(0, |place| place.units())
+        };
+        Self {
+            units: (0..partition.blocks()).map(units).collect(),
+        }
+    }
+}
+
+/// How the vector is cut where an action works.
+fn partition(action: &Action) -> Option<Partition> {
+    match action {
+        Action::Send { span, .. } | Action::Recv { span, .. } => Some(span.partition),
+        Action::Combine { into, .. } | Action::Copy { into, .. } => Some(into.partition),
+        Action::Signal { .. } | Action::Await { .. } => None,
+    }
 }
 
 fn rounds(schedule: &Schedule, rank: Rank) -> Vec<Vec<String>> {

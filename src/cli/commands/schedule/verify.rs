@@ -4,7 +4,8 @@ use schedule::{ALGORITHMS, Algorithm};
 use serde_json::{Value, json};
 
 use super::named;
-use super::prove::{Sweep, Verdict, Verify};
+use super::prove::{Verdict, Verify};
+use super::sweep::Sweep;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -14,14 +15,19 @@ use crate::values;
 ///
 /// Follows every contribution through every message: nothing may be lost, doubled, combined out of
 /// order (where the algorithm claims order), or wait for ever, and no action may disturb another of
-/// its round. Does so for every number of ranks of the range, every root, every block count, every
-/// composition, in place and not, and vectors that leave blocks uneven and empty. What is proved
-/// holds for all data and for every operator, or every commutative one where the algorithm is not
-/// ordered. Exits with 1 if there is a fault.
+/// its round. Does so for every number of ranks of the range, every root, every block count, several
+/// radices, in place and not, vectors that leave blocks uneven and empty, and parts of different
+/// lengths where MPI allows them. What is proved holds for all data and for every operator, or every
+/// commutative one where the algorithm is not ordered. Exits with 1 if there is a fault.
+///
+/// Of a composition every part is proved once, with the default for the other one, and not every
+/// pair: the parts run one after the other. What combines in rank order with some parts or roots
+/// only is ordered `in part`. Numbers of ranks that an algorithm does not serve are skipped and
+/// counted.
 ///
 /// With --json, prints an array of objects with `collective`, `algorithm`, `ok`, `ordered` (on all
-/// shapes), `shapes` (how many were proved), `most_steps` (the longest chain of messages), `fault`
-/// (null, or an object with `call` and `message`).
+/// shapes), `shapes` (how many were proved), `most_steps` (the longest chain of messages), `skipped`
+/// (how many numbers of ranks), `fault` (null, or an object with `call` and `message`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, group = clap::ArgGroup::new("which").required(true))]
 pub(super) struct Args {
@@ -90,19 +96,22 @@ impl Args {
 
 fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     let name = algorithm.name();
-    match &verdict.fault {
-        Some(known) => format!("no  {name}: {}: {}", known.call, known.fault),
-        None => format!(
-            "ok  {name:<30}  {:<9}  {:>6} shapes  at most {} steps",
-            if verdict.unordered {
-                "unordered"
-            } else {
-                "ordered"
-            },
-            verdict.shapes,
-            verdict.most_steps
-        ),
+    if let Some(known) = &verdict.fault {
+        return format!("no  {}: {}", known.call, known.fault);
     }
+    let order = match (verdict.ordered, verdict.unordered) {
+        (true, true) => "in part",
+        (_, false) => "ordered",
+        (false, true) => "unordered",
+    };
+    let skipped = match verdict.skipped {
+        0 => String::new(),
+        skipped => format!("  (odd numbers of ranks skipped: {skipped})"),
+    };
+    let Verdict {
+        shapes, most_steps, ..
+    } = verdict;
+    format!("ok  {name:<45}  {order:<9}  {shapes:>6} shapes  at most {most_steps} steps{skipped}")
 }
 
 fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
@@ -117,6 +126,7 @@ fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
         "ordered": !verdict.unordered,
         "shapes": verdict.shapes,
         "most_steps": verdict.most_steps,
+        "skipped": verdict.skipped,
         "fault": fault,
     })
 }
@@ -158,7 +168,7 @@ mod tests {
         let verdict = sweep.prove(chain, &refuse).expect("proved");
         assert_eq!(
             line(chain, &verdict),
-            "no  bcast/chain: ranks 4, units 1, root 0, blocks 2: 0 sends 2 units where 1 expects 3"
+            "no  bcast/chain on 4 ranks, root 0, 2 blocks, 1 units: 0 sends 2 units where 1 expects 3"
         );
         assert_eq!(to_json(chain, &verdict)["ok"], false);
     }

@@ -1,6 +1,9 @@
-//! The catalogue, the text form and the proofs.
+//! The catalogue, the text form, pictures, traces and the proofs.
 
-use schedule::{ALGORITHMS, Algorithm};
+mod exports;
+mod replays;
+
+use schedule::{ALGORITHMS, Algorithm, Parameter};
 use serde_json::json;
 
 use crate::run::{Place, keys};
@@ -24,15 +27,31 @@ fn list_shows_the_registry() {
         keys(dual_root),
         [
             "collective",
+            "cost",
             "id",
             "ordered",
+            "ordered_at_ends",
             "parameters",
+            "ranks",
             "source",
             "summary"
         ]
     );
     assert_eq!(dual_root["collective"], "allreduce");
     assert_eq!(dual_root["parameters"], json!(["block_bytes", "blocks"]));
+    assert_eq!(dual_root["ranks"], "any");
+    for (object, algorithm) in objects.as_array().unwrap().iter().zip(ALGORITHMS) {
+        assert_eq!(object["id"], algorithm.id);
+        assert_eq!(object["cost"], algorithm.formula);
+        let even = object["ranks"] == "even";
+        assert_eq!(even, algorithm.even_ranks, "{object}");
+        let taken = object["parameters"].as_array().unwrap();
+        let radix = taken.contains(&json!("radix"));
+        assert_eq!(radix, algorithm.takes(Parameter::Radix), "{object}");
+        for part in [algorithm.formula, algorithm.summary, algorithm.source] {
+            assert!(text.contains(part), "{part}");
+        }
+    }
 
     let args = ["schedule", "list", "--collective", "bcast", "--json"];
     let of_bcast = place.run(&args).good().json();
@@ -81,18 +100,111 @@ fn show_prints_rounds() {
         keys(&rounds),
         [
             "algorithm",
+            "bcast",
             "block_units",
             "blocks",
             "collective",
+            "in_place",
             "programs",
+            "radix",
             "ranks",
+            "reduce",
             "root"
         ]
     );
+    assert_eq!(rounds["blocks"], 3);
     assert_eq!(rounds["block_units"], json!([4, 3, 3]));
+    let same = place.run(&words(&format!("{args} --format json")));
+    assert_eq!(same.good().json(), rounds);
     let program = &rounds["programs"][0];
     assert_eq!(program["rank"], 2);
     assert_eq!(program["rounds"][0], json!(["send output 0/3 to 3"]));
+}
+
+/// Messages that wrap around, parts in chunks, signals, compositions, calls in place.
+#[test]
+fn show_knows_the_whole_language() {
+    let place = Place::new();
+    for (args, lines) in [
+        (
+            "gather/binomial --ranks 6 --root 1",
+            &[
+                "gather/binomial on 6 ranks, root 1",
+                "recv output 5..1/6 from 5",
+            ][..],
+        ),
+        (
+            "allgather/bruck --ranks 5 --units 3",
+            &[
+                "units of the 5 blocks: 3, 3, 3, 3, 3",
+                "send output 4..1/5 to 2",
+            ],
+        ),
+        (
+            "gather/binary_chunked --ranks 3 --blocks 2 --units 5",
+            &[
+                "units of the 6 blocks: 3, 2, 3, 2, 3, 2",
+                "recv output 1.1/3.2 from 1",
+            ],
+        ),
+        ("gather/linear_sync --ranks 3", &["signal 1", "await 0"]),
+        (
+            "bcast/chain --ranks 3 --units 10 --block-units 4",
+            &[
+                "bcast/chain on 3 ranks, root 0, 3 blocks",
+                "units of the 3 blocks: 4, 3, 3",
+            ],
+        ),
+        (
+            "allreduce/reduce_broadcast --ranks 9 --reduce chain --bcast knomial --radix 3 --blocks 2",
+            &["on 9 ranks, reduce/chain, bcast/knomial, 2 blocks, radix 3"],
+        ),
+        (
+            "scatter/linear --ranks 3 --in-place",
+            &["scatter/linear on 3 ranks, root 0, in place"],
+        ),
+    ] {
+        let text = place
+            .run(&words(&format!("schedule show {args}")))
+            .good()
+            .out;
+        for line in lines {
+            assert!(text.contains(line), "no `{line}` in:\n{text}");
+        }
+    }
+    let args =
+        "schedule show allgather/gather_broadcast --ranks 4 --bcast knomial --in-place --json";
+    let object = place.run(&words(args)).good().json();
+    let parameters = [
+        "radix",
+        "reduce",
+        "bcast",
+        "in_place",
+        "root",
+        "blocks",
+        "block_units",
+    ];
+    let parameters = parameters.map(|key| object[key].clone());
+    let expected = json!([4, null, "knomial", true, null, 4, null]);
+    assert_eq!(json!(parameters), expected);
+}
+
+#[test]
+fn show_draws() {
+    let place = Place::new();
+    let args = "schedule show allreduce/dual_root --ranks 3 --format svg";
+    let picture = place.run(&words(args)).good().out;
+    insta::assert_snapshot!(picture);
+
+    // However many blocks, each of them moves, and is seen to.
+    let args = "schedule show bcast/chain --ranks 3 --blocks 5 --format svg";
+    let picture = place.run(&words(args)).good().out;
+    assert!(picture.contains("10 messages in 6 steps"), "{picture}");
+    let one = place.run(&words(&format!("{args} --rank 0"))).good().out;
+    assert_eq!(one.matches(" faint\" d=").count(), 5, "{one}");
+    // With 2 bytes, three of five blocks are empty.
+    let short = place.run(&words(&format!("{args} --units 2"))).good().out;
+    assert!(short.contains("4 messages in 3 steps"), "{short}");
 }
 
 #[test]
@@ -113,6 +225,30 @@ fn show_refuses_what_an_algorithm_cannot_do() {
         (
             "binomial --ranks 4",
             &["bcast/binomial, reduce/binomial", "full name"],
+        ),
+        (
+            "bcast/knomial --ranks 4 --radix 1",
+            &["invalid value '1' for '--radix", "2..=64"],
+        ),
+        (
+            "allgather/neighbor_exchange --ranks 5",
+            &["needs an even number of ranks, not 5"],
+        ),
+        (
+            "bcast/chain --ranks 4 --block-units 3",
+            &["--units <UNITS>"],
+        ),
+        (
+            "bcast/chain --ranks 4 --json --format svg",
+            &["'--json' cannot be used with"],
+        ),
+        (
+            "bcast/chain --ranks 9 --blocks 1000000 --format svg",
+            &[
+                "bcast/chain on 9 ranks",
+                "more than a picture can show",
+                "--format text",
+            ],
         ),
         (
             "bcast/binomial --ranks 4 --blocks 2",
@@ -152,7 +288,11 @@ fn verify_proves_every_algorithm() {
     let quiet = [&args[..], &["--quiet"]].concat();
     assert_eq!(place.run(&quiet).good().out, "");
 
-    let args = words("schedule verify ring --ranks 5 --json");
+    let skipping = |line: &&str| line.ends_with("(odd numbers of ranks skipped: 4)");
+    let even = ALGORITHMS.iter().filter(|algorithm| algorithm.even_ranks);
+    assert_eq!(text.lines().filter(skipping).count(), even.count());
+
+    let args = words("schedule verify allreduce/ring --ranks 5 --json");
     let objects = place.run(&args).good().json();
     assert_eq!(
         objects,
@@ -164,8 +304,15 @@ fn verify_proves_every_algorithm() {
             // Two lengths, in place and not.
             "shapes": 4,
             "most_steps": 8,
+            "skipped": 0,
             "fault": null,
         }])
+    );
+    let args = words("schedule verify neighbor_exchange --ranks 5 --json");
+    let object = &place.run(&args).good().json()[0];
+    assert_eq!(
+        (&object["shapes"], &object["skipped"]),
+        (&json!(0), &json!(1))
     );
     place
         .run(&words("schedule verify no_such --ranks 5"))

@@ -1,7 +1,10 @@
 //! Predictions for the registry's algorithms.
 
 use model::{Call, Prediction, Rates, predict, predict_best};
-use schedule::{ALGORITHMS, Algorithm, Blocks, Parameter, Parameters};
+use schedule::{
+    ALGORITHMS, Algorithm, Blocks, Collective, Cost, Parameter, Parameters, Request, Schedule,
+    verify,
+};
 
 const RATES: Rates = Rates {
     alpha: 1e-6,
@@ -160,4 +163,99 @@ fn no_prediction_without_what_it_needs() {
     assert_eq!(predict(algorithm("reduce/binomial"), no_gamma, &call), None);
     let alone = Call { ranks: 1, ..call };
     assert_eq!(predict(algorithm("bcast/binomial"), RATES, &alone), None);
+}
+
+/// The ways to put an algorithm together, each part with the default of the other, cut into blocks
+/// where it takes them.
+fn variants(algorithm: &Algorithm, blocks: u32) -> Vec<Parameters<'static>> {
+    let cut = |algorithm: &Algorithm| Parameters {
+        blocks: algorithm
+            .takes(Parameter::Blocks)
+            .then_some(Blocks::Count(blocks)),
+        ..Parameters::default()
+    };
+    let parts = |parameter, collective| {
+        schedule::of(collective).filter(move |_| algorithm.takes(parameter))
+    };
+    let reduces = parts(Parameter::Reduce, Collective::Reduce).map(|part| Parameters {
+        reduce: Some(part.id),
+        ..cut(part)
+    });
+    let bcasts = parts(Parameter::Bcast, Collective::Bcast).map(|part| Parameters {
+        bcast: Some(part.id),
+        ..cut(part)
+    });
+    let alone = [cut(algorithm)].into_iter();
+    alone.chain(reduces).chain(bcasts).collect()
+}
+
+/// Whether the closed forms of an algorithm and of its parts are exact for a number of blocks.
+fn is_exact(algorithm: &Algorithm, parameters: Parameters<'_>, ranks: u32, blocks: u32) -> bool {
+    let part = |collective, id: Option<&str>| schedule::find(&format!("{collective}/{}", id?));
+    [
+        Some(algorithm),
+        part(Collective::Reduce, parameters.reduce),
+        part(Collective::Bcast, parameters.bcast),
+    ]
+    .into_iter()
+    .flatten()
+    .all(|algorithm| match algorithm.cost(ranks) {
+        Some(Cost::Pipelined { exact, .. }) => exact.holds(blocks),
+        _ => true,
+    })
+}
+
+/// What is predicted is what the schedules do: messages, bytes moved and bytes combined on their
+/// critical paths, also of compositions.
+#[test]
+fn predictions_count_what_the_schedules_do() {
+    let mut predicted = Vec::new();
+    for algorithm in ALGORITHMS {
+        let shapes = [2, 3, 4, 5, 8, 13, 16];
+        let shapes = shapes
+            .into_iter()
+            .flat_map(|ranks| [(ranks, 9), (ranks, 12)]);
+        for (ranks, blocks) in shapes {
+            for parameters in variants(algorithm, blocks) {
+                if !is_exact(algorithm, parameters, ranks, blocks) {
+                    continue;
+                }
+                // So many that every piece is cut evenly.
+                let units = u64::from(ranks * ranks * blocks) * 32;
+                let time = |alpha, beta, gamma| {
+                    let gamma = Some(gamma);
+                    let rates = Rates { alpha, beta, gamma };
+                    let call = Call {
+                        ranks,
+                        bytes: units,
+                        unit_bytes: 1,
+                        parameters,
+                    };
+                    predict(algorithm, rates, &call).map(|found| found.seconds.round() as u64)
+                };
+                let Some(messages) = time(1.0, 0.0, 0.0) else {
+                    continue;
+                };
+                let request = Request {
+                    units,
+                    parameters,
+                    ..Request::ranks(ranks)
+                };
+                let schedule = Schedule::new(algorithm, &request).expect("predicted");
+                let tally = verify::verify(&schedule).expect("correct").tally;
+                assert_eq!(
+                    (Some(messages), time(0.0, 1.0, 0.0), time(0.0, 0.0, 1.0)),
+                    (Some(tally.steps), Some(tally.moved), Some(tally.combined)),
+                    "{algorithm} p={ranks} {parameters:?}"
+                );
+                predicted.push(algorithm.name());
+            }
+        }
+    }
+    for composed in ALGORITHMS
+        .iter()
+        .filter(|a| a.takes(Parameter::Reduce) || a.takes(Parameter::Bcast))
+    {
+        assert!(predicted.contains(&composed.name()), "{composed}");
+    }
 }

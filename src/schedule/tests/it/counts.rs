@@ -1,6 +1,6 @@
 //! Figures that the literature states, counted on the schedules.
 
-use schedule::{ALGORITHMS, Parameter, Parameters, Request, find, verify::verify};
+use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, find, verify::verify};
 
 use crate::cases::schedule;
 
@@ -56,28 +56,55 @@ fn pipelined_tree_takes_4h_plus_4_steps_a_further_block_where_the_tree_is_perfec
     }
 }
 
-/// The registry's constants are the step counts of the schedules, for every number of ranks.
+/// The registry's closed forms are what the schedules count, for every number of ranks.
 #[test]
-fn closed_forms_count_the_steps_of_the_schedules() {
+fn closed_forms_count_what_the_schedules_do() {
     for algorithm in ALGORITHMS {
         for ranks in 2..=70 {
             let Some(cost) = algorithm.cost(ranks) else {
                 continue;
             };
-            for blocks in [1, 2, 3, 8, 21] {
-                let blocks = algorithm.fixed_blocks(ranks).unwrap_or(blocks);
-                let tally = tally(&algorithm.name(), ranks, blocks);
-                let times = |fixed, each| u64::try_from(fixed + each * i64::from(blocks));
-                let at = format!("{algorithm} p={ranks} b={blocks}");
-                assert_eq!(Ok(tally.steps), times(cost.c1, cost.c2), "steps of {at}");
-                assert_eq!(
-                    Ok(tally.combinations),
-                    times(cost.g1, cost.g2),
-                    "combinations of {at}"
-                );
+            if algorithm.even_ranks && !ranks.is_multiple_of(2) {
+                continue;
+            }
+            match cost {
+                Cost::Fixed {
+                    steps,
+                    moved,
+                    combined,
+                    parts,
+                } => {
+                    let counted = count(algorithm, parts * 3, Request::ranks(ranks));
+                    let expected = [steps, 3 * moved, 3 * combined];
+                    assert_eq!(counted, expected, "{algorithm} p={ranks}");
+                }
+                Cost::Pipelined { lemma, exact } => {
+                    for blocks in [1, 2, 3, 8, 21].into_iter().filter(|b| exact.holds(*b)) {
+                        let parameters = Parameters::blocks(blocks);
+                        let request = Request {
+                            parameters,
+                            ..Request::ranks(ranks)
+                        };
+                        let counted = count(algorithm, u64::from(blocks) * 2, request);
+                        let total = |fixed, each| fixed + each * i64::from(blocks);
+                        let steps = total(lemma.c1, lemma.c2);
+                        let combined = total(lemma.g1, lemma.g2);
+                        let expected = [steps, 2 * steps, 2 * combined];
+                        let expected = expected.map(|count| u64::try_from(count).unwrap());
+                        assert_eq!(counted, expected, "{algorithm} p={ranks} b={blocks}");
+                    }
+                }
             }
         }
     }
+}
+
+/// Steps, units moved and units combined on the critical paths.
+fn count(algorithm: &'static Algorithm, units: u64, request: Request<'_>) -> [u64; 3] {
+    let tally = verify(&schedule(algorithm, &Request { units, ..request }))
+        .unwrap()
+        .tally;
+    [tally.steps, tally.moved, tally.combined]
 }
 
 /// Figures of Winklehner and Friedl 2016.
@@ -115,5 +142,81 @@ fn trees_take_log_p_rounds_and_rings_move_the_least() {
         assert_eq!(tally.most_received, 24 * u64::from(ranks - 1));
         assert_eq!(tally.most_combined, 12 * u64::from(ranks - 1));
         assert_eq!(tally.messages, 2 * u64::from(ranks * (ranks - 1)));
+    }
+}
+
+/// The busiest rank's work on 3 * 2^k ranks, of which half as many as the power of two fold.
+#[test]
+fn the_balanced_fold_halves_the_combining_of_the_busiest_rank_and_not_its_bytes() {
+    for ranks in [3_u32, 6, 12, 24, 48] {
+        let positions = u64::from(ranks) / 3 * 2;
+        let units = 4 * positions;
+        let request = Request {
+            units,
+            ..Request::ranks(ranks)
+        };
+        let of = |name: &str| {
+            let schedule = schedule(find(name).unwrap(), &request);
+            verify(&schedule).unwrap().tally
+        };
+        let balanced = of("reduce/rabenseifner");
+        let classic = of("reduce/rabenseifner_unbalanced");
+        let halving = units / positions * (positions - 1);
+        assert_eq!(balanced.most_combined, units / 2 + halving);
+        assert_eq!(classic.most_combined, units + halving);
+        assert_eq!(balanced.moved, classic.moved);
+        assert_eq!(balanced.steps, classic.steps + 1);
+    }
+}
+
+#[test]
+fn gathers_move_what_their_shapes_say() {
+    for ranks in [2_u32, 5, 8, 13] {
+        let others = u64::from(ranks) - 1;
+        let of = |name: &str| {
+            let request = Request {
+                units: 6,
+                ..Request::ranks(ranks)
+            };
+            verify(&schedule(find(name).unwrap(), &request))
+                .unwrap()
+                .tally
+        };
+        // Rank j from the root receives p - j - 1 contributions and sends p - j.
+        let ring = of("gather/ring");
+        assert_eq!(ring.messages, others * (others + 1) / 2);
+        assert_eq!(ring.most_sent, 6 * others);
+        let accumulating = of("gather/ring_accumulate");
+        assert_eq!(accumulating.messages, others);
+        assert_eq!(accumulating.moved, 6 * others * (others + 1) / 2);
+        for name in [
+            "gather/linear",
+            "gather/binomial",
+            "gather/mst",
+            "gather/binary",
+        ] {
+            assert_eq!(of(name).messages, others, "{name}");
+            assert_eq!(of(name).most_received, 6 * others, "{name}");
+        }
+        assert_eq!(of("gather/linear_sync").messages, 2 * others);
+        // Everybody receives what the others have, by any allgather.
+        for name in ["allgather/ring", "allgather/bruck", "allgather/linear"] {
+            assert_eq!(of(name).most_received, 6 * others, "{name}");
+        }
+    }
+}
+
+#[test]
+fn scatter_and_allgather_broadcast_twice_the_vector_less_a_piece() {
+    for ranks in [4_u32, 8, 32] {
+        let units = 6 * u64::from(ranks);
+        let request = Request {
+            units,
+            ..Request::ranks(ranks)
+        };
+        let algorithm = find("bcast/scatter_allgather").unwrap();
+        let tally = verify(&schedule(algorithm, &request)).unwrap().tally;
+        assert_eq!(tally.moved, 2 * (units - 6));
+        assert_eq!(tally.steps, 2 * u64::from(ranks.ilog2()));
     }
 }

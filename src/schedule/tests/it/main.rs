@@ -8,3 +8,4 @@ mod counts;
 mod memory;
 mod mutants;
 mod proofs;
+mod twins;

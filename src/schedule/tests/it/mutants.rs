@@ -1,32 +1,33 @@
 //! Broken copies of algorithms must be caught: a verifier that passes everything proves nothing.
 
 use schedule::{
-    ALGORITHMS, Action, Program, Rank, Request, Round, Schedule, find, verify::verify_programs,
+    ALGORITHMS, Action, Program, Rank, Request, Round, Schedule, Span, find,
+    verify::verify_programs,
 };
 
-use crate::cases::{parameters, schedule};
+use crate::cases::{parameters, schedule, supported};
 
-/// How one action is broken.
+/// How one action of one rank is broken.
 #[derive(Clone, Copy, Debug)]
 enum Break {
-    /// The whole round is left out.
-    DropRound,
-    /// One action is left out.
-    DropAction,
-    /// One action is done twice.
+    /// It is left out.
+    Drop,
+    /// It is done twice.
     Repeat,
     /// The operands of a combination change places.
     SwapOperands,
-    /// A message goes to or comes from the next rank.
-    WrongPeer,
+    /// A message goes to or comes from another rank.
+    Redirect(Rank),
+    /// It concerns the block beside.
+    Shift,
 }
 
-/// The schedule's program for every rank but one, whose round `at` is broken.
+/// The schedule's program, with action `action` of round `at` broken.
 struct Mutant {
     program: Box<dyn Program>,
     how: Break,
     at: u64,
-    ranks: u32,
+    action: usize,
 }
 
 impl Program for Mutant {
@@ -36,116 +37,188 @@ impl Program for Mutant {
 
     fn round(&self, index: u64, round: &mut Round) {
         self.program.round(index, round);
-        if index != self.at {
-            return;
-        }
-        let actions = round.actions_mut();
-        match self.how {
-            Break::DropRound => actions.clear(),
-            Break::DropAction => drop(actions.pop()),
-            Break::Repeat => actions.extend(actions.last().copied()),
-            Break::SwapOperands => {
-                for action in actions {
-                    if let Action::Combine { left, right, .. } = action {
-                        std::mem::swap(left, right);
-                    }
-                }
-            }
-            Break::WrongPeer => {
-                for action in actions {
-                    if let Action::Send { to: peer, .. } | Action::Recv { from: peer, .. } = action
-                    {
-                        *peer = (*peer + 1) % self.ranks;
-                    }
-                }
-            }
+        if index == self.at {
+            mutate(self.how, self.action, round.actions_mut());
         }
     }
 }
 
-fn applies(how: Break, round: &Round) -> bool {
-    let is_message = |a: &Action| matches!(a, Action::Send { .. } | Action::Recv { .. });
-    let is_combine = |a: &Action| matches!(a, Action::Combine { .. });
+fn mutate(how: Break, place: usize, actions: &mut Vec<Action>) {
+    match (how, &mut actions[place]) {
+        (Break::Drop, _) => drop(actions.remove(place)),
+        (Break::Repeat, action) => {
+            let action = *action;
+            actions.insert(place, action);
+        }
+        (Break::SwapOperands, Action::Combine { left, right, .. }) => std::mem::swap(left, right),
+        (
+            Break::Redirect(other),
+            Action::Send { to: peer, .. }
+            | Action::Recv { from: peer, .. }
+            | Action::Signal { to: peer }
+            | Action::Await { from: peer },
+        ) => *peer = other,
+        (
+            Break::Shift,
+            Action::Send { span, .. }
+            | Action::Recv { span, .. }
+            | Action::Copy { from: span, .. }
+            | Action::Combine { right: span, .. },
+        ) => span.blocks.start = (span.blocks.start + 1) % span.partition.blocks(),
+        _ => {}
+    }
+}
+
+/// Whether an action moves nothing: what it names is empty, or it copies memory to itself, as calls
+/// in place and compositions do. Nobody misses it.
+fn is_idle(schedule: &Schedule, rank: Rank, action: &Action) -> bool {
+    let layout = schedule.layout(rank);
+    let is_empty = |span: &Span| layout.locate(span).is_some_and(|place| place.is_empty());
+    match action {
+        Action::Send { span, .. } | Action::Recv { span, .. } => is_empty(span),
+        Action::Copy { from, into } => is_empty(from) || layout.locate(from) == layout.locate(into),
+        Action::Combine { into, .. } => is_empty(into),
+        Action::Signal { .. } | Action::Await { .. } => false,
+    }
+}
+
+/// Whether a break leaves the program as good as it was: an action that moves nothing, a repeated
+/// copy, an operator's operands exchanged where order does not matter, a block that is the only one
+/// or is as empty as its neighbour.
+fn is_harmless(how: Break, schedule: &Schedule, rank: Rank, round: &Round, place: usize) -> bool {
+    let action = &round.actions()[place];
+    if is_idle(schedule, rank, action) {
+        return true;
+    }
+    let mut mutated = round.clone();
+    mutate(how, place, mutated.actions_mut());
+    let changed = mutated.actions();
     match how {
-        Break::DropRound | Break::DropAction => !round.actions().is_empty(),
-        Break::Repeat => round.actions().last().is_some_and(is_message),
-        Break::SwapOperands => round.actions().iter().any(is_combine),
-        Break::WrongPeer => round.actions().iter().any(is_message),
+        Break::Drop => false,
+        Break::Repeat => matches!(action, Action::Copy { .. }),
+        Break::SwapOperands => changed == round.actions() || !schedule.ordered(),
+        Break::Redirect(_) => changed == round.actions(),
+        Break::Shift => match (changed_span(action), changed_span(&changed[place])) {
+            // In a window the block beside may have the same place.
+            (Some(before), Some(after)) => {
+                let layout = schedule.layout(rank);
+                layout.locate(before) == layout.locate(after)
+            }
+            _ => true,
+        },
     }
 }
 
-/// Breaks every round of every rank in turn; returns how many mutants there were.
-fn break_everywhere(schedule: &Schedule, how: Break) -> u32 {
-    let ranks = schedule.shape().ranks;
-    let mut mutants = 0;
-    for victim in 0..ranks {
-        for at in 0..schedule.program(victim).rounds() {
-            let mut round = Round::default();
-            schedule.program(victim).round(at, &mut round);
-            if !applies(how, &round) {
-                continue;
-            }
-            let program = |rank: Rank| -> Box<dyn Program> {
-                let program = schedule.program(rank);
-                if rank == victim {
-                    Box::new(Mutant {
-                        program,
-                        how,
-                        at,
-                        ranks,
-                    })
-                } else {
-                    program
-                }
-            };
-            let verdict = verify_programs(schedule, &program);
-            assert!(
-                verdict.is_err(),
-                "{how:?} in round {at} of rank {victim} went unseen: {} {:?}",
-                schedule.algorithm(),
-                schedule.shape(),
-            );
-            mutants += 1;
-        }
+/// The span that [`Break::Shift`] changes.
+fn changed_span(action: &Action) -> Option<&Span> {
+    match action {
+        Action::Send { span, .. }
+        | Action::Recv { span, .. }
+        | Action::Copy { from: span, .. }
+        | Action::Combine { right: span, .. } => Some(span),
+        Action::Signal { .. } | Action::Await { .. } => None,
     }
-    mutants
+}
+
+/// A generator of small numbers, the same ones in every run (xorshift, Marsaglia 2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// Breaks one action of one rank at random; `None` if the break is harmless, otherwise whether it
+/// was caught.
+fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<bool> {
+    let ranks = schedule.shape().ranks;
+    let victim = random.below(ranks.into()) as Rank;
+    let program = schedule.program(victim);
+    let at = random.below(program.rounds().max(1));
+    let mut round = Round::default();
+    if at < program.rounds() {
+        program.round(at, &mut round);
+    }
+    if round.actions().is_empty() {
+        return None;
+    }
+    let action = random.below(round.actions().len() as u64) as usize;
+    let other = random.below(ranks.into()) as Rank;
+    let how = random.pick(&[
+        Break::Drop,
+        Break::Repeat,
+        Break::SwapOperands,
+        Break::Redirect(other),
+        Break::Shift,
+    ]);
+    if is_harmless(how, schedule, victim, &round, action) {
+        return None;
+    }
+    let programs = |rank: Rank| -> Box<dyn Program> {
+        let program = schedule.program(rank);
+        match rank == victim {
+            true => Box::new(Mutant {
+                program,
+                how,
+                at,
+                action,
+            }),
+            false => program,
+        }
+    };
+    let caught = verify_programs(schedule, &programs).is_err();
+    if !caught {
+        let action = round.actions()[action];
+        println!(
+            "unseen: {how:?} of `{action}`, rank {victim}, round {at}: {} {:?}",
+            schedule.algorithm(),
+            schedule.shape(),
+        );
+    }
+    Some(caught)
 }
 
 #[test]
-fn every_break_of_every_round_is_caught() {
-    let mut caught = 0;
+fn random_breaks_are_caught() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut tried, mut caught) = (0, 0);
     for algorithm in ALGORITHMS {
-        for ranks in [2, 3, 5, 6, 8, 14] {
-            for parameters in parameters(algorithm) {
-                let request = Request {
-                    units: 14,
-                    parameters,
-                    ..Request::ranks(ranks)
-                };
-                let schedule = schedule(algorithm, &request);
-                let mut breaks = vec![
-                    Break::DropRound,
-                    Break::DropAction,
-                    Break::Repeat,
-                    Break::WrongPeer,
-                ];
-                if algorithm.ordered {
-                    breaks.push(Break::SwapOperands);
-                }
-                if ranks == 2 {
-                    // The next peer is the rank itself, which is refused before anything runs;
-                    // on two ranks nothing else is left to redirect to.
-                    breaks.retain(|how| !matches!(how, Break::WrongPeer));
-                }
-                caught += breaks
-                    .into_iter()
-                    .map(|how| break_everywhere(&schedule, how))
-                    .sum::<u32>();
+        let parameters = parameters(algorithm);
+        let (mut of_algorithm, mut attempts) = (0, 0);
+        while of_algorithm < 150 {
+            attempts += 1;
+            assert!(attempts < 20_000, "{algorithm}: nothing to break");
+            let ranks = random.pick(&[2, 3, 5, 6, 8, 14]);
+            let request = Request {
+                units: random.pick(&[1, 6, 14]),
+                parameters: random.pick(&parameters),
+                root: match algorithm.collective.is_rooted() {
+                    true => random.below(ranks.into()) as Rank,
+                    false => 0,
+                },
+                in_place: random.below(3) == 0,
+                ..Request::ranks(ranks)
+            };
+            let Some(schedule) = supported(algorithm, &request) else {
+                continue;
+            };
+            if let Some(was_caught) = try_mutant(&schedule, &mut random) {
+                of_algorithm += 1;
+                tried += 1;
+                caught += u32::from(was_caught);
             }
         }
     }
-    println!("{caught} mutants, all caught");
-    assert!(caught > 10_000, "only {caught} mutants were tried");
+    println!("{caught} of {tried} mutants caught");
+    assert_eq!(caught, tried);
 }
 
 /// Rank 1 passes on what it has not yet received.

@@ -1,9 +1,12 @@
 //! Every algorithm of the registry, proved on every shape of a grid.
 
 use proptest::prelude::*;
-use schedule::{ALGORITHMS, Blocks, Parameters, Request, verify::verify};
+use schedule::{
+    ALGORITHMS, Algorithm, Blocks, Collective, Parameters, Request, Schedule, Shape, Unsupported,
+    verify::verify,
+};
 
-use crate::cases::{each_call, parameters, roots, schedule};
+use crate::cases::{each_call, parameters, schedule, some_roots, supported};
 
 fn check(schedule: &schedule::Schedule) {
     if let Err(fault) = verify(schedule) {
@@ -16,12 +19,79 @@ fn check(schedule: &schedule::Schedule) {
     }
 }
 
-#[test]
-fn every_algorithm_is_correct_on_1_to_64_ranks_for_every_root() {
-    for algorithm in ALGORITHMS {
+/// As many units as show empty and uneven blocks, in the vector or in every rank's part of it.
+fn units(algorithm: &Algorithm) -> u64 {
+    if algorithm.collective.is_sized_by_part() {
+        2
+    } else {
+        7
+    }
+}
+
+fn prove_on_1_to_64_ranks(wanted: fn(&&Algorithm) -> bool) {
+    for algorithm in ALGORITHMS.iter().filter(wanted) {
         for ranks in 1..=64 {
-            for root in roots(algorithm, ranks) {
-                each_call(algorithm, ranks, root, 7, check);
+            for root in some_roots(algorithm, ranks) {
+                each_call(algorithm, ranks, root, units(algorithm), check);
+            }
+            // Pieces of more than one unit, of different lengths.
+            let pieces = u64::from(algorithm.pieces(ranks));
+            if pieces > 1 {
+                each_call(algorithm, ranks, 0, 2 * pieces + 3, check);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_reduction_is_correct_on_1_to_64_ranks() {
+    prove_on_1_to_64_ranks(|algorithm| algorithm.collective.is_reduction());
+}
+
+#[test]
+fn every_movement_is_correct_on_1_to_64_ranks() {
+    prove_on_1_to_64_ranks(|algorithm| !algorithm.collective.is_reduction());
+}
+
+/// Whether the rounds are few enough to go through a thousand ranks.
+fn is_tree_like(schedule: &Schedule) -> bool {
+    let Shape { ranks, blocks, .. } = *schedule.shape();
+    let rounds = (0..ranks).map(|rank| schedule.program(rank).rounds());
+    rounds.sum::<u64>() <= u64::from(ranks) * u64::from(20 + 4 * blocks)
+}
+
+#[test]
+fn trees_are_correct_around_powers_of_two_up_to_1026_ranks() {
+    for algorithm in ALGORITHMS {
+        for power in (7..=10).map(|exponent| 1_u32 << exponent) {
+            for ranks in [power - 2, power - 1, power, power + 1, power + 2] {
+                prove_thinned(algorithm, ranks);
+            }
+        }
+    }
+}
+
+/// A few of the parameters at each root, in place and not; other ones on the next number of ranks.
+fn prove_thinned(algorithm: &'static Algorithm, ranks: u32) {
+    let choices = parameters(algorithm);
+    for (turn, root) in some_roots(algorithm, ranks).into_iter().enumerate() {
+        let turn = turn + ranks as usize;
+        let chosen =
+            (0..choices.len().min(3)).map(|place| choices[(turn + 2 * place) % choices.len()]);
+        for (place, parameters) in chosen.enumerate() {
+            let request = Request {
+                root,
+                in_place: (place + turn) % 2 == 1,
+                parameters,
+                units: if algorithm.collective.is_sized_by_part() {
+                    1
+                } else {
+                    3
+                },
+                ..Request::ranks(ranks)
+            };
+            if let Some(schedule) = supported(algorithm, &request).filter(is_tree_like) {
+                check(&schedule);
             }
         }
     }
@@ -32,7 +102,7 @@ fn short_vectors_leave_blocks_empty() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=17 {
             for units in 0..=3 {
-                for root in roots(algorithm, ranks) {
+                for root in some_roots(algorithm, ranks) {
                     each_call(algorithm, ranks, root, units, check);
                 }
             }
@@ -41,10 +111,28 @@ fn short_vectors_leave_blocks_empty() {
 }
 
 #[test]
-fn ring_needs_a_vector_longer_than_its_blocks_to_be_exercised_fully() {
-    let ring = schedule::find("allreduce/ring").unwrap();
-    for ranks in 1..=64 {
-        each_call(ring, ranks, 0, u64::from(2 * ranks + 3), check);
+fn parts_of_a_reduce_scatter_may_have_any_sizes() {
+    for algorithm in schedule::of(Collective::ReduceScatter) {
+        for ranks in 1..=33_u32 {
+            for pattern in 0..4_u64 {
+                let count = |rank: u64| match pattern {
+                    0 => rank * 5 % 7,
+                    1 => u64::from(rank == 1) * 9,
+                    2 => u64::from(ranks) - rank,
+                    _ => u64::from(rank.is_multiple_of(3)) * 4,
+                };
+                let counts: Vec<u64> = (0..ranks.into()).map(count).collect();
+                for in_place in [false, true] {
+                    let request = Request {
+                        units: counts.iter().sum(),
+                        counts: Some(&counts),
+                        in_place,
+                        ..Request::ranks(ranks)
+                    };
+                    check(&schedule(algorithm, &request));
+                }
+            }
+        }
     }
 }
 
@@ -54,14 +142,54 @@ fn unordered_algorithms_are_seen_to_be_unordered() {
     for algorithm in ALGORITHMS.iter().filter(|a| !a.ordered) {
         let request = Request {
             units: 20,
+            root: if algorithm.collective.is_rooted() {
+                2
+            } else {
+                0
+            },
             ..Request::ranks(5)
         };
-        let proof = verify(&schedule(algorithm, &request)).unwrap();
+        let schedule = schedule(algorithm, &request);
+        let proof = verify(&schedule).unwrap();
         assert!(
             !proof.ordered,
             "{algorithm} is ordered: say so in the registry"
         );
     }
+}
+
+/// An operator that does not commute meets no algorithm that would need it to.
+#[test]
+fn unordered_algorithms_are_refused_to_operators_that_do_not_commute() {
+    for algorithm in ALGORITHMS.iter().filter(|a| a.collective.is_reduction()) {
+        for (ranks, root) in [(1, 0), (6, 0), (6, 2), (6, 5)] {
+            for parameters in parameters(algorithm) {
+                let request = Request {
+                    commutative: false,
+                    root,
+                    parameters,
+                    ..Request::ranks(ranks)
+                };
+                let free = Request {
+                    commutative: true,
+                    ..request
+                };
+                let ordered = schedule(algorithm, &free).ordered();
+                match Schedule::new(algorithm, &request) {
+                    Ok(schedule) => assert!(ordered && verify(&schedule).unwrap().ordered),
+                    Err(refusal) => {
+                        assert!(!ordered && matches!(refusal, Unsupported::Unordered { .. }));
+                    }
+                }
+            }
+        }
+    }
+    let broadcast = schedule::of(Collective::Bcast).next().unwrap();
+    let request = Request {
+        commutative: false,
+        ..Request::ranks(4)
+    };
+    assert!(Schedule::new(broadcast, &request).is_ok());
 }
 
 proptest! {
@@ -83,6 +211,9 @@ proptest! {
             parameters.blocks = Some(Blocks::Size(size));
         }
         let root = root.index(ranks as usize) as u32;
-        check(&schedule(algorithm, &Request { ranks, root, in_place, units, parameters }));
+        let request = Request { root, in_place, units, parameters, ..Request::ranks(ranks) };
+        if let Some(schedule) = supported(algorithm, &request) {
+            check(&schedule);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of decision tables through the public interface.
 
+mod catalogue;
 mod file;
 mod invalid;
 mod layout;

@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
-use schedule::{ALGORITHMS, Algorithm, Collective, Parameter};
+use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
 use wire::{Candidate, CommShape, Library, Parameters};
 
@@ -33,37 +33,39 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
         (1..=u64::MAX).prop_map(|bytes| (Some(bytes), None)),
         (1..=u32::MAX).prop_map(|blocks| (None, Some(blocks))),
     ];
-    (cut, id_of(Collective::Reduce), id_of(Collective::Bcast)).prop_map(
-        move |(cut, reduce, bcast)| {
-            let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
-                cut
-            } else {
-                (None, None)
-            };
-            let parameters = Parameters {
-                block_bytes,
-                blocks,
-                reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
-                bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
-            };
-            Candidate::Ours {
-                algorithm: algorithm.name(),
-                parameters,
-            }
-        },
-    )
+    let radix = prop::option::of(schedule::Parameters::RADICES);
+    let parts = (id_of(Collective::Reduce), id_of(Collective::Bcast));
+    (cut, radix, parts).prop_map(move |(cut, radix, (reduce, bcast))| {
+        let (block_bytes, blocks) = if algorithm.takes(Parameter::Blocks) {
+            cut
+        } else {
+            (None, None)
+        };
+        let parameters = Parameters {
+            block_bytes,
+            blocks,
+            radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
+            reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
+            bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+        };
+        Candidate::Ours {
+            algorithm: algorithm.name(),
+            parameters,
+        }
+    })
 }
 
 fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Value = Candidate> {
     let ordered = collective.is_reduction() && operators != Operators::Commutative;
-    let usable = |algorithm: &&Algorithm| {
-        algorithm.collective == collective && (algorithm.ordered || !ordered)
+    let usable = move |candidate: &Candidate| {
+        let algorithm = schedule::find(candidate.algorithm()).expect("registered");
+        !ordered || table::out_of_order(algorithm, &candidate.parameters()).is_none()
     };
-    let algorithms: Vec<&'static Algorithm> = ALGORITHMS.iter().filter(usable).collect();
-    prop_oneof![
-        Just(Candidate::Default),
-        select(algorithms).prop_flat_map(ours)
-    ]
+    let algorithms: Vec<&'static Algorithm> = schedule::of(collective).collect();
+    let ours = select(algorithms)
+        .prop_flat_map(ours)
+        .prop_filter("noncommutative operators bear it", usable);
+    prop_oneof![Just(Candidate::Default), ours]
 }
 
 fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = ShapeRules> {
@@ -105,8 +107,10 @@ fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
     )
         .prop_map(|(first, second)| vec![first, second]);
     let split = if collective.is_reduction() { 1 } else { 0 };
+    // Some algorithms serve even numbers of ranks only.
+    let even = (1..1_u32 << 16).prop_map(|half| 2 * half);
     let shapes = btree_map(
-        (1..u32::MAX, 1..u32::MAX),
+        (1..1_u32 << 12, even),
         prop_oneof![1 => any, split => both],
         1..4,
     );
@@ -123,18 +127,12 @@ fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
 
 fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<ShapeRules>>> {
     let some = |collective| prop::option::of(entries(collective));
-    (
-        some(Collective::Bcast),
-        some(Collective::Reduce),
-        some(Collective::Allreduce),
-    )
-        .prop_map(|(bcast, reduce, allreduce)| {
-            let present = [bcast, reduce, allreduce].into_iter();
-            let named = Collective::ALL.into_iter().zip(present);
-            named
-                .filter_map(|(collective, entries)| Some((collective, entries?)))
-                .collect()
-        })
+    Collective::ALL.map(some).prop_map(|present| {
+        let named = Collective::ALL.into_iter().zip(present);
+        named
+            .filter_map(|(collective, entries)| Some((collective, entries?)))
+            .collect()
+    })
 }
 
 /// Texts that YAML could take for something else.

@@ -1,0 +1,164 @@
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use schedule::export::{Goal, Scale, SimGrid};
+use schedule::{Rank, Schedule};
+
+use super::call::CallArgs;
+use super::refuse;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Write the messages of an algorithm as a trace for a simulator
+///
+/// GOAL is what LogGOPSim reads, through its `txt2bin`. Statements of a round require those of the
+/// round before. Combining is `calc`, in the unit of time of LogGOPSim's own parameters; choose it
+/// small, such as picoseconds, for they are whole numbers.
+///
+/// SimGrid replays time-independent traces: `smpirun -np P -platform PLATFORM.xml -replay
+/// FOLDER/traces.txt`. With --output a file for each rank and the list of them, which is what
+/// `-replay` wants, go to that folder; otherwise all ranks are printed one after the other, and a
+/// list with the name of that one file serves as well. A transfer that is alone in its round blocks;
+/// others are started together, work is done meanwhile, and all are waited for. Combining is
+/// `compute`, in flops.
+///
+/// In both, copies cost nothing, signals are messages of one byte, and the messages of a pair of
+/// ranks have the tags 0, 1, 2, ...
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    call: CallArgs,
+    /// The form of the trace
+    #[arg(long, value_enum)]
+    format: Format,
+    /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
+    /// allgather and reduce_scatter_block, of the whole vector in others
+    #[arg(long, short = 'b', value_parser = wire::units::parse_bytes)]
+    bytes: u64,
+    /// Cut into blocks of at most so many bytes instead of so many blocks
+    #[arg(
+        long,
+        value_name = "BYTES",
+        conflicts_with = "blocks",
+        value_parser = wire::units::parse_bytes
+    )]
+    block_bytes: Option<u64>,
+    /// Size of an element in a reduction: no block ends within one
+    #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    element_bytes: u64,
+    /// What combining a byte costs: units of time in GOAL, flops in SimGrid
+    #[arg(long, value_name = "COST", default_value_t = 1)]
+    combine_cost: u64,
+    /// Write to this file, or for SimGrid into this folder, instead of printing
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// LogGOPSim's language
+    Goal,
+    /// Time-independent traces for smpirun
+    Simgrid,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune schedule export bcast/binomial --ranks 16 --bytes 64K --format goal --output bcast.goal
+  colltune schedule export allreduce/dual_root --ranks 6 --bytes 1M --block-bytes 64K \\
+      --format simgrid --output traces";
+
+/// The list of traces in a folder.
+const LIST: &str = "traces.txt";
+
+impl Args {
+    pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let algorithm = self.call.algorithm()?;
+        let unit_bytes = match algorithm.collective.is_reduction() {
+            true => self.element_bytes,
+            false => 1,
+        };
+        if !self.bytes.is_multiple_of(unit_bytes) {
+            refuse(format_args!(
+                "{} bytes are not a whole number of elements of {unit_bytes} bytes: choose another \
+                 length, or the size of an element with --element-bytes",
+                self.bytes
+            ));
+        }
+        let block_units = self.block_bytes.map(|bytes| match bytes {
+            0 => 0,
+            _ => (bytes / unit_bytes).max(1),
+        });
+        let request = self.call.request(self.bytes / unit_bytes, block_units);
+        let schedule = Schedule::new(algorithm, &request)?;
+        let scale = Scale {
+            unit_bytes,
+            combine_cost: self.combine_cost,
+        };
+        match self.format {
+            Format::Goal => match Goal::new(&schedule, scale) {
+                Ok(goal) => self.goal(console, &goal)?,
+                Err(error) => refuse(error),
+            },
+            Format::Simgrid => match SimGrid::new(&schedule, scale) {
+                Ok(simgrid) => self.simgrid(console, &simgrid)?,
+                Err(error) => refuse(error),
+            },
+        }
+        Ok(Answer::Good)
+    }
+
+    fn ranks(&self) -> std::ops::Range<Rank> {
+        0..self.call.ranks
+    }
+
+    fn goal(&self, console: Console, goal: &Goal<'_>) -> Result<(), CliError> {
+        let Some(path) = &self.output else {
+            return print(
+                console,
+                &goal.head(),
+                self.ranks().map(|rank| goal.rank(rank)),
+            );
+        };
+        let ranks: String = self.ranks().map(|rank| goal.rank(rank)).collect();
+        tuner::write_atomically(path, &(goal.head() + &ranks))?;
+        console.remark(format_args!("{} is written", path.display()))
+    }
+
+    fn simgrid(&self, console: Console, simgrid: &SimGrid<'_>) -> Result<(), CliError> {
+        let Some(folder) = &self.output else {
+            let ranks = self.ranks().map(|rank| simgrid.rank(rank));
+            return print(console, &simgrid.head(), ranks);
+        };
+        // Found from wherever smpirun is started.
+        let from_root = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+        let mut list = String::new();
+        for rank in self.ranks() {
+            let name = format!("rank-{rank}.txt");
+            tuner::write_atomically(&folder.join(&name), &(simgrid.head() + &simgrid.rank(rank)))?;
+            let _ = writeln!(list, "{}", from_root.join(name).display());
+        }
+        // Last, so that a list names only traces that are there.
+        tuner::write_atomically(&folder.join(LIST), &list)?;
+        console.remark(replay(&folder.join(LIST), self.call.ranks))
+    }
+}
+
+/// Prints a trace, a rank at a time: all of it may be large.
+fn print(
+    console: Console,
+    head: &str,
+    mut ranks: impl Iterator<Item = String>,
+) -> Result<(), CliError> {
+    console.print(head.trim_end())?;
+    ranks.try_for_each(|rank| console.print(rank.trim_end()))
+}
+
+/// How the traces are used.
+fn replay(list: &Path, ranks: u32) -> String {
+    let list = list.display();
+    format!("{list} is written: smpirun -np {ranks} -platform PLATFORM.xml -replay {list}")
+}

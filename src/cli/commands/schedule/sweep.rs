@@ -1,0 +1,223 @@
+//! The shapes on which an algorithm is to be proved.
+
+use std::ops::RangeInclusive;
+
+use schedule::{Algorithm, Blocks, Collective, Parameter, Parameters, Request};
+
+/// Ranges of what a call may be.
+#[derive(Clone, Debug)]
+pub(super) struct Sweep {
+    /// Ranks of the communicator.
+    pub(super) ranks: RangeInclusive<u32>,
+    /// Block counts of pipelined algorithms.
+    pub(super) blocks: Vec<u32>,
+}
+
+/// The radices that are tried: every shape of node, and what is in use.
+const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
+
+impl Sweep {
+    /// Calls `visit` with every call on a communicator of this size, until it says that this is
+    /// enough.
+    pub(super) fn requests<E>(
+        &self,
+        algorithm: &'static Algorithm,
+        ranks: u32,
+        mut visit: impl FnMut(&Request<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let collective = algorithm.collective;
+        let roots = if collective.is_rooted() { ranks } else { 1 };
+        let places: &[bool] = match collective.allows_in_place() {
+            true => &[false, true],
+            false => &[false],
+        };
+        for parameters in self.parameters(algorithm) {
+            let blocks = blocks(algorithm, &parameters, ranks);
+            let uneven = uneven_counts(ranks, blocks);
+            let total = uneven.iter().sum();
+            let mut lengths = lengths(blocks).map(|units| (units, None)).to_vec();
+            if collective == Collective::ReduceScatter {
+                lengths.push((total, Some(&uneven[..])));
+            }
+            for (units, counts) in lengths {
+                for root in 0..roots {
+                    for &in_place in places {
+                        visit(&Request {
+                            root,
+                            in_place,
+                            units,
+                            counts,
+                            parameters,
+                            ..Request::ranks(ranks)
+                        })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every inner algorithm of a composition, and every block count and radix that makes a
+    /// difference.
+    fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+        let mut all = Vec::new();
+        for given in compositions(algorithm) {
+            let takes = |parameter| takes(algorithm, &given, parameter);
+            let blocks: Vec<Option<Blocks>> = match takes(Parameter::Blocks) {
+                true => self
+                    .blocks
+                    .iter()
+                    .map(|b| Some(Blocks::Count(*b)))
+                    .collect(),
+                false => vec![None],
+            };
+            let radices: Vec<Option<u32>> = match takes(Parameter::Radix) {
+                true => RADICES.map(Some).to_vec(),
+                false => vec![None],
+            };
+            for &blocks in &blocks {
+                all.extend(radices.iter().map(|&radix| Parameters {
+                    blocks,
+                    radix,
+                    ..given
+                }));
+            }
+        }
+        all
+    }
+}
+
+/// Every inner reduce with the default broadcast, and every inner broadcast with the default
+/// reduce: the parts run one after the other and do not know of each other, so that pairs would
+/// prove nothing that these do not. What is no composition has the one without parts.
+fn compositions(algorithm: &Algorithm) -> Vec<Parameters<'static>> {
+    let ids = |parameter, collective| {
+        let ids = schedule::of(collective).map(|part| part.id);
+        ids.filter(move |_| algorithm.takes(parameter))
+    };
+    let reduces = ids(Parameter::Reduce, Collective::Reduce).map(|id| Parameters {
+        reduce: Some(id),
+        ..Parameters::default()
+    });
+    let bcasts = ids(Parameter::Bcast, Collective::Bcast).map(|id| Parameters {
+        bcast: Some(id),
+        ..Parameters::default()
+    });
+    let all: Vec<_> = reduces.chain(bcasts).collect();
+    match all.is_empty() {
+        true => vec![Parameters::default()],
+        false => all,
+    }
+}
+
+/// The inner algorithms that are named.
+fn parts(parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Algorithm> {
+    let part = |collective: Collective, id: Option<&str>| {
+        id.and_then(|id| schedule::find(&format!("{collective}/{id}")))
+    };
+    [
+        part(Collective::Reduce, parameters.reduce),
+        part(Collective::Bcast, parameters.bcast),
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Whether a parameter makes a difference: in a composition, to the part that is named.
+fn takes(algorithm: &Algorithm, given: &Parameters<'_>, parameter: Parameter) -> bool {
+    let by_part = given.reduce.is_some() || given.bcast.is_some();
+    algorithm.takes(parameter) && (!by_part || parts(given).any(|part| part.takes(parameter)))
+}
+
+/// Into how many blocks what the length of the call says is cut.
+fn blocks(algorithm: &Algorithm, parameters: &Parameters<'_>, ranks: u32) -> u64 {
+    let pieces = parts(parameters).map(|part| part.pieces(ranks));
+    let pieces = pieces.max().unwrap_or(1).max(algorithm.pieces(ranks));
+    let each = match parameters.blocks {
+        Some(Blocks::Count(blocks)) => blocks,
+        _ => 1,
+    };
+    let all = u64::from(pieces) * u64::from(each);
+    match algorithm.collective.is_sized_by_part() {
+        true => all.div_ceil(ranks.into()),
+        false => all,
+    }
+}
+
+/// Lengths that leave a block empty, and blocks uneven.
+fn lengths(blocks: u64) -> [u64; 2] {
+    [blocks - 1, 2 * blocks + 1]
+}
+
+/// Parts that are empty, short and long.
+fn uneven_counts(ranks: u32, blocks: u64) -> Vec<u64> {
+    let long = blocks.div_ceil(ranks.into()) + 1;
+    let count = |rank| [0, long, 1][rank as usize % 3];
+    (0..ranks).map(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_leave_blocks_empty_and_uneven() {
+        for (blocks, expected) in [(1, [0, 3]), (3, [2, 7])] {
+            assert_eq!(lengths(blocks), expected);
+        }
+    }
+
+    #[test]
+    fn parameters_are_tried_where_they_matter() {
+        let sweep = Sweep {
+            ranks: 1..=1,
+            blocks: vec![1, 5],
+        };
+        let pipelined = |collective| {
+            schedule::of(collective)
+                .filter(|part| part.takes(Parameter::Blocks))
+                .count()
+        };
+        let all = |collective| schedule::of(collective).count();
+        let radix = |collective| {
+            schedule::of(collective)
+                .filter(|part| part.takes(Parameter::Radix))
+                .count()
+        };
+        let of_part = |collective| {
+            all(collective) + pipelined(collective) + (RADICES.len() - 1) * radix(collective)
+        };
+        let (reduce, bcast) = (Collective::Reduce, Collective::Bcast);
+        for (name, expected) in [
+            ("bcast/linear", 1),
+            ("bcast/chain", 2),
+            ("bcast/knomial", RADICES.len()),
+            ("allgather/gather_broadcast", of_part(bcast)),
+            ("reduce_scatter/reduce_scatter_by_reduce", of_part(reduce)),
+            (
+                "allreduce/reduce_broadcast",
+                of_part(reduce) + of_part(bcast),
+            ),
+        ] {
+            let algorithm = schedule::find(name).expect("registered");
+            assert_eq!(sweep.parameters(algorithm).len(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_of_a_part_where_the_collective_counts_parts() {
+        for (name, expected) in [
+            ("allreduce/ring", 8),
+            ("allreduce/ring_segmented", 24),
+            ("allgather/ring", 1),
+            ("gather/binary_chunked", 3),
+        ] {
+            let algorithm = schedule::find(name).expect("registered");
+            let parameters = match algorithm.takes(Parameter::Blocks) {
+                true => Parameters::blocks(3),
+                false => Parameters::default(),
+            };
+            assert_eq!(blocks(algorithm, &parameters, 8), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! SimGrid replays the traces: a referee that nobody here wrote.
+//!
+//! `smpirun` must be here; `make test` installs it.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, Unsupported, verify};
+
+use super::words;
+use crate::run::Place;
+
+/// What a message takes whatever its length: two links of the platform.
+const LATENCY_SECONDS: f64 = 2e-3;
+const BYTES_PER_SECOND: f64 = 1e9;
+
+/// Every host has a link of its own, full duplex, into one switch.
+const PLATFORM: &str = r#"<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <cluster id="cluster" prefix="host" suffix="" radical="0-15" speed="1Gf" bw="1GBps" lat="1ms"
+             core="1" sharing_policy="SPLITDUPLEX"/>
+  </zone>
+</platform>
+"#;
+
+/// A message takes latency and length / bandwidth, and both ends are there from start to end.
+const MODEL: &str = "smpi/lat-factor:0:1 smpi/bw-factor:0:1 network/crosstraffic:0 \
+    network/weight-S:0 network/TCP-gamma:1e30 surf/precision:1e-13 maxmin/precision:1e-9 \
+    smpi/send-is-detached-thresh:0 smpi/async-small-thresh:0 smpi/host-speed:1e9";
+
+/// A folder with the platform.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("platform.xml", PLATFORM);
+    place
+}
+
+/// Replays the traces that a list names; returns the simulated time in seconds.
+#[track_caller]
+fn replay(place: &Place, ranks: u32, list: &str) -> f64 {
+    let log = File::create(place.path("log")).unwrap();
+    let mut command = Command::new("smpirun");
+    command
+        .args(["-no-privatize", "-np", &ranks.to_string()])
+        .args(["-platform", "platform.xml", "-replay", list])
+        .args(
+            MODEL
+                .split_whitespace()
+                .map(|option| format!("--cfg={option}")),
+        )
+        .current_dir(place.path(""))
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .process_group(0);
+    let mut child = command.spawn().unwrap_or_else(|error| {
+        panic!("smpirun, of SimGrid, is not here: {error}; see `make test`")
+    });
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+            child.wait().unwrap();
+            panic!("smpirun did not end: {}", place.read("log"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let log = place.read("log");
+    // It ends well even if the ranks wait for each other.
+    assert!(
+        status.success() && !log.contains("eadlock"),
+        "{status}: {log}"
+    );
+    let (_, time) = log.split_once("Simulation time ").expect("a time");
+    let time = time.lines().next().unwrap_or_default();
+    time.trim().parse().unwrap()
+}
+
+/// Exports and replays; returns the simulated time in seconds.
+#[track_caller]
+fn simulate(place: &Place, ranks: u32, args: &str) -> f64 {
+    let args = format!("schedule export {args} --ranks {ranks} --format simgrid --output traces");
+    place.run(&words(&args)).good();
+    replay(place, ranks, "traces/traces.txt")
+}
+
+#[track_caller]
+fn about(seconds: f64, expected: f64) {
+    let error = (seconds / expected - 1.0).abs();
+    assert!(error < 0.02, "{seconds} s, not {expected} s");
+}
+
+/// Among them signals, and messages that wrap around: the subtree behind rank 6 ends with rank 0.
+#[test]
+fn where_only_messages_cost_simgrid_counts_the_steps_of_every_algorithm() {
+    let place = place();
+    for algorithm in ALGORITHMS {
+        let name = algorithm.name();
+        let is_pipelined = algorithm.takes(Parameter::Blocks);
+        let request = |ranks| Request {
+            root: 1,
+            units: 64,
+            parameters: match is_pipelined {
+                true => Parameters::blocks(2),
+                false => Parameters::default(),
+            },
+            ..Request::ranks(ranks)
+        };
+        let ranks = match Schedule::new(algorithm, &request(7)) {
+            Err(Unsupported::OddRanks { .. }) => 6,
+            _ => 7,
+        };
+        let schedule = Schedule::new(algorithm, &request(ranks)).unwrap();
+        let steps = verify::verify(&schedule).unwrap().tally.steps;
+
+        let bytes = match algorithm.collective.is_reduction() {
+            true => 64 * 4,
+            false => 64,
+        };
+        let blocks = if is_pipelined { "--blocks 2" } else { "" };
+        let args = format!("{name} --root 1 --bytes {bytes} {blocks}");
+        let seconds = simulate(&place, ranks, &args);
+        println!("{name}: {seconds} s, {steps} steps");
+        about(seconds, steps as f64 * LATENCY_SECONDS);
+    }
+}
+
+#[test]
+fn where_bytes_cost_too_blocks_and_combinations_count() {
+    let place = place();
+    let message = |bytes: f64| LATENCY_SECONDS + bytes / BYTES_PER_SECOND;
+    let bytes = 16e6;
+    let one = simulate(&place, 5, "bcast/chain --bytes 16000000");
+    about(one, 4.0 * message(bytes));
+    let ten = simulate(&place, 5, "bcast/chain --bytes 16000000 --blocks 10");
+    about(ten, 13.0 * message(bytes / 10.0));
+    let sized = simulate(
+        &place,
+        5,
+        "bcast/chain --bytes 16000000 --block-bytes 1600000",
+    );
+    about(sized, ten);
+
+    let tree = simulate(&place, 8, "bcast/binomial --bytes 1000");
+    about(tree, 3.0 * message(1000.0));
+
+    // A flop takes a nanosecond.
+    let reduce = "reduce/binomial --bytes 16000000";
+    let combining = simulate(&place, 8, reduce);
+    about(combining, 3.0 * (message(bytes) + bytes * 1e-9));
+    let free = simulate(&place, 8, &format!("{reduce} --combine-cost 0"));
+    about(free, 3.0 * message(bytes));
+}
+
+/// What is printed is one file for all ranks, which a list may name alone.
+#[test]
+fn a_trace_in_one_file_is_the_same() {
+    let place = place();
+    let args = "allreduce/ring --bytes 4000";
+    let apart = simulate(&place, 6, args);
+    let args = format!("schedule export {args} --ranks 6 --format simgrid");
+    place.write("all.txt", place.run(&words(&args)).good().out);
+    place.write("list", "all.txt\n");
+    about(replay(&place, 6, "list"), apart);
+}

@@ -1,0 +1,125 @@
+//! Collectives as applications call them: on any memory, datatype and operator.
+
+use std::ffi::c_void;
+
+use schedule::{Algorithm, Request, Schedule};
+use wire::Parameters;
+
+use crate::combiner::Combiner;
+use crate::staging::Side;
+use crate::unit::Unit;
+use crate::{Arguments, Communicator, ExecError, Executor, Wait};
+
+/// An algorithm bound to an application's call.
+///
+/// Where data is combined, the schedule's unit is an element, and elements stay where they are:
+/// dense ones move as bytes, others as what they are. Numbers are combined by our own loops,
+/// everything else by `MPI_Reduce_local`. Where data is only moved, ranks may describe equal data by
+/// different datatypes, so that the unit is a packed byte: dense buffers are worked on where they
+/// are, others are packed before and unpacked after.
+///
+/// Nothing is written but the output's elements, not even the gaps between these. A second call does
+/// not allocate.
+#[derive(Debug)]
+pub struct ApplicationCall {
+    executor: Executor,
+    /// The input and the output where data is moved.
+    sides: [Option<Side>; 2],
+    /// Nobody has any data.
+    is_empty: bool,
+}
+
+impl ApplicationCall {
+    /// Prepares this rank's part. All ranks must name the same algorithm and parameters, and pass
+    /// arguments that fit as MPI asks of them.
+    ///
+    /// `in_place` says whether this rank gives `MPI_IN_PLACE`; other ranks than the root need not
+    /// know that the root does.
+    ///
+    /// # Errors
+    ///
+    /// If the algorithm cannot serve the call, an unordered one with an operator that does not
+    /// commute for instance, the arguments contradict each other, or a message would be too large.
+    pub fn new(
+        algorithm: &'static Algorithm,
+        parameters: &Parameters,
+        arguments: &Arguments<'_>,
+        in_place: bool,
+        communicator: &Communicator,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
+        let (rank, ranks) = (communicator.rank(), communicator.size());
+        if algorithm.collective != arguments.collective() {
+            return Err(ExecError::UnknownAlgorithm(algorithm.name()));
+        }
+        let reduction = arguments.reduction();
+        let unit = match &reduction {
+            Some((datatype, _)) if datatype.size() > 0 => Unit::element(datatype)?,
+            _ => Unit::bytes(1),
+        };
+        let combiner = match reduction {
+            Some((datatype, operator)) if datatype.size() > 0 => {
+                Some(Combiner::of_handles(datatype, operator)?)
+            }
+            _ => None,
+        };
+        let unit_bytes = reduction.map_or(1, |(datatype, _)| datatype.size() as u64);
+        let is_root = rank == arguments.root();
+        let request = Request {
+            ranks,
+            root: arguments.root(),
+            in_place,
+            commutative: reduction.is_none_or(|(_, operator)| operator.is_commutative()),
+            units: arguments.units(is_root, in_place)?,
+            counts: match arguments {
+                Arguments::ReduceScatter { counts, .. } => Some(counts),
+                _ => None,
+            },
+            parameters: parameters.in_units(unit_bytes),
+        };
+        let schedule = Schedule::new(algorithm, &request)?;
+        Ok(Self {
+            is_empty: unit_bytes == 0 || schedule.vector_units() == 0,
+            sides: Side::of(arguments, rank, ranks, in_place)?,
+            executor: Executor::with_unit(&schedule, rank, unit, combiner, wait)?,
+        })
+    }
+
+    /// Carries out the collective on this rank's buffers, of which a broadcast has only `recv`.
+    /// A buffer for which `MPI_IN_PLACE` is given, or that the rank does not have, is not looked at.
+    ///
+    /// # Safety
+    ///
+    /// The buffers hold what the arguments say, the output may be written, they do not overlap, and
+    /// all handles are valid still.
+    ///
+    /// # Errors
+    ///
+    /// If MPI reports an error; the communicator must then not be used again.
+    pub unsafe fn call(
+        &mut self,
+        communicator: &Communicator,
+        send: *const c_void,
+        recv: *mut c_void,
+    ) -> Result<(), ExecError> {
+        if self.is_empty {
+            return Ok(());
+        }
+        let (mut input, mut output) = (send.cast::<u8>(), recv.cast::<u8>());
+        let [first, second] = &mut self.sides;
+        // SAFETY: the caller's; the executor uses no buffer that the rank does not have.
+        unsafe {
+            if let Some(side) = first {
+                input = side.enter(input)?;
+            }
+            if let Some(side) = second {
+                output = side.enter(output)?;
+            }
+            self.executor.run(communicator, input, output)?;
+            match second {
+                Some(side) => side.leave(recv.cast()),
+                None => Ok(()),
+            }
+        }
+    }
+}

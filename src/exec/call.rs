@@ -1,0 +1,101 @@
+//! What is called.
+
+use schedule::Collective;
+use wire::{Cell, Datatype, Operator};
+
+/// The arguments of a collective that are the same on all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The collective.
+    pub collective: Collective,
+    /// Length of the call in bytes: of one rank's part where
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
+    pub bytes: u64,
+    /// Element type.
+    pub datatype: Datatype,
+    /// Operator of a reduction.
+    pub operator: Option<Operator>,
+    /// The root of a rooted collective.
+    pub root: u32,
+    /// Whether `MPI_IN_PLACE` is given, in rooted collectives by the root; ignored in a broadcast.
+    pub in_place: bool,
+}
+
+impl From<&Cell> for Call {
+    /// The call that a cell measures: its root is rank 0, and nothing is in place.
+    fn from(cell: &Cell) -> Self {
+        let Cell {
+            collective,
+            bytes,
+            datatype,
+            operator,
+            ..
+        } = *cell;
+        Self {
+            collective,
+            bytes,
+            datatype,
+            operator,
+            root: 0,
+            in_place: false,
+        }
+    }
+}
+
+impl Call {
+    /// Bytes of the schedule's unit: an element where data is combined, a byte where it is moved.
+    pub fn unit_bytes(&self) -> u64 {
+        if self.collective.is_reduction() {
+            self.datatype.size_bytes()
+        } else {
+            1
+        }
+    }
+
+    /// Bytes that a rank's input holds among `ranks`; 0 if the rank has none. In place it has none,
+    /// but for the root of a scatter, whose part stays where it is.
+    pub fn input_bytes(&self, rank: u32, ranks: u32) -> u64 {
+        let is_root = rank == self.root;
+        match self.collective {
+            Collective::Bcast => 0,
+            Collective::Scatter if is_root => self.of_all(ranks),
+            Collective::Scatter => 0,
+            Collective::Reduce | Collective::Gather if is_root && self.in_place => 0,
+            Collective::Reduce | Collective::Gather => self.bytes,
+            _ if self.in_place => 0,
+            Collective::ReduceScatterBlock => self.of_all(ranks),
+            Collective::Allreduce | Collective::Allgather | Collective::ReduceScatter => self.bytes,
+        }
+    }
+
+    /// Bytes that a rank's output holds among `ranks`; 0 if the rank has none. Where parts are
+    /// combined in place it is the whole vector, and the result its beginning.
+    pub fn output_bytes(&self, rank: u32, ranks: u32) -> u64 {
+        let is_root = rank == self.root;
+        match self.collective {
+            Collective::Bcast | Collective::Allreduce => self.bytes,
+            Collective::Reduce if is_root => self.bytes,
+            Collective::Gather if is_root => self.of_all(ranks),
+            Collective::Reduce | Collective::Gather => 0,
+            Collective::Scatter if is_root && self.in_place => 0,
+            Collective::Scatter => self.bytes,
+            Collective::Allgather => self.of_all(ranks),
+            Collective::ReduceScatter if self.in_place => self.bytes,
+            Collective::ReduceScatter => {
+                self.part_elements(rank, ranks) * self.datatype.size_bytes()
+            }
+            Collective::ReduceScatterBlock if self.in_place => self.of_all(ranks),
+            Collective::ReduceScatterBlock => self.bytes,
+        }
+    }
+
+    fn of_all(&self, ranks: u32) -> u64 {
+        self.bytes.saturating_mul(ranks.into())
+    }
+
+    /// Elements of a rank's part of a `reduce_scatter`: as even as can be, the larger ones first.
+    pub(crate) fn part_elements(&self, rank: u32, ranks: u32) -> u64 {
+        let (elements, ranks) = (self.bytes / self.datatype.size_bytes(), u64::from(ranks));
+        elements / ranks + u64::from(u64::from(rank) < elements % ranks)
+    }
+}

@@ -1,0 +1,210 @@
+//! How units are combined: by our loops, or by the library.
+
+use std::ffi::c_void;
+
+use mpi::ffi;
+
+use crate::api::{check, count};
+use crate::copier::{Copier, piece_units};
+use crate::handle::{DatatypeHandle, OperatorHandle};
+use crate::kernel::{Kernel, Operands, kernel, kernel_for};
+use crate::unit::Unit;
+use crate::{Bytes, Call, ExecError};
+
+/// An operator on elements of a datatype.
+pub(crate) struct Combiner {
+    kernel: Option<Kernel>,
+    /// The bits that are zero in an address that the kernel can use.
+    pub(crate) alignment_mask: usize,
+    local: Option<Local>,
+}
+
+/// The library's `MPI_Reduce_local`.
+struct Local {
+    operator: OperatorHandle,
+    datatype: DatatypeHandle,
+    stride: usize,
+    /// Room for a piece of the right operand, where the result goes into the left one.
+    piece: Piece,
+}
+
+/// Memory for a few units, to work on.
+struct Piece {
+    _memory: Bytes,
+    base: *mut u8,
+    units: usize,
+}
+
+impl Piece {
+    fn new(unit: &Unit) -> Result<Self, ExecError> {
+        let units = piece_units(unit.stride);
+        let (memory, base) = unit.allocate(units as u64)?;
+        Ok(Self {
+            _memory: memory,
+            base,
+            units,
+        })
+    }
+}
+
+/// `into := left o right`, by address; `into` may be one of the others.
+#[derive(Clone, Copy)]
+pub(crate) struct Addresses {
+    pub(crate) left: *const u8,
+    pub(crate) right: *const u8,
+    pub(crate) into: *mut u8,
+}
+
+impl Combiner {
+    /// That of a call of ours; `None` if it combines nothing.
+    pub(crate) fn of(call: &Call) -> Result<Option<Self>, ExecError> {
+        if !call.collective.is_reduction() {
+            return Ok(None);
+        }
+        let operator = call.operator.ok_or(ExecError::NoOperator)?;
+        Ok(Some(Self {
+            kernel: Some(kernel_for(call.datatype, operator)?),
+            alignment_mask: call.datatype.size_bytes() as usize - 1,
+            local: None,
+        }))
+    }
+
+    /// That of an application's call.
+    pub(crate) fn of_handles(
+        datatype: DatatypeHandle,
+        operator: OperatorHandle,
+    ) -> Result<Self, ExecError> {
+        let fast = datatype
+            .element()
+            .zip(operator.built_in())
+            .and_then(|(element, operator)| kernel(element, operator));
+        let unit = Unit::element(&datatype)?;
+        Ok(Self {
+            kernel: fast,
+            alignment_mask: match fast {
+                Some(_) => datatype.size() - 1,
+                None => 0,
+            },
+            local: Some(Local {
+                operator,
+                datatype,
+                stride: unit.stride,
+                piece: Piece::new(&unit)?,
+            }),
+        })
+    }
+
+    /// Whether combining needs aligned memory, for want of another way.
+    pub(crate) fn insists_on_alignment(&self) -> bool {
+        self.local.is_none()
+    }
+
+    /// Combines `length` bytes of memory, gaps included.
+    ///
+    /// # Safety
+    ///
+    /// The addresses are those of so much memory, which may be read, and `into`'s written. The
+    /// target is an operand or disjoint from both, and the operands are disjoint. Where alignment is
+    /// insisted on, they are aligned.
+    pub(crate) unsafe fn combine(
+        &self,
+        at: Addresses,
+        length: usize,
+        copier: &mut Copier,
+    ) -> Result<(), ExecError> {
+        let Addresses { left, right, into } = at;
+        let misaligned = (left.addr() | right.addr() | into.addr()) & self.alignment_mask != 0;
+        // SAFETY: the caller's.
+        unsafe {
+            match (self.kernel, &self.local) {
+                (Some(kernel), None) => kernel(operands(at, length)),
+                (Some(kernel), Some(_)) if !misaligned => kernel(operands(at, length)),
+                (_, Some(local)) => return local.combine(at, length, copier),
+                (None, None) => return Err(ExecError::NoOperator),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+///
+/// As in [`Combiner::combine`].
+unsafe fn operands<'a>(at: Addresses, length: usize) -> Operands<'a> {
+    let Addresses { left, right, into } = at;
+    // SAFETY: the caller's.
+    unsafe {
+        let read = |from| std::slice::from_raw_parts(from, length);
+        let target = std::slice::from_raw_parts_mut(into, length);
+        if left == into.cast_const() {
+            Operands::IntoLeft(target, read(right))
+        } else if right == into.cast_const() {
+            Operands::IntoRight(read(left), target)
+        } else {
+            Operands::Into(read(left), read(right), target)
+        }
+    }
+}
+
+impl Local {
+    /// # Safety
+    ///
+    /// As in [`Combiner::combine`].
+    unsafe fn combine(
+        &self,
+        at: Addresses,
+        length: usize,
+        copier: &mut Copier,
+    ) -> Result<(), ExecError> {
+        let Addresses { left, right, into } = at;
+        let units = length / self.stride;
+        // SAFETY: the caller's; `MPI_Reduce_local` takes the left operand first and overwrites the
+        // second (MPI 4.0, section 6.9.7).
+        unsafe {
+            if right == into.cast_const() {
+                return self.reduce(left, into, units);
+            }
+            if left != into.cast_const() {
+                copier.copy(right, into, length)?;
+                return self.reduce(left, into, units);
+            }
+            if self.operator.is_commutative() {
+                return self.reduce(right, into, units);
+            }
+            // The right operand must survive.
+            let mut done = 0;
+            while done < units {
+                let count = self.piece.units.min(units - done);
+                let (offset, bytes) = (done * self.stride, count * self.stride);
+                let piece = self.piece.base;
+                copier.copy(right.wrapping_add(offset), piece, bytes)?;
+                self.reduce(left.wrapping_add(offset), piece, count)?;
+                copier.copy(piece, into.wrapping_add(offset), bytes)?;
+                done += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// So many elements may be read at `left`, and written at `right`.
+    unsafe fn reduce(
+        &self,
+        left: *const u8,
+        right: *mut u8,
+        units: usize,
+    ) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        let code = unsafe {
+            ffi::MPI_Reduce_local(
+                left.cast::<c_void>(),
+                right.cast::<c_void>(),
+                count(units as u64)?,
+                self.datatype.raw(),
+                self.operator.raw(),
+            )
+        };
+        check("MPI_Reduce_local", code)
+    }
+}

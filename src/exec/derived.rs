@@ -1,0 +1,51 @@
+//! Datatypes that we make for messages in two pieces.
+
+use mpi::ffi;
+
+use crate::ExecError;
+use crate::api::{check, is_finalized};
+use crate::unit::Unit;
+
+/// A committed datatype; freed when dropped.
+#[derive(Debug)]
+pub(crate) struct Derived {
+    raw: ffi::MPI_Datatype,
+}
+
+impl Derived {
+    /// Two pieces of a memory, each `(start, length)` in bytes, as one element at its beginning.
+    pub(crate) fn of_pieces(unit: &Unit, pieces: [(usize, usize); 2]) -> Result<Self, ExecError> {
+        let [first, second] = pieces;
+        let lengths = [unit.count(first.1)?, unit.count(second.1)?];
+        let starts = [first.0, second.0].map(|start| start as ffi::MPI_Aint);
+        // SAFETY: both arrays have two elements; the handle is written by the first call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code = ffi::MPI_Type_create_hindexed(
+                2,
+                lengths.as_ptr(),
+                starts.as_ptr(),
+                unit.datatype,
+                &mut raw,
+            );
+            check("MPI_Type_create_hindexed", code)?;
+            let derived = Self { raw };
+            let code = ffi::MPI_Type_commit(&mut raw);
+            check("MPI_Type_commit", code)?;
+            Ok(derived)
+        }
+    }
+
+    pub(crate) fn raw(&self) -> ffi::MPI_Datatype {
+        self.raw
+    }
+}
+
+impl Drop for Derived {
+    fn drop(&mut self) {
+        if !is_finalized() {
+            // SAFETY: the handle is ours; messages that use it may still be under way.
+            unsafe { ffi::MPI_Type_free(&mut self.raw) };
+        }
+    }
+}

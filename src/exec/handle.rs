@@ -1,0 +1,306 @@
+//! Datatypes and operators as applications pass them.
+
+use std::ffi::{c_int, c_void};
+
+use mpi::ffi;
+
+use crate::api::{check, count};
+use crate::constants::{Class, MPI_Datatype, MPI_Op, class};
+use crate::kernel::{BuiltIn, Element};
+use crate::{Bytes, ExecError};
+
+/// A datatype's handle, and what the library says about it.
+///
+/// Displacements and lengths are in bytes, as in MPI 4.0, section 5.1.7.
+#[derive(Clone, Copy, Debug)]
+pub struct DatatypeHandle {
+    raw: MPI_Datatype,
+    size: usize,
+    lower_bound: isize,
+    extent: isize,
+    true_lower_bound: isize,
+    true_extent: isize,
+    is_named: bool,
+    is_dense: bool,
+}
+
+/// Types of up to this size are probed for gaps; larger derived ones are taken to have some.
+const PROBED_BYTES: usize = 1 << 20;
+
+impl DatatypeHandle {
+    /// Asks the library about a datatype. For a derived one this takes time in proportion to its
+    /// size: keep what it returns with the type.
+    ///
+    /// # Safety
+    ///
+    /// MPI is initialised, and `raw` is a committed datatype. It is not freed while this value, or
+    /// what is made of it, is in use.
+    ///
+    /// # Errors
+    ///
+    /// If the library reports one, or the type is too large for it.
+    pub unsafe fn new(raw: MPI_Datatype) -> Result<Self, ExecError> {
+        let mut size: c_int = 0;
+        let (mut lower_bound, mut extent) = (0, 0);
+        let (mut true_lower_bound, mut true_extent) = (0, 0);
+        // SAFETY: the caller's; the results are written by the calls.
+        unsafe {
+            check("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
+            let code = ffi::MPI_Type_get_extent(raw, &mut lower_bound, &mut extent);
+            check("MPI_Type_get_extent", code)?;
+            let code = ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
+            check("MPI_Type_get_true_extent", code)?;
+        }
+        // The library says MPI_UNDEFINED, which is negative.
+        let size = usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?;
+        let mut handle = Self {
+            raw,
+            size,
+            lower_bound: bytes(lower_bound)?,
+            extent: bytes(extent)?,
+            true_lower_bound: bytes(true_lower_bound)?,
+            true_extent: bytes(true_extent)?,
+            is_named: is_named(raw)?,
+            is_dense: false,
+        };
+        let bounds = [handle.lower_bound, handle.true_lower_bound];
+        let lengths = [handle.extent, handle.true_extent];
+        handle.is_dense = bounds == [0; 2]
+            && lengths == [size as isize; 2]
+            && (handle.is_named || handle.is_its_own_packing()?);
+        Ok(handle)
+    }
+
+    /// The library's handle.
+    pub fn raw(&self) -> MPI_Datatype {
+        self.raw
+    }
+
+    /// Bytes of data in an element.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Bytes from one element to the next.
+    pub fn extent(&self) -> isize {
+        self.extent
+    }
+
+    /// Where an element is said to begin, from its address.
+    pub fn lower_bound(&self) -> isize {
+        self.lower_bound
+    }
+
+    /// Where an element's data begins, from its address.
+    pub fn true_lower_bound(&self) -> isize {
+        self.true_lower_bound
+    }
+
+    /// Bytes from the beginning of an element's data to their end.
+    pub fn true_extent(&self) -> isize {
+        self.true_extent
+    }
+
+    /// Whether elements stand in memory as they are packed: without gaps, in order.
+    pub fn is_dense(&self) -> bool {
+        self.is_dense
+    }
+
+    /// Whether it is one of MPI's own types, a pair perhaps.
+    pub fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    /// The number that an element is, if it is one that our loops can combine.
+    pub fn element(&self) -> Option<Element> {
+        if !(self.is_named && self.is_dense) {
+            return None;
+        }
+        Some(match (class(self.raw), self.size) {
+            (Class::Signed, 1) => Element::Int8,
+            (Class::Signed, 2) => Element::Int16,
+            (Class::Signed, 4) => Element::Int32,
+            (Class::Signed, 8) => Element::Int64,
+            (Class::Unsigned, 1) => Element::Unsigned8,
+            (Class::Unsigned, 2) => Element::Unsigned16,
+            (Class::Unsigned, 4) => Element::Unsigned32,
+            (Class::Unsigned, 8) => Element::Unsigned64,
+            (Class::Floating, 4) => Element::Float32,
+            (Class::Floating, 8) => Element::Float64,
+            _ => return None,
+        })
+    }
+
+    /// Whether packing an element copies it. Equal size and extent do not say so: the type may
+    /// name a byte twice and another never, or name them in another order.
+    fn is_its_own_packing(&self) -> Result<bool, ExecError> {
+        if self.size > PROBED_BYTES {
+            return Ok(false);
+        }
+        // Every byte's place, one digit of it after the other.
+        for shift in [0, 8, 16] {
+            let mut element = Bytes::zeroed(self.size);
+            for (place, byte) in element.as_mut_slice().iter_mut().enumerate() {
+                *byte = (place >> shift) as u8;
+            }
+            let mut packed = Bytes::zeroed(self.size);
+            // SAFETY: an element is as long as its true extent, which is its size here.
+            unsafe { self.pack(element.as_slice().as_ptr(), 1, packed.as_mut_slice())? };
+            if packed.as_slice() != element.as_slice() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Packs `elements` from `data` into `packed`, which is as long as their data.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to so many elements, which may be read.
+    pub(crate) unsafe fn pack(
+        &self,
+        data: *const u8,
+        elements: usize,
+        packed: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let length = count(packed.len() as u64)?;
+        let mut position = 0;
+        // SAFETY: the caller's; the library writes no more than `length` bytes.
+        let code = unsafe {
+            ffi::MPI_Pack(
+                data.cast(),
+                count(elements as u64)?,
+                self.raw,
+                packed.as_mut_ptr().cast(),
+                length,
+                &mut position,
+                ffi::RSMPI_COMM_SELF,
+            )
+        };
+        check("MPI_Pack", code)?;
+        if position == length {
+            Ok(())
+        } else {
+            Err(ExecError::Packing {
+                expected: packed.len(),
+                found: position as usize,
+            })
+        }
+    }
+
+    /// Unpacks `elements` from `packed` to `data`.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to so many elements, which may be written.
+    pub(crate) unsafe fn unpack(
+        &self,
+        packed: &[u8],
+        data: *mut u8,
+        elements: usize,
+    ) -> Result<(), ExecError> {
+        let mut position = 0;
+        let packed_data: *const c_void = packed.as_ptr().cast();
+        // SAFETY: the caller's; the library reads no more than the slice.
+        let code = unsafe {
+            ffi::MPI_Unpack(
+                packed_data,
+                count(packed.len() as u64)?,
+                &mut position,
+                data.cast(),
+                count(elements as u64)?,
+                self.raw,
+                ffi::RSMPI_COMM_SELF,
+            )
+        };
+        check("MPI_Unpack", code)
+    }
+}
+
+/// An address's difference, whose type is the library's choice.
+fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
+    length
+        .try_into()
+        .map_err(|_| ExecError::TooLarge { bytes: u64::MAX })
+}
+
+fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
+    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: a valid datatype; the results are written by the call.
+    let code = unsafe {
+        ffi::MPI_Type_get_envelope(
+            raw,
+            &mut integers,
+            &mut addresses,
+            &mut datatypes,
+            &mut combiner,
+        )
+    };
+    check("MPI_Type_get_envelope", code)?;
+    // Only the combiner of named types has nothing that it was made of (MPI 4.0, section 5.1.13).
+    Ok(integers == 0 && addresses == 0 && datatypes == 0)
+}
+
+/// An operator's handle, and what the library says about it.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorHandle {
+    raw: MPI_Op,
+    is_commutative: bool,
+}
+
+impl OperatorHandle {
+    /// Asks the library about an operator.
+    ///
+    /// # Safety
+    ///
+    /// MPI is initialised, and `raw` is an operator. It is not freed while this value, or what is
+    /// made of it, is in use.
+    ///
+    /// # Errors
+    ///
+    /// If the library reports one.
+    pub unsafe fn new(raw: MPI_Op) -> Result<Self, ExecError> {
+        let mut commutes = 0;
+        // SAFETY: the caller's.
+        let code = unsafe { ffi::MPI_Op_commutative(raw, &mut commutes) };
+        check("MPI_Op_commutative", code)?;
+        Ok(Self {
+            raw,
+            is_commutative: commutes != 0,
+        })
+    }
+
+    /// The library's handle.
+    pub fn raw(&self) -> MPI_Op {
+        self.raw
+    }
+
+    /// Whether operands may change places.
+    pub fn is_commutative(&self) -> bool {
+        self.is_commutative
+    }
+
+    /// Which of MPI's own it is, if our loops know it.
+    pub fn built_in(&self) -> Option<BuiltIn> {
+        // SAFETY: constants that the library has set before `main`.
+        let known = unsafe {
+            [
+                (ffi::RSMPI_SUM, BuiltIn::Sum),
+                (ffi::RSMPI_PROD, BuiltIn::Product),
+                (ffi::RSMPI_MIN, BuiltIn::Minimum),
+                (ffi::RSMPI_MAX, BuiltIn::Maximum),
+                (ffi::RSMPI_LAND, BuiltIn::LogicalAnd),
+                (ffi::RSMPI_LOR, BuiltIn::LogicalOr),
+                (ffi::RSMPI_LXOR, BuiltIn::LogicalXor),
+                (ffi::RSMPI_BAND, BuiltIn::BitAnd),
+                (ffi::RSMPI_BOR, BuiltIn::BitOr),
+                (ffi::RSMPI_BXOR, BuiltIn::BitXor),
+            ]
+        };
+        known
+            .into_iter()
+            .find(|(raw, _)| *raw == self.raw)
+            .map(|(_, built_in)| built_in)
+    }
+}

@@ -1,0 +1,179 @@
+//! One rank's memory, and the carrying out of rounds on it.
+
+use schedule::{Buffer, Layout};
+
+use crate::combiner::{Addresses, Combiner};
+use crate::communicator::Message;
+use crate::copier::Copier;
+use crate::requests::{Requests, Wait};
+use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Work};
+use crate::unit::Unit;
+use crate::{Bytes, Communicator, ExecError};
+
+/// The memory that steps name and what is needed to work on it.
+///
+/// What makes the pointers sound: the input and output are lent for the whole of a call and are as
+/// long as the layout says; [`crate::steps::Resolver`] has checked that places lie inside their
+/// memories and that targets and operands do not overlap; the verifier has proved that no schedule
+/// writes the input or touches a place twice in a round; receives that are posted a round ahead
+/// touch nothing that the round uses; and no call ends, with or without an error, before MPI has let
+/// go of what it was given.
+pub(crate) struct Machine {
+    bases: Vec<*mut u8>,
+    /// Keeps the memory of the scratch bases; reached only through them.
+    _scratch: Vec<Bytes>,
+    current: Requests,
+    /// Receives of the next round.
+    ahead: Requests,
+    pub(crate) combiner: Option<Combiner>,
+    copier: Copier,
+    wait: Wait,
+}
+
+impl Machine {
+    pub(crate) fn new(
+        layout: &Layout,
+        unit: &Unit,
+        combiner: Option<Combiner>,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
+        let mut bases = vec![std::ptr::null_mut(); SCRATCH];
+        let mut memories = Vec::new();
+        for index in 0..layout.scratch().len() {
+            let units = layout.capacity(Buffer::Scratch(index as u8));
+            let (memory, base) = unit.allocate(units)?;
+            bases.push(base);
+            memories.push(memory);
+        }
+        Ok(Self {
+            bases,
+            _scratch: memories,
+            current: Requests::default(),
+            ahead: Requests::default(),
+            combiner,
+            copier: Copier::new(*unit),
+            wait,
+        })
+    }
+
+    /// Says where the call's buffers are.
+    pub(crate) fn lend(&mut self, input: *const u8, output: *mut u8) {
+        self.bases[INPUT] = input.cast_mut();
+        self.bases[OUTPUT] = output;
+    }
+
+    fn address(&self, place: &Place) -> *mut u8 {
+        self.bases[place.slot].wrapping_add(place.start)
+    }
+
+    fn message(&self, transfer: &Transfer) -> Message {
+        let base = self.bases[transfer.places[0].slot];
+        Message {
+            data: base.wrapping_add(transfer.start).cast(),
+            count: transfer.count,
+            datatype: transfer.datatype,
+            peer: transfer.peer,
+        }
+    }
+
+    /// Carries out a round. Receives of the next one are posted if that is marked so.
+    pub(crate) fn carry_out(
+        &mut self,
+        step: Step<'_>,
+        next: Option<Step<'_>>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        let next = next.filter(|next| next.is_posted_ahead);
+        if self.wait == Wait::Yield || step.is_posted_ahead || next.is_some() {
+            return self.start_and_finish(step, next, communicator);
+        }
+        // SAFETY: in bounds and disjoint, see `Machine`.
+        unsafe {
+            match (step.sends, step.recvs, step.work) {
+                ([send], [], []) => communicator.send(self.message(send)),
+                ([], [recv], []) => communicator.recv(self.message(recv)),
+                ([send], [recv], []) => {
+                    communicator.exchange(self.message(send), self.message(recv))
+                }
+                ([], [], [work]) => self.work(work),
+                _ => self.start_and_finish(step, next, communicator),
+            }
+        }
+    }
+
+    /// The same, nonblocking with the work in between.
+    fn start_and_finish(
+        &mut self,
+        step: Step<'_>,
+        next: Option<Step<'_>>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        // After an error too, all is started that can be: peers may be waiting for it.
+        let mut outcome = Ok(());
+        if !step.is_posted_ahead {
+            outcome = self.start_recvs(step.recvs, communicator);
+        }
+        std::mem::swap(&mut self.current, &mut self.ahead);
+        if let Some(next) = next {
+            outcome = outcome.and(self.start_recvs(next.recvs, communicator));
+        }
+        match step.sends {
+            // All that is to be received has been posted, so that it cannot be waited for in vain.
+            [send] if self.wait == Wait::Block && step.work.is_empty() => {
+                // SAFETY: in bounds, and read only, see `Machine`.
+                outcome = outcome.and(unsafe { communicator.send(self.message(send)) });
+            }
+            sends => {
+                for send in sends {
+                    // SAFETY: the same; all paths lead to `finish`.
+                    let request = unsafe { communicator.start_send(self.message(send)) };
+                    outcome = outcome.and(request.map(|request| self.current.push(request)));
+                }
+            }
+        }
+        for work in step.work {
+            outcome = outcome.and(self.work(work));
+        }
+        outcome.and(self.current.finish(self.wait))
+    }
+
+    /// Posts receives, to be finished with the next round.
+    fn start_recvs(
+        &mut self,
+        recvs: &[Transfer],
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        let mut outcome = Ok(());
+        for recv in recvs {
+            // SAFETY: in bounds and not touched before `finish` or `cancel`, see `Machine`.
+            let request = unsafe { communicator.start_recv(self.message(recv)) };
+            outcome = outcome.and(request.map(|request| self.ahead.push(request)));
+        }
+        outcome
+    }
+
+    /// After an error: gives up what was posted ahead.
+    pub(crate) fn abandon(&mut self) {
+        self.ahead.cancel();
+    }
+
+    fn work(&mut self, work: &Work) -> Result<(), ExecError> {
+        match work {
+            Work::Copy { from, into } => {
+                let addresses = (self.address(from), self.address(into));
+                // SAFETY: in bounds and disjoint, see `Machine`.
+                unsafe { self.copier.copy(addresses.0, addresses.1, into.length) }
+            }
+            Work::Combine { left, right, into } => {
+                let addresses = Addresses {
+                    left: self.address(left),
+                    right: self.address(right),
+                    into: self.address(into),
+                };
+                let combiner = self.combiner.as_ref().ok_or(ExecError::NoOperator)?;
+                // SAFETY: in bounds, and the operands are the target or disjoint, see `Machine`.
+                unsafe { combiner.combine(addresses, into.length, &mut self.copier) }
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Messages under way, and how to wait for them.
+
+use std::ffi::c_int;
+
+use mpi::ffi;
+
+use crate::ExecError;
+use crate::api::{check, status_ignore};
+
+/// How a rank waits for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// In the library's blocking calls, which usually spin: the quickest where each rank has a core.
+    #[default]
+    Block,
+    /// By asking, and leaving the core to others in between: where ranks outnumber cores.
+    Yield,
+}
+
+/// Requests that have been started together.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    started: Vec<ffi::MPI_Request>,
+}
+
+impl Requests {
+    pub(crate) fn push(&mut self, request: ffi::MPI_Request) {
+        self.started.push(request);
+    }
+
+    /// Waits for all of them, after an error as well.
+    pub(crate) fn finish(&mut self, wait: Wait) -> Result<(), ExecError> {
+        let outcome = match (wait, &mut self.started[..]) {
+            (_, []) => return Ok(()),
+            (Wait::Block, [only]) => wait_for(only),
+            (Wait::Block, _) => self.wait_for_all(),
+            (Wait::Yield, _) => self.ask_for_all(),
+        };
+        match outcome {
+            Ok(()) => {
+                self.started.clear();
+                Ok(())
+            }
+            // Some may be under way still.
+            Err(error) => {
+                let _ = self.finish_each();
+                Err(error)
+            }
+        }
+    }
+
+    fn wait_for_all(&mut self) -> Result<(), ExecError> {
+        // SAFETY: as many valid requests as are named; those that have ended become null.
+        let code = unsafe {
+            ffi::MPI_Waitall(
+                self.started.len() as c_int,
+                self.started.as_mut_ptr(),
+                ffi::RSMPI_STATUSES_IGNORE,
+            )
+        };
+        check("MPI_Waitall", code)
+    }
+
+    fn ask_for_all(&mut self) -> Result<(), ExecError> {
+        loop {
+            let mut done = 0;
+            // SAFETY: as in `wait_for_all`.
+            let code = unsafe {
+                ffi::MPI_Testall(
+                    self.started.len() as c_int,
+                    self.started.as_mut_ptr(),
+                    &mut done,
+                    ffi::RSMPI_STATUSES_IGNORE,
+                )
+            };
+            check("MPI_Testall", code)?;
+            if done != 0 {
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn finish_each(&mut self) -> Result<(), ExecError> {
+        let mut outcome = Ok(());
+        for request in &mut self.started {
+            outcome = outcome.and(wait_for(request));
+        }
+        self.started.clear();
+        outcome
+    }
+
+    /// Gives up receives that nobody may ever answer.
+    pub(crate) fn cancel(&mut self) {
+        for request in &mut self.started {
+            // SAFETY: a receive's request: cancelling it is local and lets the wait end.
+            unsafe {
+                if ffi::MPI_Cancel(request) == 0 {
+                    ffi::MPI_Wait(request, status_ignore());
+                }
+            }
+        }
+        self.started.clear();
+    }
+}
+
+fn wait_for(request: &mut ffi::MPI_Request) -> Result<(), ExecError> {
+    // SAFETY: a valid request, which becomes null when it has ended, or null.
+    let code = unsafe { ffi::MPI_Wait(request, status_ignore()) };
+    check("MPI_Wait", code)
+}

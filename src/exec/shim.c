@@ -1,0 +1,27 @@
+/* What MPI defines as macros, which the Rust bindings cannot see. */
+#include <mpi.h>
+
+const void *colltune_in_place(void) { return MPI_IN_PLACE; }
+
+MPI_Datatype colltune_double_int(void) { return MPI_DOUBLE_INT; }
+
+MPI_Op colltune_minloc(void) { return MPI_MINLOC; }
+
+/* How built-in operators read a named datatype: 1 signed, 2 unsigned integers, 3 floating point,
+ * 0 anything else. The sizes are asked of the library. */
+int colltune_class(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL) return 0;
+    if (type == MPI_INT || type == MPI_LONG || type == MPI_SHORT || type == MPI_SIGNED_CHAR ||
+        type == MPI_LONG_LONG_INT || type == MPI_INT8_T || type == MPI_INT16_T ||
+        type == MPI_INT32_T || type == MPI_INT64_T || type == MPI_AINT || type == MPI_OFFSET ||
+        type == MPI_COUNT || type == MPI_INTEGER)
+        return 1;
+    if (type == MPI_UNSIGNED || type == MPI_UNSIGNED_LONG || type == MPI_UNSIGNED_SHORT ||
+        type == MPI_UNSIGNED_CHAR || type == MPI_UNSIGNED_LONG_LONG || type == MPI_UINT8_T ||
+        type == MPI_UINT16_T || type == MPI_UINT32_T || type == MPI_UINT64_T)
+        return 2;
+    if (type == MPI_FLOAT || type == MPI_DOUBLE || type == MPI_REAL ||
+        type == MPI_DOUBLE_PRECISION)
+        return 3;
+    return 0;
+}

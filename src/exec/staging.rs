@@ -1,0 +1,172 @@
+//! Packed copies of buffers whose elements have gaps.
+
+use crate::api::count;
+use crate::arguments::{Arguments, Elements};
+use crate::handle::DatatypeHandle;
+use crate::{Bytes, ExecError};
+
+/// One buffer of an application's call that moves data.
+#[derive(Debug)]
+pub(crate) struct Side {
+    datatype: DatatypeHandle,
+    /// The data of one rank's part, or of all of a vector that has no parts.
+    elements: usize,
+    /// The packed copy; empty if the elements are dense, which are worked on where they are.
+    packed: Bytes,
+    /// The parts that hold data before the call.
+    before: Parts,
+    /// The parts that hold data after the call that were not there before.
+    after: Parts,
+}
+
+/// Parts of a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    first: usize,
+    count: usize,
+}
+
+const NONE: Parts = Parts { first: 0, count: 0 };
+
+impl Side {
+    fn new(elements: Elements, before: Parts, after: Parts) -> Result<Self, ExecError> {
+        let parts = [before, after].map(|parts| parts.first + parts.count);
+        let parts = parts.into_iter().max().unwrap_or(0) as u64;
+        let datatype = elements.datatype;
+        let bytes = elements.bytes()?.checked_mul(parts);
+        let bytes = bytes.ok_or(ExecError::TooLarge { bytes: u64::MAX })?;
+        if !datatype.is_dense() {
+            // Packing counts in these.
+            count(bytes)?;
+            count(elements.count.saturating_mul(parts))?;
+        }
+        Ok(Self {
+            datatype,
+            elements: elements.count as usize,
+            packed: Bytes::zeroed(if datatype.is_dense() {
+                0
+            } else {
+                bytes as usize
+            }),
+            before,
+            after,
+        })
+    }
+
+    /// The input and the output of a rank, as far as it has them.
+    pub(crate) fn of(
+        arguments: &Arguments<'_>,
+        rank: u32,
+        ranks: u32,
+        in_place: bool,
+    ) -> Result<[Option<Self>; 2], ExecError> {
+        let is_root = rank == arguments.root();
+        let one = Parts { first: 0, count: 1 };
+        let all = Parts {
+            first: 0,
+            count: ranks as usize,
+        };
+        let own = match in_place {
+            true => Parts {
+                first: rank as usize,
+                count: 1,
+            },
+            false => NONE,
+        };
+        let gives = |elements, parts| Self::new(elements, parts, NONE).map(Some);
+        let gets = |elements, parts| Self::new(elements, NONE, parts).map(Some);
+        Ok(match *arguments {
+            Arguments::Bcast { data, .. } if is_root => [None, gives(data, one)?],
+            Arguments::Bcast { data, .. } => [None, gets(data, one)?],
+            Arguments::Gather { send, recv, .. } => [
+                if is_root && in_place {
+                    None
+                } else {
+                    gives(send, one)?
+                },
+                match is_root {
+                    true => Some(Self::new(recv, own, all)?),
+                    false => None,
+                },
+            ],
+            Arguments::Scatter { send, recv, .. } => [
+                if is_root { gives(send, all)? } else { None },
+                if is_root && in_place {
+                    None
+                } else {
+                    gets(recv, one)?
+                },
+            ],
+            Arguments::Allgather { send, recv } => [
+                if in_place { None } else { gives(send, one)? },
+                Some(Self::new(recv, own, all)?),
+            ],
+            _ => [None, None],
+        })
+    }
+
+    /// The memory to work on, with what is given in it.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to the buffer.
+    pub(crate) unsafe fn enter(&mut self, data: *const u8) -> Result<*mut u8, ExecError> {
+        if self.datatype.is_dense() {
+            return Ok(data.cast_mut());
+        }
+        let Range {
+            address,
+            elements,
+            bytes,
+        } = self.range(self.before, data.cast_mut());
+        if elements > 0 {
+            // SAFETY: the caller's.
+            unsafe {
+                self.datatype
+                    .pack(address, elements, &mut self.packed.as_mut_slice()[bytes])?;
+            }
+        }
+        Ok(self.packed.as_mut_slice().as_mut_ptr())
+    }
+
+    /// Puts the result where it belongs.
+    ///
+    /// # Safety
+    ///
+    /// `data` points to the buffer, which may be written if it gets anything.
+    pub(crate) unsafe fn leave(&mut self, data: *mut u8) -> Result<(), ExecError> {
+        if self.datatype.is_dense() {
+            return Ok(());
+        }
+        let Range {
+            address,
+            elements,
+            bytes,
+        } = self.range(self.after, data);
+        if elements > 0 {
+            // SAFETY: the caller's.
+            unsafe {
+                self.datatype
+                    .unpack(&self.packed.as_slice()[bytes], address, elements)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn range(&self, parts: Parts, data: *mut u8) -> Range {
+        let part = self.elements * self.datatype.size();
+        let first = (parts.first * self.elements) as isize;
+        Range {
+            address: data.wrapping_offset(first * self.datatype.extent()),
+            elements: parts.count * self.elements,
+            bytes: parts.first * part..(parts.first + parts.count) * part,
+        }
+    }
+}
+
+/// Some parts of a buffer: in the application's memory and in the packed copy.
+struct Range {
+    address: *mut u8,
+    elements: usize,
+    bytes: std::ops::Range<usize>,
+}

@@ -1,0 +1,101 @@
+//! The library's own collectives, on any memory.
+
+use std::ffi::{c_int, c_void};
+
+use exec::constants::in_place;
+use exec::{Arguments, Communicator};
+use mpi::ffi;
+use schedule::Collective;
+
+/// Makes the call that the arguments describe.
+///
+/// # Safety
+///
+/// As [`exec::ApplicationCall::call`].
+pub(crate) unsafe fn call(
+    arguments: &Arguments<'_>,
+    is_in_place: bool,
+    communicator: &Communicator,
+    mut send: *const c_void,
+    mut recv: *mut c_void,
+) {
+    let comm = communicator.raw();
+    if is_in_place {
+        match arguments.collective() {
+            Collective::Scatter => recv = in_place().cast_mut(),
+            _ => send = in_place(),
+        }
+    }
+    let root = arguments.root() as c_int;
+    let int = |count: u64| count as c_int;
+    // SAFETY: the caller's.
+    let code = unsafe {
+        match *arguments {
+            Arguments::Bcast { data, .. } => {
+                ffi::MPI_Bcast(recv, int(data.count), data.datatype.raw(), root, comm)
+            }
+            Arguments::Reduce { data, operator, .. } => {
+                let (count, datatype) = (int(data.count), data.datatype.raw());
+                ffi::MPI_Reduce(send, recv, count, datatype, operator.raw(), root, comm)
+            }
+            Arguments::Allreduce { data, operator } => {
+                let (count, datatype) = (int(data.count), data.datatype.raw());
+                ffi::MPI_Allreduce(send, recv, count, datatype, operator.raw(), comm)
+            }
+            Arguments::Gather {
+                send: sent,
+                recv: got,
+                ..
+            } => ffi::MPI_Gather(
+                send,
+                int(sent.count),
+                sent.datatype.raw(),
+                recv,
+                int(got.count),
+                got.datatype.raw(),
+                root,
+                comm,
+            ),
+            Arguments::Scatter {
+                send: sent,
+                recv: got,
+                ..
+            } => ffi::MPI_Scatter(
+                send,
+                int(sent.count),
+                sent.datatype.raw(),
+                recv,
+                int(got.count),
+                got.datatype.raw(),
+                root,
+                comm,
+            ),
+            Arguments::Allgather {
+                send: sent,
+                recv: got,
+            } => ffi::MPI_Allgather(
+                send,
+                int(sent.count),
+                sent.datatype.raw(),
+                recv,
+                int(got.count),
+                got.datatype.raw(),
+                comm,
+            ),
+            Arguments::ReduceScatter {
+                counts,
+                datatype,
+                operator,
+            } => {
+                let counts: Vec<c_int> = counts.iter().copied().map(int).collect();
+                let (datatype, operator) = (datatype.raw(), operator.raw());
+                ffi::MPI_Reduce_scatter(send, recv, counts.as_ptr(), datatype, operator, comm)
+            }
+            Arguments::ReduceScatterBlock { part, operator } => {
+                let (count, datatype) = (int(part.count), part.datatype.raw());
+                ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator.raw(), comm)
+            }
+        }
+    };
+    assert_eq!(code, 0, "{}", arguments.collective());
+}

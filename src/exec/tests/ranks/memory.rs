@@ -1,0 +1,87 @@
+//! Buffers with guards around them and a pattern in their gaps.
+
+use exec::Bytes;
+
+use crate::kind::{Field, Kind};
+
+/// Bytes on either side that nobody may touch.
+const GUARD: isize = 64;
+const PATTERN: u8 = 0xa5;
+
+/// Memory for elements of a kind.
+#[derive(Clone)]
+pub(crate) struct Memory {
+    bytes: Bytes,
+    /// Where the first element's address is.
+    base: isize,
+    extent: isize,
+    fields: Vec<(isize, Field)>,
+}
+
+impl Memory {
+    pub(crate) fn new(kind: &Kind, elements: u64) -> Self {
+        let ends = |(place, field): &(isize, Field)| [*place, place + field.bytes() as isize];
+        let low = kind.fields.iter().map(|field| ends(field)[0]).min();
+        let high = kind.fields.iter().map(|field| ends(field)[1]).max();
+        let (low, high) = (low.unwrap_or(0), high.unwrap_or(0));
+        let extent = kind.datatype.extent();
+        let base = GUARD - low.div_euclid(16) * 16;
+        let length = match elements as isize {
+            0 => base + GUARD,
+            elements => base + (elements - 1) * extent + high + GUARD,
+        };
+        Self {
+            bytes: Bytes::filled(length as usize, PATTERN),
+            base,
+            extent,
+            fields: kind.fields.clone(),
+        }
+    }
+
+    pub(crate) fn address(&mut self) -> *mut u8 {
+        let start = self.bytes.as_mut_slice().as_mut_ptr();
+        start.wrapping_offset(self.base)
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+
+    /// Where the numbers of some elements stand, and how they are counted over all elements.
+    fn numbers(&self, elements: std::ops::Range<u64>) -> Vec<(u64, std::ops::Range<usize>, Field)> {
+        let in_element = self.fields.len() as u64;
+        let mut numbers = Vec::new();
+        for element in elements {
+            for (index, (place, field)) in (0..).zip(&self.fields) {
+                let start = (self.base + element as isize * self.extent + place) as usize;
+                numbers.push((
+                    element * in_element + index,
+                    start..start + field.bytes(),
+                    *field,
+                ));
+            }
+        }
+        numbers
+    }
+
+    /// Writes numbers into `count` elements from `first`; `value` is told how many numbers come
+    /// before it in these.
+    pub(crate) fn fill(&mut self, first: u64, count: u64, value: impl Fn(u64) -> i32) {
+        let before = first * self.fields.len() as u64;
+        for (number, place, field) in self.numbers(first..first + count) {
+            let value = value(number - before);
+            let target = &mut self.bytes.as_mut_slice()[place];
+            match field {
+                Field::Integer => target.copy_from_slice(&value.to_ne_bytes()),
+                Field::Double => target.copy_from_slice(&f64::from(value).to_ne_bytes()),
+            }
+        }
+    }
+
+    /// Takes over the numbers of some elements.
+    pub(crate) fn take(&mut self, elements: std::ops::Range<u64>, from: &Self) {
+        for (_, place, _) in self.numbers(elements) {
+            self.bytes.as_mut_slice()[place.clone()].copy_from_slice(&from.bytes()[place]);
+        }
+    }
+}

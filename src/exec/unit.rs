@@ -1,0 +1,79 @@
+//! What a schedule's unit is in memory and in a message.
+
+use mpi::ffi;
+
+use crate::api::{byte, count};
+use crate::handle::DatatypeHandle;
+use crate::{Bytes, ExecError};
+
+/// A schedule's unit: some bytes, or an element of a datatype with gaps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    /// Bytes from one unit to the next.
+    pub(crate) stride: usize,
+    /// The datatype of a message of units.
+    pub(crate) datatype: ffi::MPI_Datatype,
+    /// How many of these a unit is.
+    elements: usize,
+    /// The bytes that hold a unit's data, from its address.
+    first_byte: isize,
+    span: usize,
+    /// The datatype, where a unit is not simply some bytes.
+    pub(crate) sparse: Option<DatatypeHandle>,
+}
+
+impl Unit {
+    /// So many bytes.
+    pub(crate) fn bytes(length: usize) -> Self {
+        Self {
+            stride: length,
+            datatype: byte(),
+            elements: length,
+            first_byte: 0,
+            span: length,
+            sparse: None,
+        }
+    }
+
+    /// An element of a datatype.
+    pub(crate) fn element(datatype: &DatatypeHandle) -> Result<Self, ExecError> {
+        if datatype.is_dense() {
+            return Ok(Self::bytes(datatype.size()));
+        }
+        let extent = datatype.extent();
+        let span = usize::try_from(datatype.true_extent());
+        match (usize::try_from(extent), span) {
+            (Ok(stride), Ok(span)) if stride > 0 => Ok(Self {
+                stride,
+                datatype: datatype.raw(),
+                elements: 1,
+                first_byte: datatype.true_lower_bound(),
+                span,
+                sparse: Some(*datatype),
+            }),
+            _ => Err(ExecError::Extent { extent }),
+        }
+    }
+
+    /// So many bytes of memory as the elements of a message.
+    pub(crate) fn count(&self, length: usize) -> Result<i32, ExecError> {
+        count((length / self.stride * self.elements) as u64)
+    }
+
+    /// Memory for units, and the address of the first one. It is aligned as the allocation is, for
+    /// data may stand below it.
+    pub(crate) fn allocate(&self, units: u64) -> Result<(Bytes, *mut u8), ExecError> {
+        const ALIGNMENT: isize = align_of::<u128>() as isize;
+        let below = self.first_byte.div_euclid(ALIGNMENT) * ALIGNMENT;
+        let length = usize::try_from(units)
+            .ok()
+            .and_then(|units| units.saturating_sub(1).checked_mul(self.stride))
+            .and_then(|length| length.checked_add(self.span))
+            .and_then(|length| length.checked_add((self.first_byte - below) as usize))
+            .filter(|length| *length <= isize::MAX as usize)
+            .ok_or(ExecError::TooLarge { bytes: u64::MAX })?;
+        let mut memory = Bytes::zeroed(if units == 0 { 0 } else { length });
+        let base = memory.as_mut_slice().as_mut_ptr().wrapping_offset(-below);
+        Ok((memory, base))
+    }
+}

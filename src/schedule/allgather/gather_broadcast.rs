@@ -1,0 +1,41 @@
+//! A gather to rank 0 followed by any broadcast from it.
+
+use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Buffer, Collective, Parameter, Rank, Room, Shape, gather};
+
+/// The sum of a binomial gather of contributions of `m` bytes and of the broadcast of `p m` bytes.
+/// The parameters `blocks` and `radix` go to the broadcast.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allgather,
+    id: "gather_broadcast",
+    summary: "a binomial gather to rank 0, then a broadcast from it",
+    source: "composition",
+    formula: "L alpha + (p-1) beta m, and the broadcast of p m bytes",
+    parameters: &[Parameter::Bcast, Parameter::Blocks, Parameter::Radix],
+    scratch,
+    program,
+    ..PLAIN
+};
+
+const GATHER: Algorithm = gather::binomial::ALGORITHM;
+
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    let shape = shape.rooted_at_zero();
+    let mut scratch = (GATHER.scratch)(&shape, rank);
+    scratch.extend((shape.parts.bcast.scratch)(&shape, rank));
+    scratch
+}
+
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let shape = shape.rooted_at_zero();
+    let bcast = Renamed {
+        program: (shape.parts.bcast.program)(&shape, rank),
+        names: Names {
+            input: Buffer::Input,
+            output: Buffer::Output,
+            scratch: ScratchNames::After((GATHER.scratch)(&shape, rank).len() as u8),
+        },
+    };
+    Box::new(Sequence((GATHER.program)(&shape, rank), Box::new(bcast)))
+}

@@ -1,0 +1,137 @@
+//! Partial blocks move up a post-order tree and result blocks down it in the same exchanges.
+//!
+//! In turn `j` a rank, for each child in turn, receives partial block `j` and in the same exchange
+//! sends result block `j - (d + 1)`, with `d` its depth; combines; then exchanges with its parent:
+//! sends partial block `j`, receives result block `j - d`. A subtree combines `second child o first
+//! child o own`, so everything is in rank order (Träff 2021, section 3).
+
+use std::ops::Range;
+
+use crate::program::{CopyOwn, Program};
+use crate::tree::post_order::Node;
+use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
+
+const RECEIVED: Buffer = Buffer::Scratch(0);
+
+/// The scratch buffer of a rank: a block that arrives.
+pub(super) fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
+    vec![Room::window(Partition::Even(shape.blocks), 1)]
+}
+
+/// The program of a rank in the tree over `ranks`, whose root exchanges partial blocks with `twin`,
+/// the root of another tree, if there is one.
+pub(super) fn program(
+    shape: &Shape,
+    rank: Rank,
+    ranks: Range<Rank>,
+    twin: Option<Rank>,
+) -> Box<dyn Program> {
+    if shape.ranks == 1 {
+        return Box::new(CopyOwn);
+    }
+    let twin = twin.map(|twin| Twin {
+        rank: twin,
+        is_lower: twin < rank,
+    });
+    Box::new(DoublyPipelined {
+        node: Node::new(rank, ranks),
+        twin,
+        blocks: shape.blocks,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Twin {
+    rank: Rank,
+    is_lower: bool,
+}
+
+struct DoublyPipelined {
+    node: Node,
+    /// The root of another tree, with which this tree's root exchanges partial blocks.
+    twin: Option<Twin>,
+    blocks: u32,
+}
+
+impl DoublyPipelined {
+    /// Rounds in a turn: an exchange and a combination with each child; an exchange with the
+    /// parent, or an exchange and a combination with another root.
+    fn turn(&self) -> u64 {
+        let above = match (self.node.parent, self.twin) {
+            (Some(_), _) => 1,
+            (None, Some(_)) => 2,
+            (None, None) => 0,
+        };
+        2 * u64::from(self.node.child_count()) + above
+    }
+
+    /// The block that is `delay` turns behind turn `j`, if there is such a block.
+    fn block(&self, buffer: Buffer, j: u64, delay: u32) -> Option<Span> {
+        let block = j
+            .checked_sub(delay.into())
+            .filter(|block| *block < self.blocks.into())?;
+        Some(Span::block(buffer, Partition::Even(self.blocks), block))
+    }
+
+    /// Block `j` of the own contribution, combined with what `children` children sent.
+    fn partial(&self, j: u64, children: u64) -> Option<Span> {
+        self.block(
+            if children == 0 {
+                Buffer::Input
+            } else {
+                Buffer::Output
+            },
+            j,
+            0,
+        )
+    }
+
+    fn exchange(round: &mut Round, peer: Rank, send: Option<Span>, recv: Option<Span>) {
+        if let Some(span) = send {
+            round.send(peer, span);
+        }
+        if let Some(span) = recv {
+            round.recv(peer, span);
+        }
+    }
+}
+
+impl Program for DoublyPipelined {
+    fn rounds(&self) -> u64 {
+        // Turn j passes result block j - (depth + 1) to the children; the last turn of a rank
+        // without children is the one in which its parent passes the last block.
+        let turns = u64::from(self.blocks) + u64::from(self.node.depth);
+        self.turn() * (turns + u64::from(self.node.child_count() > 0))
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let (j, place) = (index / self.turn(), index % self.turn());
+        let children = u64::from(self.node.child_count());
+        let depth = self.node.depth;
+        let received = self.block(RECEIVED, j, 0);
+        let result = self.block(Buffer::Output, j, 0);
+        let served = (place / 2).min(children);
+        let own = self.partial(j, served);
+        let child = self.node.children.get(served as usize).copied().flatten();
+        match (child, self.node.parent, self.twin) {
+            (Some(child), _, _) if place % 2 == 0 => {
+                let finished = self.block(Buffer::Output, j, depth + 1);
+                Self::exchange(round, child, finished, received);
+            }
+            (None, Some(parent), _) => {
+                let finished = self.block(Buffer::Output, j, depth);
+                Self::exchange(round, parent, own, finished);
+            }
+            (None, None, Some(twin)) if place % 2 == 0 => {
+                Self::exchange(round, twin.rank, own, received);
+            }
+            (child, _, twin) => {
+                if let (Some(received), Some(own), Some(result)) = (received, own, result) {
+                    // Children stand below their parents.
+                    let is_lower = child.is_some() || twin.is_some_and(|twin| twin.is_lower);
+                    round.combine_by_rank(is_lower, received, own, result);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! One post-order tree, up and down pipelines sharing each exchange.
+
+use super::doubly_pipelined;
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::post_order::{root_children, steps_down, steps_up};
+use crate::{Collective, Cost, Exact, Parameter, PipelineCost};
+
+/// Cost `4H - 2 + 3b` steps and `2H - 3 + 2b` combinations on a perfect tree of height `H >= 2`, from
+/// two blocks on: as many steps as two roots take, at fewer combinations.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    id: "doubly_pipelined_tree",
+    summary: "doubly pipelined: blocks go up and down one post-order tree at once",
+    source: "Träff 2021",
+    formula: "(4H-2 + 3b) (alpha + beta m/b) + (2H-3 + 2b) gamma m/b, b >= 2",
+    parameters: &[Parameter::Blocks],
+    cost,
+    scratch: doubly_pipelined::scratch,
+    program: |shape, rank| doubly_pipelined::program(shape, rank, 0..shape.ranks, None),
+    ..PLAIN
+};
+
+fn cost(ranks: u32) -> Option<Cost> {
+    let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));
+    let children = i64::from(root_children(ranks));
+    if ranks <= 5 {
+        // Nobody stands between two others for long enough to be in their way.
+        let turn = [up + down - children, children];
+        return Some(Cost::pipelined(turn, [up - children, children]));
+    }
+    // On six ranks the longest chain of messages passes by one more combination.
+    let passed = 1 + i64::from(ranks == 6);
+    Some(Cost::Pipelined {
+        lemma: PipelineCost {
+            c1: up + down + 1 - 3,
+            c2: 3,
+            g1: up - passed - 2,
+            g2: 2,
+        },
+        exact: Exact::From(2),
+    })
+}

@@ -1,0 +1,42 @@
+//! Rabenseifner's algorithm, ranks beyond a power of two folded in balance.
+
+use crate::program::CopyOwn;
+use crate::reduce::halving::{self, Folding, Target};
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Cost};
+
+/// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
+/// lower power of two, `3 alpha + 2 beta m + gamma m/2` more than on `P` ranks.
+///
+/// A reduce-scatter by vector halving and distance doubling, then an allgather by vector doubling
+/// and distance halving. The two of a folded pair combine a half of the vector each; one of them
+/// goes on and hands the result to the other in the end.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    id: "rabenseifner",
+    summary: "vector halving reduce-scatter, then vector doubling allgather; folded in balance",
+    source: "Rabenseifner 2004; balanced fold: Kurnosov 2017",
+    formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
+    cost,
+    scratch: |shape, rank| halving::scratch(shape, Target::Everywhere, rank),
+    program: |shape, rank| match shape.ranks {
+        1 => Box::new(CopyOwn),
+        _ => halving::program(Folding::Balanced, Target::Everywhere, shape, rank),
+    },
+    ..PLAIN
+};
+
+fn cost(ranks: u32) -> Option<Cost> {
+    let steps = u64::from(ranks.ilog2());
+    let parts = 1 << steps;
+    let (messages, moved, combined) = match ranks.is_power_of_two() {
+        true => (0, 0, 0),
+        false => (3, 2 * parts, parts / 2),
+    };
+    Some(Cost::Fixed {
+        steps: messages + 2 * steps,
+        moved: moved + 2 * (parts - 1),
+        combined: combined + parts - 1,
+        parts,
+    })
+}

@@ -1,0 +1,42 @@
+//! The two-tree reduce followed by the two-tree broadcast.
+
+use crate::program::{Program, Sequence};
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::timetable::latency;
+use crate::{Collective, Cost, Parameter, PipelineCost, Rank, Shape, bcast, reduce};
+
+/// About `2 (2 log2 p + b)` steps: half the bytes one after the other of `pipelined_tree`. In rank
+/// order, since the root is rank 0.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Allreduce,
+    id: "two_tree",
+    summary: "pipelines up two binary trees at once, then down them",
+    source: "Sanders, Speck, Träff 2009",
+    formula: "about (4 log2 p + 2b) (alpha + beta m/b) + (2 log2 p + b) gamma m/b",
+    parameters: &[Parameter::Blocks],
+    cost,
+    scratch: reduce::two_tree::ALGORITHM.scratch,
+    program,
+    ..PLAIN
+};
+
+fn cost(ranks: u32) -> Option<Cost> {
+    let (fill, exact) = latency(ranks);
+    Some(Cost::Pipelined {
+        lemma: PipelineCost {
+            c1: 2 * fill,
+            c2: 2,
+            // Of three ranks one waits for the other without combining anything.
+            g1: fill - i64::from(ranks == 3),
+            g2: 1,
+        },
+        exact,
+    })
+}
+
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let shape = shape.rooted_at_zero();
+    let up = (reduce::two_tree::ALGORITHM.program)(&shape, rank);
+    let down = (bcast::two_tree::ALGORITHM.program)(&shape, rank);
+    Box::new(Sequence(up, down))
+}

@@ -1,0 +1,53 @@
+//! The root scatters the vector, then all ranks gather it.
+
+use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::registry::{Algorithm, PLAIN};
+use crate::shape::log2_ceil;
+use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, scatter};
+
+/// Cost `(L + p - 1) alpha + 2 (p-1)/p beta m`, and `2L alpha` where p is a power of two: about
+/// twice the time of moving the vector once, for long vectors.
+///
+/// A minimum spanning tree scatters a p-th of the vector to each rank. The allgather is by recursive
+/// doubling where p is a power of two, along a ring elsewhere (van de Geijn).
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Bcast,
+    id: "scatter_allgather",
+    summary: "MST scatter of p pieces, then allgather: recursive doubling if p = 2^L, else a ring",
+    source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
+    formula: "(L + p-1) alpha + 2 (p-1)/p beta m; 2L alpha if p = 2^L",
+    cost,
+    pieces: |ranks| ranks,
+    program,
+    ..PLAIN
+};
+
+fn cost(ranks: u32) -> Option<Cost> {
+    let (others, levels) = (u64::from(ranks) - 1, u64::from(log2_ceil(ranks)));
+    ranks.is_power_of_two().then_some(Cost::Fixed {
+        steps: 2 * levels,
+        moved: 2 * others,
+        combined: 0,
+        parts: ranks.into(),
+    })
+}
+
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    // Every block has its own place in the output, whoever holds it.
+    let output = Buffer::Output;
+    let names = Names {
+        input: output,
+        output,
+        scratch: ScratchNames::Are(output),
+    };
+    let gather = match shape.ranks.is_power_of_two() {
+        true => allgather::recursive_doubling::ALGORITHM,
+        false => allgather::ring::ALGORITHM,
+    };
+    let parts = [scatter::mst::ALGORITHM, gather].map(|part| Renamed {
+        program: (part.program)(shape, rank),
+        names,
+    });
+    let [scatter, gather] = parts;
+    Box::new(Sequence(Box::new(scatter), Box::new(gather)))
+}

@@ -1,0 +1,104 @@
+//! GOAL, the language of LogGOPSim (Hoefler, Schneider, Lumsdaine 2010).
+//!
+//! A statement a line, none of them indented, as its scanner wants it. Statements of a rank run at
+//! once unless one `requires` another: every statement of a round requires all of the round before,
+//! through a `calc 0` between them where both are wide.
+
+use std::fmt::Write;
+
+use super::{Scale, Step, TooLong, Transfer, check, steps};
+use crate::{Rank, Schedule, text};
+
+/// A schedule in GOAL.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal<'a> {
+    schedule: &'a Schedule,
+    scale: Scale,
+}
+
+impl<'a> Goal<'a> {
+    /// Combining is `calc`, `scale.combine_cost` units of time a byte, the unit being that of
+    /// LogGOPSim's own parameters.
+    ///
+    /// # Errors
+    /// If a message is too long.
+    pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
+        check(schedule, scale)?;
+        Ok(Self { schedule, scale })
+    }
+
+    /// What stands before all ranks.
+    pub fn head(&self) -> String {
+        let Self { schedule, scale } = self;
+        format!(
+            "// {}\n// {} units of {} bytes; combining a byte takes {} units of time; signals have \
+             one byte\nnum_ranks {}\n",
+            text::headline(schedule),
+            schedule.vector_units(),
+            scale.unit_bytes,
+            scale.combine_cost,
+            schedule.shape().ranks
+        )
+    }
+
+    /// What one rank does.
+    pub fn rank(&self, rank: Rank) -> String {
+        let mut writer = Writer {
+            text: format!("\nrank {rank} {{\n"),
+            labels: 0,
+            before: Vec::new(),
+        };
+        steps(self.schedule, self.scale, rank, |step| writer.step(step));
+        if writer.labels == 0 {
+            // The scanner may not like a rank without statements.
+            writer.statement("calc 0");
+        }
+        writer.text.push_str("}\n");
+        writer.text
+    }
+}
+
+/// The statements of one rank.
+struct Writer {
+    text: String,
+    /// How many labels there are: `l1`, `l2`, ...
+    labels: u64,
+    /// Those that the next round requires.
+    before: Vec<u64>,
+}
+
+impl Writer {
+    fn step(&mut self, step: &Step) {
+        let width = step.sends.len() + step.recvs.len() + usize::from(step.work.is_some());
+        if self.before.len() > 1 && width > 1 {
+            let join = self.requiring("calc 0");
+            self.before = vec![join];
+        }
+        let mut labels = Vec::with_capacity(width);
+        for Transfer { peer, bytes, tag } in &step.recvs {
+            labels.push(self.requiring(&format!("recv {bytes}b from {peer} tag {tag}")));
+        }
+        for Transfer { peer, bytes, tag } in &step.sends {
+            labels.push(self.requiring(&format!("send {bytes}b to {peer} tag {tag}")));
+        }
+        if let Some(work) = step.work {
+            labels.push(self.requiring(&format!("calc {work}")));
+        }
+        self.before = labels;
+    }
+
+    /// Adds a statement that requires the round before.
+    fn requiring(&mut self, statement: &str) -> u64 {
+        let label = self.statement(statement);
+        for before in &self.before {
+            let _ = writeln!(self.text, "l{label} requires l{before}");
+        }
+        label
+    }
+
+    fn statement(&mut self, statement: &str) -> u64 {
+        self.labels += 1;
+        let _ = writeln!(self.text, "l{}: {statement}", self.labels);
+        self.labels
+    }
+}

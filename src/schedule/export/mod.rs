@@ -1,0 +1,182 @@
+//! Schedules as traces for simulators that nobody here wrote.
+//!
+//! Both formats take what one rank does at a time. Messages of a pair carry the tags 0, 1, 2, ...:
+//! they are matched as here whatever the simulator's own rules, and requests of one round can be
+//! told apart. Transfers of empty spans do not occur, copies cost nothing, and signals have one
+//! byte, since both simulators read the length 0 as something else.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::{Action, Layout, Rank, Round, Schedule, Span};
+
+mod goal;
+mod simgrid;
+
+pub use goal::Goal;
+pub use simgrid::SimGrid;
+
+/// What units and combinations are in the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Bytes of a unit.
+    pub unit_bytes: u64,
+    /// What combining a byte costs, in the simulator's measure of work.
+    pub combine_cost: u64,
+}
+
+/// A message is longer than the simulators can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// The rank at whose action it was noticed.
+    pub rank: Rank,
+    /// The other end.
+    pub peer: Rank,
+    /// Length of the message.
+    pub bytes: u64,
+}
+
+impl TooLong {
+    /// Both simulators keep lengths in 32 bits, SimGrid with a sign.
+    pub const LIMIT: u64 = i32::MAX as u64;
+}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rank, peer, bytes } = self;
+        write!(
+            f,
+            "the message of {bytes} bytes between ranks {rank} and {peer} is longer than the {} \
+             bytes that simulators can count",
+            Self::LIMIT
+        )
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Transfer {
+    peer: Rank,
+    bytes: u64,
+    tag: u64,
+}
+
+/// What a rank does in one round, with the empty left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Step {
+    sends: Vec<Transfer>,
+    recvs: Vec<Transfer>,
+    /// Work of all combinations; nothing if there is none.
+    work: Option<u64>,
+}
+
+impl Step {
+    fn is_empty(&self) -> bool {
+        self.sends.is_empty() && self.recvs.is_empty() && self.work.is_none()
+    }
+}
+
+/// Makes steps of a rank's rounds.
+struct Stepper {
+    scale: Scale,
+    layout: Layout,
+    sent: HashMap<Rank, u64>,
+    received: HashMap<Rank, u64>,
+}
+
+/// Whether the simulators can count the bytes of every message.
+fn check(schedule: &Schedule, scale: Scale) -> Result<(), TooLong> {
+    // No message is longer than the whole vector: most calls need no look at their messages.
+    let vector = schedule.vector_units().saturating_mul(scale.unit_bytes);
+    if vector <= TooLong::LIMIT {
+        return Ok(());
+    }
+    for rank in 0..schedule.shape().ranks {
+        let mut longest: Option<Transfer> = None;
+        steps(schedule, scale, rank, |step| {
+            let transfers = step.sends.iter().chain(&step.recvs).copied();
+            longest = transfers
+                .chain(longest)
+                .max_by_key(|transfer| transfer.bytes);
+        });
+        if let Some(Transfer { peer, bytes, .. }) = longest
+            && bytes > TooLong::LIMIT
+        {
+            return Err(TooLong { rank, peer, bytes });
+        }
+    }
+    Ok(())
+}
+
+/// Calls `each` with the steps of one rank, in order.
+fn steps(schedule: &Schedule, scale: Scale, rank: Rank, mut each: impl FnMut(&Step)) {
+    let mut stepper = Stepper {
+        scale,
+        layout: schedule.layout(rank),
+        sent: HashMap::new(),
+        received: HashMap::new(),
+    };
+    let program = schedule.program(rank);
+    let mut round = Round::default();
+    for index in 0..program.rounds() {
+        round.clear();
+        program.round(index, &mut round);
+        let step = stepper.step(&round);
+        if !step.is_empty() {
+            each(&step);
+        }
+    }
+}
+
+impl Stepper {
+    fn step(&mut self, round: &Round) -> Step {
+        let mut step = Step::default();
+        for action in round.actions() {
+            match action {
+                Action::Send { to, span } => {
+                    let bytes = self.bytes(span);
+                    step.sends.extend(transfer(&mut self.sent, *to, bytes));
+                }
+                Action::Recv { from, span } => {
+                    let bytes = self.bytes(span);
+                    step.recvs
+                        .extend(transfer(&mut self.received, *from, bytes));
+                }
+                Action::Signal { to } => step.sends.extend(transfer(&mut self.sent, *to, 1)),
+                Action::Await { from } => {
+                    step.recvs.extend(transfer(&mut self.received, *from, 1));
+                }
+                Action::Combine { into, .. } => {
+                    let work = self.bytes(into).saturating_mul(self.scale.combine_cost);
+                    if work > 0 {
+                        step.work = Some(step.work.unwrap_or(0).saturating_add(work));
+                    }
+                }
+                Action::Copy { .. } => {}
+            }
+        }
+        step
+    }
+
+    fn bytes(&self, span: &Span) -> u64 {
+        let place = self.layout.locate(span);
+        let units = place.map_or(0, |place| place.units());
+        units.saturating_mul(self.scale.unit_bytes)
+    }
+}
+
+/// The next message to or from a peer; nothing if it is empty.
+fn transfer(tags: &mut HashMap<Rank, u64>, peer: Rank, bytes: u64) -> Option<Transfer> {
+    if bytes == 0 {
+        return None;
+    }
+    let next = tags.entry(peer).or_default();
+    let tag = *next;
+    *next += 1;
+    Some(Transfer { peer, bytes, tag })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! Time-independent traces, which SimGrid replays (`smpirun -replay`).
+
+use std::fmt::Write;
+
+use super::{Scale, Step, TooLong, Transfer, check, steps};
+use crate::{Rank, Schedule, text};
+
+/// A schedule as time-independent traces.
+#[derive(Clone, Copy, Debug)]
+pub struct SimGrid<'a> {
+    schedule: &'a Schedule,
+    scale: Scale,
+}
+
+impl<'a> SimGrid<'a> {
+    /// Combining is `compute`, `scale.combine_cost` flops a byte.
+    ///
+    /// # Errors
+    /// If a message is too long.
+    pub fn new(schedule: &'a Schedule, scale: Scale) -> Result<Self, TooLong> {
+        check(schedule, scale)?;
+        Ok(Self { schedule, scale })
+    }
+
+    /// A comment that tells what the trace is of.
+    pub fn head(&self) -> String {
+        let Self { schedule, scale } = self;
+        format!(
+            "# {}\n# {} units of {} bytes; combining a byte takes {} flops; signals have one byte\n",
+            text::headline(schedule),
+            schedule.vector_units(),
+            scale.unit_bytes,
+            scale.combine_cost
+        )
+    }
+
+    /// What one rank does. A transfer that is alone in its round blocks, as it does in execution;
+    /// those of wider rounds are started together, work is done meanwhile, and all are waited for.
+    pub fn rank(&self, rank: Rank) -> String {
+        // After a plain `init` lengths are in bytes.
+        let mut text = format!("{rank} init\n");
+        let mut line = |words: std::fmt::Arguments<'_>| {
+            let _ = writeln!(text, "{rank} {words}");
+        };
+        steps(self.schedule, self.scale, rank, |step| {
+            let is_alone = step.sends.len() + step.recvs.len() == 1 && step.work.is_none();
+            let start = if is_alone { "" } else { "i" };
+            let Step { sends, recvs, work } = step;
+            for Transfer { peer, bytes, tag } in recvs {
+                line(format_args!("{start}recv {peer} {tag} {bytes}"));
+            }
+            for Transfer { peer, bytes, tag } in sends {
+                line(format_args!("{start}send {peer} {tag} {bytes}"));
+            }
+            if let Some(work) = work {
+                line(format_args!("compute {work}"));
+            }
+            if !is_alone && sends.len() + recvs.len() > 0 {
+                line(format_args!("waitall"));
+            }
+        });
+        line(format_args!("finalize"));
+        text
+    }
+}

@@ -1,0 +1,271 @@
+//! Traces are read as the simulators read them, and must do what the schedule does.
+
+use std::collections::HashMap;
+
+use super::*;
+use crate::timeline::Timeline;
+use crate::{ALGORITHMS, Algorithm, Parameter, Parameters, Request, Unsupported, find};
+
+const SCALE: Scale = Scale {
+    unit_bytes: 4,
+    combine_cost: 3,
+};
+
+/// A statement of a trace: what it waits for on its rank, and what it is.
+struct Statement {
+    after: Vec<usize>,
+    /// Sender, receiver, tag and length of the message of which it is one end.
+    message: Option<(Rank, Rank, u64, u64)>,
+    work: u64,
+}
+
+/// What a trace comes to: steps on the longest path, messages, work, bytes.
+#[derive(Debug, PartialEq, Eq)]
+struct Total {
+    steps: u64,
+    messages: u64,
+    work: u64,
+    bytes: u64,
+}
+
+/// Lets every message take a step once both ends may begin, and nothing else any time.
+fn run(ranks: &[Vec<Statement>]) -> Total {
+    let mut ends: Vec<Vec<Option<u64>>> = ranks.iter().map(|own| vec![None; own.len()]).collect();
+    let mut places = HashMap::new();
+    for (rank, own) in ranks.iter().enumerate() {
+        for (index, statement) in own.iter().enumerate() {
+            if let Some(message) = statement.message {
+                let both: &mut Vec<_> = places.entry(message).or_default();
+                both.push((rank, index));
+            }
+        }
+    }
+    assert!(places.values().all(|both| both.len() == 2), "unmatched");
+    let mut total = Total {
+        steps: 0,
+        messages: places.len() as u64,
+        work: ranks.iter().flatten().map(|statement| statement.work).sum(),
+        bytes: places.keys().map(|(.., bytes)| bytes).sum(),
+    };
+    let mut done = 0;
+    loop {
+        let before = done;
+        for (rank, own) in ranks.iter().enumerate() {
+            for (index, statement) in own.iter().enumerate() {
+                if ends[rank][index].is_some() {
+                    continue;
+                }
+                let begin = |rank: usize, index: usize| {
+                    let after = ranks[rank][index].after.iter();
+                    after
+                        .map(|before| ends[rank][*before])
+                        .try_fold(0, |latest: u64, end| Some(latest.max(end?)))
+                };
+                let both = statement
+                    .message
+                    .map_or(vec![(rank, index)], |m| places[&m].clone());
+                let begins: Option<Vec<u64>> = both
+                    .iter()
+                    .map(|(rank, index)| begin(*rank, *index))
+                    .collect();
+                let Some(begins) = begins else { continue };
+                let step = u64::from(statement.message.is_some());
+                let end = begins.into_iter().max().unwrap_or(0) + step;
+                for (rank, index) in both {
+                    ends[rank][index] = Some(end);
+                    done += 1;
+                }
+                total.steps = total.steps.max(end);
+            }
+        }
+        if done == before {
+            break;
+        }
+    }
+    assert!(ends.iter().flatten().all(Option::is_some), "deadlock");
+    total
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().unwrap_or_else(|_| panic!("a number: {word}"))
+}
+
+fn read_goal(text: &str, rank: Rank) -> Vec<Statement> {
+    let mut lines = text.strip_prefix('\n').expect("a blank line").lines();
+    assert_eq!(lines.next(), Some(format!("rank {rank} {{").as_str()));
+    assert_eq!(lines.next_back(), Some("}"));
+    let mut statements: Vec<Statement> = Vec::new();
+    let label = |word: &str| number(word.strip_prefix('l').expect("a label")) as usize - 1;
+    for line in lines {
+        let mut statement = Statement {
+            after: Vec::new(),
+            message: None,
+            work: 0,
+        };
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            [of, "requires", before] => {
+                assert_eq!(label(of) + 1, statements.len());
+                let before = label(before);
+                statements[label(of)].after.push(before);
+                continue;
+            }
+            [_, "calc", work] => statement.work = number(work),
+            [_, what, bytes, _, peer, "tag", tag] => {
+                let bytes = number(bytes.strip_suffix('b').expect("bytes"));
+                let (peer, tag) = (number(peer) as Rank, number(tag));
+                statement.message = Some(match (what, words[3]) {
+                    ("send", "to") => (rank, peer, tag, bytes),
+                    ("recv", "from") => (peer, rank, tag, bytes),
+                    _ => panic!("{line}"),
+                });
+            }
+            _ => panic!("{line}"),
+        }
+        let label = label(words[0].strip_suffix(':').expect("a colon"));
+        assert_eq!(label, statements.len());
+        statements.push(statement);
+    }
+    assert!(!statements.is_empty());
+    statements
+}
+
+fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(format!("{rank} init").as_str()));
+    assert_eq!(lines.next_back(), Some(format!("{rank} finalize").as_str()));
+    let mut statements: Vec<Statement> = Vec::new();
+    // What the statement at hand waits for, and what is under way.
+    let (mut after, mut under_way): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(number(words[0]), u64::from(rank));
+        let mut statement = Statement {
+            after: after.clone(),
+            message: None,
+            work: 0,
+        };
+        let index = statements.len();
+        match words[1..] {
+            ["waitall"] => {
+                assert!(!under_way.is_empty(), "waits for nothing");
+                after = std::mem::take(&mut under_way);
+                continue;
+            }
+            ["compute", work] => {
+                statement.work = number(work);
+                match under_way.is_empty() {
+                    true => after = vec![index],
+                    false => under_way.push(index),
+                }
+            }
+            [what, peer, tag, bytes] => {
+                let (peer, tag, bytes) = (number(peer) as Rank, number(tag), number(bytes));
+                statement.message = Some(match what.trim_start_matches('i') {
+                    "send" => (rank, peer, tag, bytes),
+                    "recv" => (peer, rank, tag, bytes),
+                    _ => panic!("{line}"),
+                });
+                match what.starts_with('i') {
+                    true => under_way.push(index),
+                    false => after = vec![index],
+                }
+            }
+            _ => panic!("{line}"),
+        }
+        statements.push(statement);
+    }
+    assert!(under_way.is_empty(), "not waited for");
+    statements
+}
+
+fn totals(schedule: &Schedule) -> [Total; 2] {
+    let ranks = 0..schedule.shape().ranks;
+    let goal = Goal::new(schedule, SCALE).expect("short messages");
+    let simgrid = SimGrid::new(schedule, SCALE).expect("short messages");
+    let goal = ranks.clone().map(|rank| {
+        let text = goal.rank(rank);
+        read_goal(&text, rank)
+    });
+    let simgrid = ranks.map(|rank| {
+        let text = simgrid.rank(rank);
+        read_simgrid(&text, rank)
+    });
+    [
+        run(&goal.collect::<Vec<_>>()),
+        run(&simgrid.collect::<Vec<_>>()),
+    ]
+}
+
+/// The same messages and the same dependencies: with a step a message they take as many steps.
+fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
+    let schedule = match Schedule::new(algorithm, request) {
+        Err(Unsupported::OddRanks { .. }) => return,
+        schedule => schedule.expect("supported"),
+    };
+    let timeline = Timeline::new(&schedule, 1 << 20).expect("small");
+    let units = timeline.messages.iter().map(|message| match message.span {
+        Some(_) => message.units * SCALE.unit_bytes,
+        None => 1,
+    });
+    let work = timeline.work.iter().map(|work| match work.action {
+        Action::Combine { into, .. } => {
+            let place = schedule.layout(work.rank).locate(&into);
+            place.expect("in its buffer").units() * SCALE.unit_bytes * SCALE.combine_cost
+        }
+        _ => 0,
+    });
+    let expected = Total {
+        steps: timeline.steps,
+        messages: timeline.messages.len() as u64,
+        work: work.sum(),
+        bytes: units.sum(),
+    };
+    for total in totals(&schedule) {
+        assert_eq!(total, expected, "{algorithm} {:?}", schedule.shape());
+    }
+}
+
+#[test]
+fn traces_do_what_schedules_do() {
+    for algorithm in ALGORITHMS {
+        for ranks in [1, 2, 5, 8, 9] {
+            let parameters = match algorithm.takes(Parameter::Blocks) {
+                true => Parameters::blocks(3),
+                false => Parameters::default(),
+            };
+            for (units, root) in [(1, 0), (40, ranks - 1)] {
+                let request = Request {
+                    units,
+                    root,
+                    parameters,
+                    ..Request::ranks(ranks)
+                };
+                check(algorithm, &request);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_simulators_cannot_count_is_refused() {
+    let algorithm = find("gather/binomial").expect("registered");
+    let check = |units, expected: Option<u64>| {
+        let request = Request {
+            units,
+            ..Request::ranks(4)
+        };
+        let schedule = Schedule::new(algorithm, &request).expect("supported");
+        let scale = Scale {
+            unit_bytes: 1,
+            combine_cost: 1,
+        };
+        let refused = SimGrid::new(&schedule, scale).err();
+        assert_eq!(refused.map(|refused| refused.bytes), expected);
+        let refused = Goal::new(&schedule, scale).err();
+        assert_eq!(refused.map(|refused| refused.bytes), expected);
+    };
+    check(TooLong::LIMIT / 2, None);
+    check(TooLong::LIMIT / 2 + 1, Some(TooLong::LIMIT + 1));
+    check(TooLong::LIMIT + 1, Some(2 * (TooLong::LIMIT + 1)));
+}

@@ -1,0 +1,21 @@
+//! The complete binary tree, contributions cut into chunks that are passed on as they come.
+
+use super::streaming;
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::branch::binary;
+use crate::{Collective, Parameter};
+
+/// The root receives `(p - 1) b` chunks one after the other; whoever is between passes a chunk on
+/// while the next arrives, and keeps little more than a contribution in memory.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Gather,
+    id: "binary_chunked",
+    summary: "complete binary tree in pre-order, contributions streamed in chunks",
+    source: "Donninelli",
+    formula: "about (p-1) b (alpha + beta m/b)",
+    parameters: &[Parameter::Blocks],
+    pieces: |ranks| ranks,
+    scratch: streaming::scratch,
+    program: |shape, rank| streaming::program(binary, shape, rank),
+    ..PLAIN
+};

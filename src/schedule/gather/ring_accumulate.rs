@@ -1,0 +1,28 @@
+//! Along the chain of ranks, each appending its contribution to what it received.
+
+use super::collecting;
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::branch::chain;
+use crate::{Collective, Cost};
+
+/// Cost `(p - 1) alpha + p (p - 1)/2 beta m`: nothing overlaps. Kept to show what pipelining buys,
+/// see `ring`.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Gather,
+    id: "ring_accumulate",
+    summary: "each rank receives all that lies behind it, appends its own and sends on",
+    source: "Donninelli",
+    formula: "(p-1) alpha + p (p-1)/2 beta m",
+    cost: |ranks| {
+        let ranks = u64::from(ranks);
+        Some(Cost::Fixed {
+            steps: ranks - 1,
+            moved: ranks * (ranks - 1) / 2,
+            combined: 0,
+            parts: 1,
+        })
+    },
+    scratch: |shape, rank| collecting::scratch(chain, shape, rank),
+    program: |shape, rank| collecting::program(chain, shape, rank),
+    ..PLAIN
+};

@@ -1,0 +1,325 @@
+//! Where the blocks of a rank's buffers stand in its memory.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{BlockRange, Buffer, Partition, Rank, Span};
+
+/// The vector of a call: its length, and how it is divided among the ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct Vector {
+    pub(crate) units: u64,
+    pub(crate) ranks: u32,
+    /// Where each rank's part begins, and the end; even parts if absent.
+    pub(crate) offsets: Option<Arc<[u64]>>,
+}
+
+/// Where block `block` of `blocks` even ones begins in `units`.
+fn even(block: u64, blocks: u64, units: u64) -> u64 {
+    block * (units / blocks) + block.min(units % blocks)
+}
+
+impl Vector {
+    /// Where a rank's part begins; that of rank `ranks` is the end.
+    pub(crate) fn part(&self, rank: u64) -> u64 {
+        match &self.offsets {
+            Some(offsets) => offsets[rank as usize],
+            None => even(rank, self.ranks.into(), self.units),
+        }
+    }
+
+    fn start(&self, partition: Partition, block: u64) -> u64 {
+        match partition {
+            Partition::Even(blocks) => even(block, blocks.into(), self.units),
+            Partition::PerRank { chunks, .. } => {
+                let (rank, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
+                let start = self.part(rank);
+                match chunk {
+                    0 => start,
+                    _ => start + even(chunk, chunks.into(), self.part(rank + 1) - start),
+                }
+            }
+        }
+    }
+
+    /// Units of the largest block.
+    fn largest(&self, partition: Partition) -> u64 {
+        match partition {
+            Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
+            Partition::PerRank { ranks, chunks } => {
+                let part = match &self.offsets {
+                    Some(offsets) => offsets.windows(2).map(|pair| pair[1] - pair[0]).max(),
+                    None => Some(self.units.div_ceil(ranks.into())),
+                };
+                part.unwrap_or(0).div_ceil(chunks.into())
+            }
+        }
+    }
+
+    /// The units of a cyclic range of blocks: up to the end of the vector, and from its beginning.
+    /// `None` if there are no such blocks.
+    fn pieces(&self, partition: Partition, range: BlockRange) -> Option<[Range<u64>; 2]> {
+        let BlockRange { start, count } = range;
+        let all = partition.blocks();
+        if start >= all || count > all {
+            return None;
+        }
+        let first = self.start(partition, start);
+        Some(match (start + count).checked_sub(all) {
+            None | Some(0) => [first..self.start(partition, start + count), 0..0],
+            Some(over) => [first..self.units, 0..self.start(partition, over)],
+        })
+    }
+}
+
+/// What a buffer has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// These blocks of a partition, in this order, one after the other.
+    Blocks {
+        /// The partition; spans of the buffer may use others.
+        partition: Partition,
+        /// Which blocks.
+        blocks: BlockRange,
+    },
+    /// Any `slots` consecutive blocks of a partition, which are counted cyclically from block
+    /// `first`; the `j`-th stands in slot `j mod slots`.
+    Window {
+        /// The partition that spans of this buffer use.
+        partition: Partition,
+        /// Block 0 of the count.
+        first: u64,
+        /// Blocks that fit.
+        slots: u32,
+    },
+}
+
+impl Room {
+    /// Room for the whole vector.
+    pub const WHOLE: Self = Self::Blocks {
+        partition: Partition::WHOLE,
+        blocks: BlockRange { start: 0, count: 1 },
+    };
+
+    /// Room for `slots` consecutive blocks of a partition.
+    pub fn window(partition: Partition, slots: u32) -> Self {
+        Self::Window {
+            partition,
+            first: 0,
+            slots,
+        }
+    }
+
+    /// Room for one rank's part.
+    pub fn part(ranks: u32, rank: Rank) -> Self {
+        Self::parts(ranks, rank, 1)
+    }
+
+    /// Room for the parts of `count` ranks from `first`, cyclically.
+    pub fn parts(ranks: u32, first: Rank, count: u32) -> Self {
+        Self::Blocks {
+            partition: Partition::parts(ranks),
+            blocks: BlockRange {
+                start: first.into(),
+                count: count.into(),
+            },
+        }
+    }
+
+    fn capacity(self, vector: &Vector) -> u64 {
+        match self {
+            Self::Blocks { partition, blocks } => vector
+                .pieces(partition, blocks)
+                .map_or(0, |pieces| pieces.iter().map(length).sum()),
+            Self::Window {
+                partition, slots, ..
+            } => vector.largest(partition) * u64::from(slots),
+        }
+    }
+
+    /// Where a span stands from the beginning of the room.
+    fn locate(self, span: &Span, vector: &Vector) -> Option<[Range<u64>; 2]> {
+        let [first, second] = vector.pieces(span.partition, span.blocks)?;
+        match self {
+            Self::Window {
+                partition,
+                first: zero,
+                slots,
+            } => {
+                let all = partition.blocks();
+                let slot = (span.blocks.start + all - zero) % all % u64::from(slots);
+                let fits = partition == span.partition
+                    && slot + span.blocks.count <= slots.into()
+                    && second.is_empty();
+                let start = slot * vector.largest(partition);
+                fits.then(|| [start..start + length(&first), 0..0])
+            }
+            Self::Blocks { partition, blocks } => {
+                let [begin, rest] = vector.pieces(partition, blocks)?;
+                let place = |piece: Range<u64>| {
+                    if piece.is_empty() {
+                        Some(0..0)
+                    } else if begin.start <= piece.start && piece.end <= begin.end {
+                        Some(piece.start - begin.start..piece.end - begin.start)
+                    } else if rest.start <= piece.start && piece.end <= rest.end {
+                        let shift = length(&begin);
+                        Some(piece.start + shift..piece.end + shift)
+                    } else {
+                        None
+                    }
+                };
+                Some(match [place(first)?, place(second)?] {
+                    [first, second] if first.is_empty() => [second, 0..0],
+                    [first, second] if first.end == second.start => [first.start..second.end, 0..0],
+                    both => both,
+                })
+            }
+        }
+    }
+}
+
+/// One of the call's buffers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// The memory in which it stands: its own, or in place the other buffer's.
+    pub(crate) home: Buffer,
+    /// Where it begins there.
+    pub(crate) base: u64,
+    pub(crate) room: Room,
+}
+
+/// Where the blocks of one rank's buffers stand in its memory.
+///
+/// Calls in place differ from others only here: the buffer that is not given stands inside the one
+/// that is.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    vector: Vector,
+    input: Option<Region>,
+    output: Option<Region>,
+    scratch: Vec<Room>,
+}
+
+/// A piece of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whose memory.
+    pub memory: Buffer,
+    /// Which units, in this order; the second range is empty unless the span wraps around.
+    pub ranges: [Range<u64>; 2],
+}
+
+impl Place {
+    /// How many units.
+    pub fn units(&self) -> u64 {
+        self.ranges.iter().map(length).sum()
+    }
+
+    /// Whether it holds no units.
+    pub fn is_empty(&self) -> bool {
+        self.units() == 0
+    }
+}
+
+impl Layout {
+    pub(crate) fn new(
+        vector: Vector,
+        [input, output]: [Option<Region>; 2],
+        scratch: Vec<Room>,
+    ) -> Self {
+        Self {
+            vector,
+            input,
+            output,
+            scratch,
+        }
+    }
+
+    pub(crate) fn region(&self, buffer: Buffer) -> Option<Region> {
+        match buffer {
+            Buffer::Input => self.input,
+            Buffer::Output => self.output,
+            Buffer::Scratch(index) => {
+                let room = *self.scratch.get(usize::from(index))?;
+                Some(Region {
+                    home: buffer,
+                    base: 0,
+                    room,
+                })
+            }
+        }
+    }
+
+    /// The scratch buffers that the rank needs.
+    pub fn scratch(&self) -> &[Room] {
+        &self.scratch
+    }
+
+    /// Units of memory that a buffer needs; 0 if it is absent or stands inside another.
+    pub fn capacity(&self, memory: Buffer) -> u64 {
+        let buffers = match memory {
+            Buffer::Scratch(_) => [None, self.region(memory)],
+            Buffer::Input | Buffer::Output => [self.input, self.output],
+        };
+        let inside = buffers.into_iter().flatten().filter(|r| r.home == memory);
+        inside
+            .map(|region| region.base + region.room.capacity(&self.vector))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Whether a program may write the buffer.
+    pub fn may_write(&self, buffer: Buffer) -> bool {
+        buffer != Buffer::Input && self.region(buffer).is_some_and(|r| r.home == buffer)
+    }
+
+    /// Where a span stands; `None` if its buffer is absent or has no room for it.
+    pub fn locate(&self, span: &Span) -> Option<Place> {
+        let region = self.region(span.buffer)?;
+        let [first, second] = region.room.locate(span, &self.vector)?;
+        let shift = |range: Range<u64>| range.start + region.base..range.end + region.base;
+        let second = match second.is_empty() {
+            true => 0..0,
+            false => shift(second),
+        };
+        Some(Place {
+            memory: region.home,
+            ranges: [shift(first), second],
+        })
+    }
+
+    /// The units of the vector that a buffer holds, in the order in which it holds them, and where
+    /// they stand.
+    pub(crate) fn units(&self, buffer: Buffer) -> Option<(Range<u64>, Range<u64>)> {
+        let Region { base, room, .. } = self.region(buffer)?;
+        let Room::Blocks { partition, blocks } = room else {
+            return None;
+        };
+        let [units, _] = self.vector.pieces(partition, blocks)?;
+        let end = base + length(&units);
+        Some((units, base..end))
+    }
+
+    /// Where a rank's part of the vector begins.
+    pub(crate) fn part(&self, rank: Rank) -> u64 {
+        self.vector.part(rank.into())
+    }
+
+    /// The rank whose part of the vector a unit belongs to.
+    pub(crate) fn owner(&self, unit: u64) -> Rank {
+        let (mut low, mut high) = (0, self.vector.ranks);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.vector.part(middle.into()) <= unit {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+pub(crate) fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}

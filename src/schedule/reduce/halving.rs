@@ -1,0 +1,264 @@
+//! Rabenseifner's reduce-scatter: halves of the vector are exchanged at doubling distances.
+//!
+//! Neighbours are combined first, so every combination joins adjacent ranges of ranks. The blocks
+//! end up on the ranks in bit-reversed order, which does not matter to who gathers them by running
+//! the exchanges backwards.
+
+use crate::program::Program;
+use crate::tree::fold::{Fold, Role};
+use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
+
+const RECEIVED: Buffer = Buffer::Scratch(0);
+const PARTIAL: Buffer = Buffer::Scratch(1);
+
+/// How the ranks beyond a power of two are folded away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Folding {
+    /// The two of a pair combine a half of the vector each (Kurnosov 2017).
+    Balanced,
+    /// One of the two combines the whole vector.
+    Unbalanced,
+}
+
+/// Where the combined vector is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Root(Rank),
+    Everywhere,
+}
+
+/// The scratch buffers: what arrives, and partial results where there is no output.
+pub(crate) fn scratch(shape: &Shape, target: Target, rank: Rank) -> Vec<Room> {
+    match target {
+        _ if shape.ranks == 1 => vec![],
+        Target::Root(root) if rank != root => vec![Room::WHOLE, Room::WHOLE],
+        _ => vec![Room::WHOLE],
+    }
+}
+
+/// The program of a rank among at least two: folding, halving, gathering and, where all want the
+/// result, unfolding.
+pub(crate) fn program(
+    folding: Folding,
+    target: Target,
+    shape: &Shape,
+    rank: Rank,
+) -> Box<dyn Program> {
+    // The root must go on: its neighbour is folded away in its stead.
+    let (root, wanted) = match target {
+        Target::Root(root) => (root, rank == root),
+        Target::Everywhere => (0, true),
+    };
+    let fold = Fold::new(shape.ranks, root);
+    let common = Common {
+        rank,
+        partition: Partition::Even(fold.positions()),
+        folding,
+        partial: if wanted { Buffer::Output } else { PARTIAL },
+        unfolds: target == Target::Everywhere,
+    };
+    match fold.role(rank) {
+        Role::Away { neighbour } => Box::new(FoldedAway { common, neighbour }),
+        Role::GoesOn {
+            position,
+            stands_for,
+        } => Box::new(Halving {
+            common,
+            fold,
+            position,
+            stands_for,
+            wanted_at: match (target, fold.role(root)) {
+                (Target::Root(_), Role::GoesOn { position, .. }) => Some(position),
+                _ => None,
+            },
+        }),
+    }
+}
+
+/// What both members of a pair know.
+struct Common {
+    rank: Rank,
+    partition: Partition,
+    folding: Folding,
+    partial: Buffer,
+    unfolds: bool,
+}
+
+impl Common {
+    fn span(&self, buffer: Buffer, first: u64, count: u64) -> Span {
+        Span::blocks(buffer, self.partition, first, count)
+    }
+
+    /// The half that the lower or the upper one of two ranks combines.
+    fn half(&self, buffer: Buffer, upper: bool) -> Span {
+        let count = self.partition.blocks() / 2;
+        self.span(buffer, if upper { count } else { 0 }, count)
+    }
+
+    /// The rounds of exchanging halves with a neighbour, each combining the one it keeps.
+    fn exchange_halves(&self, index: u64, neighbour: Rank, round: &mut Round) {
+        let upper = self.rank > neighbour;
+        let kept = self.half(RECEIVED, upper);
+        if index == 0 {
+            round.send(neighbour, self.half(Buffer::Input, !upper));
+            round.recv(neighbour, kept);
+        } else {
+            let (own, into) = (kept.of(Buffer::Input), kept.of(self.partial));
+            round.combine_by_rank(upper, kept, own, into);
+        }
+    }
+}
+
+struct FoldedAway {
+    common: Common,
+    neighbour: Rank,
+}
+
+impl Program for FoldedAway {
+    fn rounds(&self) -> u64 {
+        let handing_in = match self.common.folding {
+            Folding::Balanced => 3,
+            Folding::Unbalanced => 1,
+        };
+        handing_in + u64::from(self.common.unfolds)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let Self { common, neighbour } = self;
+        match (common.folding, index) {
+            _ if common.unfolds && index + 1 == self.rounds() => {
+                round.recv(*neighbour, Span::whole(Buffer::Output));
+            }
+            (Folding::Unbalanced, _) => round.send(*neighbour, Span::whole(Buffer::Input)),
+            (Folding::Balanced, 0 | 1) => common.exchange_halves(index, *neighbour, round),
+            (Folding::Balanced, _) => {
+                let combined = common.half(common.partial, common.rank > *neighbour);
+                round.send(*neighbour, combined);
+            }
+        }
+    }
+}
+
+struct Halving {
+    common: Common,
+    fold: Fold,
+    position: u32,
+    stands_for: Option<Rank>,
+    /// The only position that wants the result; all do if absent.
+    wanted_at: Option<u32>,
+}
+
+impl Halving {
+    /// The blocks that a position holds when it has halved the vector so many times.
+    fn held(&self, buffer: Buffer, position: u32, halvings: u32) -> Span {
+        let all = self.fold.positions();
+        let mut first = 0;
+        for step in 0..halvings {
+            if position >> step & 1 == 1 {
+                first += all >> (step + 1);
+            }
+        }
+        let count = all >> halvings;
+        self.common.span(buffer, first.into(), count.into())
+    }
+
+    fn folding_rounds(&self) -> u64 {
+        match (self.stands_for, self.common.folding) {
+            (None, _) => 0,
+            (Some(_), Folding::Balanced) => 3,
+            (Some(_), Folding::Unbalanced) => 2,
+        }
+    }
+
+    fn fold(&self, away: Rank, index: u64, round: &mut Round) {
+        let common = &self.common;
+        let [received, partial] = [RECEIVED, common.partial].map(Span::whole);
+        let own = Span::whole(Buffer::Input);
+        match (common.folding, index) {
+            (Folding::Unbalanced, 0) => round.recv(away, received),
+            (Folding::Unbalanced, _) => {
+                round.combine_by_rank(away < common.rank, received, own, partial);
+            }
+            (Folding::Balanced, 0 | 1) => common.exchange_halves(index, away, round),
+            (Folding::Balanced, _) => {
+                round.recv(away, common.half(common.partial, away > common.rank));
+            }
+        }
+    }
+
+    fn halve(&self, step: u32, combine: bool, own: Buffer, round: &mut Round) {
+        let position = self.position ^ (1 << step);
+        let kept = self.held(RECEIVED, self.position, step + 1);
+        if combine {
+            let into = kept.of(self.common.partial);
+            round.combine_by_rank(position < self.position, kept, kept.of(own), into);
+        } else {
+            let partner = self.fold.rank(position);
+            round.send(partner, self.held(own, position, step + 1));
+            round.recv(partner, kept);
+        }
+    }
+
+    /// How many gathering steps concern this position: all, or until it has sent.
+    fn gathering_rounds(&self) -> u32 {
+        match self.wanted_at {
+            Some(root) if root != self.position => {
+                (self.position ^ root).leading_zeros() + 1 + self.fold.steps - u32::BITS
+            }
+            _ => self.fold.steps,
+        }
+    }
+
+    fn gather(&self, step: u32, round: &mut Round) {
+        let position = self.position ^ (1 << step);
+        let partner = self.fold.rank(position);
+        let own = self.held(self.common.partial, self.position, step + 1);
+        let other = self.held(self.common.partial, position, step + 1);
+        let (sends, receives) = match self.wanted_at {
+            None => (true, true),
+            Some(root) => {
+                let receives = (self.position ^ root) >> step & 1 == 0;
+                (!receives, receives)
+            }
+        };
+        if sends {
+            round.send(partner, own);
+        }
+        if receives {
+            round.recv(partner, other);
+        }
+    }
+}
+
+impl Program for Halving {
+    fn rounds(&self) -> u64 {
+        let unfolding = self.common.unfolds && self.stands_for.is_some();
+        self.folding_rounds()
+            + 2 * u64::from(self.fold.steps)
+            + u64::from(self.gathering_rounds())
+            + u64::from(unfolding)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let (folding, steps) = (self.folding_rounds(), self.fold.steps);
+        let Some(index) = index.checked_sub(folding) else {
+            if let Some(away) = self.stands_for {
+                self.fold(away, index, round);
+            }
+            return;
+        };
+        let index = index as u32;
+        if index < 2 * steps {
+            let untouched = folding == 0 && index < 2;
+            let own = match untouched {
+                true => Buffer::Input,
+                false => self.common.partial,
+            };
+            self.halve(index / 2, index % 2 == 1, own, round);
+        } else if index - 2 * steps < self.gathering_rounds() {
+            self.gather(3 * steps - 1 - index, round);
+        } else if let Some(away) = self.stands_for {
+            round.send(away, Span::whole(self.common.partial));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Rabenseifner's algorithm, ranks beyond a power of two folded in balance.
+
+use super::halving::{self, Folding, Target};
+use crate::program::CopyOwn;
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Cost};
+
+/// Cost `2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m` if `p = 2^L`. Otherwise, with `P` the next
+/// lower power of two, `2 alpha + beta m + gamma m/2` more than on `P` ranks.
+///
+/// A reduce-scatter by vector halving and distance doubling, then a binomial gather by vector
+/// doubling and distance halving. The two of a folded pair combine a half of the vector each, then
+/// one hands its half to the other; the root is never the one that is folded away.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    id: "rabenseifner",
+    summary: "vector halving reduce-scatter, then binomial gather; folded in balance",
+    source: "Rabenseifner 2004; balanced fold: Kurnosov 2017",
+    formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
+    cost: |ranks| Some(cost(ranks, Folding::Balanced)),
+    scratch: |shape, rank| halving::scratch(shape, Target::Root(shape.root), rank),
+    program: |shape, rank| match shape.ranks {
+        1 => Box::new(CopyOwn),
+        _ => halving::program(Folding::Balanced, Target::Root(shape.root), shape, rank),
+    },
+    ..PLAIN
+};
+
+/// The cost with root 0, in P-ths of the vector.
+pub(super) fn cost(ranks: u32, folding: Folding) -> Cost {
+    let steps = u64::from(ranks.ilog2());
+    let parts = 1 << steps;
+    let (messages, moved, combined) = match folding {
+        _ if ranks.is_power_of_two() => (0, 0, 0),
+        Folding::Balanced => (2, parts, parts / 2),
+        Folding::Unbalanced => (1, parts, parts),
+    };
+    Cost::Fixed {
+        steps: messages + 2 * steps,
+        moved: moved + 2 * (parts - 1),
+        combined: combined + parts - 1,
+        parts,
+    }
+}

@@ -1,0 +1,21 @@
+//! Rabenseifner's algorithm with the classic fold.
+
+use super::halving::{self, Folding, Target};
+use super::rabenseifner;
+use crate::program::CopyOwn;
+use crate::registry::Algorithm;
+
+/// As `rabenseifner`, but the odd ones of the folded ranks hand in their whole vector:
+/// `alpha + beta m + gamma m` more than on the next lower power of two. The twin that shows what
+/// balancing buys.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    id: "rabenseifner_unbalanced",
+    summary: "vector halving reduce-scatter, then binomial gather; whole vectors folded",
+    source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
+    cost: |ranks| Some(rabenseifner::cost(ranks, Folding::Unbalanced)),
+    program: |shape, rank| match shape.ranks {
+        1 => Box::new(CopyOwn),
+        _ => halving::program(Folding::Unbalanced, Target::Root(shape.root), shape, rank),
+    },
+    ..rabenseifner::ALGORITHM
+};

@@ -1,0 +1,122 @@
+//! The two-tree broadcast run backwards.
+
+use crate::program::{CopyOwn, Program};
+use crate::registry::{Algorithm, PLAIN};
+use crate::tree::timetable::{Edge, Timetable, latency};
+use crate::{
+    Buffer, Collective, Cost, Parameter, Partition, PipelineCost, Rank, Room, Round, Shape, Span,
+};
+
+/// About `2 log2 p + b` steps, and as many combinations.
+///
+/// Subtrees are ranges of ranks, so it is in rank order if the root, which is outside both trees, is
+/// the first or the last rank.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::Reduce,
+    id: "two_tree",
+    summary: "pipeline up two binary trees at once, each rank a leaf in one of them",
+    source: "Sanders, Speck, Träff 2009",
+    formula: "about (2 log2 p + b) (alpha + beta m/b + gamma m/b)",
+    parameters: &[Parameter::Blocks],
+    cost,
+    ordered: false,
+    ordered_at_ends: true,
+    scratch: |shape, _| vec![Room::window(Partition::Even(shape.blocks), 1); 2],
+    program,
+    ..PLAIN
+};
+
+fn cost(ranks: u32) -> Option<Cost> {
+    let (fill, exact) = latency(ranks);
+    Some(Cost::Pipelined {
+        lemma: PipelineCost {
+            c1: fill,
+            c2: 1,
+            // Of three ranks one waits for the other without combining anything.
+            g1: fill - i64::from(ranks == 3),
+            g2: 1,
+        },
+        exact,
+    })
+}
+
+fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    match shape.ranks {
+        1 => Box::new(CopyOwn),
+        _ => Box::new(TwoTree {
+            rank,
+            timetable: Timetable::new(shape, rank),
+            partition: Partition::Even(shape.blocks),
+        }),
+    }
+}
+
+struct TwoTree {
+    rank: Rank,
+    timetable: Timetable,
+    partition: Partition,
+}
+
+impl TwoTree {
+    fn span(&self, buffer: Buffer, block: u64) -> Span {
+        Span::block(buffer, self.partition, block)
+    }
+
+    /// Where a block is combined: the root has no edge from above.
+    fn partial(&self) -> Buffer {
+        match self.timetable.above[..] {
+            [] => Buffer::Output,
+            _ => Buffer::Scratch(1),
+        }
+    }
+
+    /// What of a tree's blocks is to be sent: combined ones where the rank is inner.
+    fn leaving(&self, edge: &Edge) -> Buffer {
+        let is_inner = |below: &Edge| below.second == edge.second;
+        match self.timetable.below.iter().any(is_inner) {
+            true => self.partial(),
+            false => Buffer::Input,
+        }
+    }
+
+    /// What a block is combined with that arrives along an edge: of the edges of a tree, the one
+    /// that the broadcast uses last comes first.
+    fn own(&self, edge: usize) -> Buffer {
+        let below = &self.timetable.below;
+        let later = &below[edge + 1..];
+        match later.iter().any(|later| later.second == below[edge].second) {
+            true => self.partial(),
+            false => Buffer::Input,
+        }
+    }
+}
+
+impl Program for TwoTree {
+    fn rounds(&self) -> u64 {
+        let rounds = self.timetable.rounds();
+        2 * (rounds.end - rounds.start)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let now = self.timetable.rounds().end - 1 - index / 2;
+        let transfers = index.is_multiple_of(2);
+        for edge in self.timetable.above.iter().filter(|_| transfers) {
+            if let Some(block) = self.timetable.block(edge, now) {
+                round.send(edge.peer, self.span(self.leaving(edge), block));
+            }
+        }
+        for (number, edge) in self.timetable.below.iter().enumerate() {
+            let Some(block) = self.timetable.block(edge, now) else {
+                continue;
+            };
+            let received = self.span(Buffer::Scratch(0), block);
+            if transfers {
+                round.recv(edge.peer, received);
+            } else {
+                let own = self.span(self.own(number), block);
+                let into = self.span(self.partial(), block);
+                round.combine_by_rank(edge.peer < self.rank, received, own, into);
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Reduce-scatters among a power of two of positions, to which the ranks are folded first.
+//!
+//! A rank that is folded away hands in its vector, and gets its part from the neighbour that went on
+//! for it.
+
+use super::parts;
+use crate::program::{CopyOwn, Program};
+use crate::tree::fold::{Fold, Role};
+use crate::{Buffer, Rank, Room, Round, Shape, Span};
+
+/// What arrives; as long as the vector.
+pub(super) const RECEIVED: Buffer = Buffer::Scratch(0);
+/// What has been combined; as long as the vector.
+pub(super) const PARTIAL: Buffer = Buffer::Scratch(1);
+
+/// The place of a rank that goes on.
+pub(super) struct Place {
+    pub(super) rank: Rank,
+    pub(super) ranks: u32,
+    pub(super) fold: Fold,
+    pub(super) position: u32,
+    stands_for: Option<Rank>,
+}
+
+/// The two rounds of a step among the positions: the exchange with the partner, then what is
+/// combined of what came. `own` is the buffer of what the rank has so far.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) exchange: fn(&Place, step: u32, own: Buffer, &mut Round),
+    pub(super) combine: fn(&Place, step: u32, own: Buffer, &mut Round),
+}
+
+/// The scratch buffers of a rank that goes on.
+pub(super) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    match Fold::new(shape.ranks, 0).role(rank) {
+        Role::GoesOn { .. } if shape.ranks > 1 => vec![Room::WHOLE, Room::WHOLE],
+        _ => vec![],
+    }
+}
+
+/// The program of a rank.
+pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let ranks = shape.ranks;
+    if ranks == 1 {
+        return Box::new(CopyOwn);
+    }
+    let fold = Fold::new(ranks, 0);
+    match fold.role(rank) {
+        Role::Away { neighbour } => Box::new(Away {
+            neighbour,
+            part: parts(Buffer::Output, rank, 1, ranks),
+        }),
+        Role::GoesOn {
+            position,
+            stands_for,
+        } => Box::new(GoesOn {
+            place: Place {
+                rank,
+                ranks,
+                fold,
+                position,
+                stands_for,
+            },
+            steps,
+        }),
+    }
+}
+
+struct Away {
+    neighbour: Rank,
+    part: Span,
+}
+
+impl Program for Away {
+    fn rounds(&self) -> u64 {
+        2
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        match index {
+            0 => round.send(self.neighbour, Span::whole(Buffer::Input)),
+            _ => round.recv(self.neighbour, self.part),
+        }
+    }
+}
+
+struct GoesOn {
+    place: Place,
+    steps: Steps,
+}
+
+impl Program for GoesOn {
+    fn rounds(&self) -> u64 {
+        let folding = if self.place.stands_for.is_some() {
+            2
+        } else {
+            0
+        };
+        folding + 2 * u64::from(self.place.fold.steps) + 1
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        let Place {
+            rank,
+            ranks,
+            fold,
+            stands_for,
+            ..
+        } = self.place;
+        let own = if index < 2 { Buffer::Input } else { PARTIAL };
+        let [received, input, partial] = [RECEIVED, Buffer::Input, PARTIAL].map(Span::whole);
+        let index = match stands_for {
+            Some(away) if index == 0 => return round.recv(away, received),
+            Some(away) if index == 1 => {
+                return round.combine_by_rank(away < rank, received, input, partial);
+            }
+            Some(_) => index - 2,
+            None => index,
+        };
+        let step = index as u32 / 2;
+        if step == fold.steps {
+            // Only now is the input no longer needed, in whose memory the output may stand.
+            let part = |rank| parts(PARTIAL, rank, 1, ranks);
+            if let Some(away) = stands_for {
+                round.send(away, part(away));
+            }
+            round.copy(part(rank), part(rank).of(Buffer::Output));
+        } else if index.is_multiple_of(2) {
+            (self.steps.exchange)(&self.place, step, own, round);
+        } else {
+            (self.steps.combine)(&self.place, step, own, round);
+        }
+    }
+}

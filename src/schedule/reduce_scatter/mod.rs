@@ -1,0 +1,20 @@
+//! Reduce-scatter algorithms: every rank's output gets its part of the combination of all inputs.
+//! Each is registered for parts of any sizes and for parts of one size.
+//!
+//! In place the output stands where the input begins, so nothing is written to it before the input
+//! is no longer needed.
+
+use crate::{Buffer, Partition, Rank, Span};
+
+mod folded;
+pub(crate) mod pairwise;
+pub(crate) mod recursive_doubling;
+pub(crate) mod recursive_halving;
+pub(crate) mod reduce_scatter_by_reduce;
+mod reversed;
+pub(crate) mod ring;
+
+/// The parts of `count` ranks from `first`, cyclically.
+fn parts(buffer: Buffer, first: Rank, count: u32, ranks: u32) -> Span {
+    Span::blocks(buffer, Partition::parts(ranks), first.into(), count.into())
+}

@@ -1,0 +1,30 @@
+//! The bucket algorithm: parts travel around the ring of ranks and collect contributions.
+
+use super::reversed;
+use crate::registry::{Algorithm, PLAIN};
+use crate::{Collective, Cost, allgather};
+
+/// Cost `(p - 1) alpha + (p - 1)/p (beta + gamma) m`, m the whole vector: the ring allgather run
+/// backwards. Every part is combined beginning behind its own rank and so cyclically, not in order.
+pub(crate) const ALGORITHM: Algorithm = Algorithm {
+    collective: Collective::ReduceScatter,
+    id: "ring",
+    summary: "bucket algorithm: parts travel around the ring of ranks and collect contributions",
+    source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
+    formula: "(p-1) alpha + (p-1)/p (beta + gamma) m",
+    ordered: false,
+    ordered_at_ends: false,
+    cost: |ranks| {
+        let others = u64::from(ranks) - 1;
+        Some(Cost::Fixed {
+            steps: others,
+            moved: others,
+            combined: others,
+            parts: ranks.into(),
+        })
+    },
+    pieces: |ranks| ranks,
+    scratch: reversed::scratch,
+    program: |shape, rank| reversed::program(&allgather::ring::ALGORITHM, shape, rank),
+    ..PLAIN
+};

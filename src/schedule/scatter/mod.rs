@@ -1,0 +1,22 @@
+//! Scatter algorithms: every rank's output gets its part of the root's input. All are the duals of
+//! gathers.
+
+use crate::program::{Program, Reversed};
+use crate::registry::Algorithm;
+use crate::{Collective, Rank, Shape};
+
+pub(crate) mod binary;
+pub(crate) mod binomial;
+pub(crate) mod linear;
+pub(crate) mod linear_nonblocking;
+pub(crate) mod mst;
+
+/// The row of a gather as that of its dual, but for the program.
+const fn dual(gather: Algorithm) -> Algorithm {
+    gather.serving(Collective::Scatter)
+}
+
+/// A gather run backwards.
+fn reversed(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    Box::new(Reversed((gather.program)(shape, rank)))
+}

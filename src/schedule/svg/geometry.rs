@@ -1,0 +1,107 @@
+//! Where things stand in a picture, in pixels.
+
+use super::blocks;
+use crate::Rank;
+use crate::timeline::{Message, Timeline};
+
+/// Between the edge and all else.
+pub(super) const MARGIN: u64 = 20;
+/// The base line of the headline.
+pub(super) const HEADLINE: u64 = 32;
+/// Where the rows begin.
+pub(super) const TOP: u64 = 76;
+/// What a rank's line has before the first step and after the last.
+pub(super) const LEAD: u64 = 14;
+
+const ROW: u64 = 40;
+/// Between the edge of a step and its arrows: marks stand there.
+const GAP: u64 = 9;
+const LEGEND: u64 = 64;
+/// Between the end of an arrow and its label.
+const HEAD: u64 = 4;
+
+/// The measures of one picture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub(super) width: u64,
+    pub(super) height: u64,
+    ranks: u64,
+    left: u64,
+    column: u64,
+}
+
+impl Geometry {
+    pub(super) fn new(ranks: u32, timeline: &Timeline, headline: &str) -> Self {
+        let spans = timeline.messages.iter().filter_map(|message| message.span);
+        let label = spans.map(|span| text_width(&blocks(&span))).max();
+        let column = (label.unwrap_or(0) + 46).max(72);
+        let left = MARGIN + text_width("rank 000 (root)") + LEAD;
+        let ranks = u64::from(ranks);
+        let right = left + column * timeline.steps + LEAD + MARGIN;
+        // The headline has larger letters, and the legend its length.
+        let least = (text_width(headline) * 5 / 4 + 2 * MARGIN).max(540);
+        Self {
+            width: right.max(least),
+            height: TOP + ROW * ranks + LEGEND + MARGIN / 2,
+            ranks,
+            left,
+            column,
+        }
+    }
+
+    /// The end of a step.
+    pub(super) fn x(&self, step: u64) -> u64 {
+        self.left + self.column * step
+    }
+
+    /// The line of a rank.
+    pub(super) fn y(&self, rank: Rank) -> u64 {
+        TOP + ROW * u64::from(rank) + ROW / 2
+    }
+
+    /// The lower edge of the rows.
+    pub(super) fn bottom(&self) -> u64 {
+        TOP + ROW * self.ranks
+    }
+
+    /// The middle of a line of the legend.
+    pub(super) fn legend(&self, line: u64) -> u64 {
+        self.bottom() + 26 + 22 * line
+    }
+
+    /// The two ends of a message's arrow.
+    pub(super) fn ends(&self, message: &Message) -> [(u64, u64); 2] {
+        let Message { step, from, to, .. } = *message;
+        [
+            (self.x(step - 1) + GAP, self.y(from)),
+            (self.x(step) - GAP, self.y(to)),
+        ]
+    }
+
+    /// The middle of the base line of a message's label: beside its sender, or its receiver if
+    /// `near_head`, and within that one's row, so that labels of crossing arrows stand apart.
+    pub(super) fn label(&self, message: &Message, text: &str, near_head: bool) -> (u64, u64) {
+        let [start, end] = self.ends(message);
+        let (near, far) = match near_head {
+            true => (end.1, start.1),
+            false => (start.1, end.1),
+        };
+        let rows = near.abs_diff(far).max(1);
+        let off = (rows / 3).min(ROW / 3);
+        let along = ((end.0 - start.0) * off / rows).max(text_width(text) / 2 + HEAD);
+        let x = match near_head {
+            true => end.0 - along,
+            false => start.0 + along,
+        };
+        let y = match near < far {
+            true => near + off,
+            false => near - off,
+        };
+        (x, y + 4)
+    }
+}
+
+/// About how wide a text of the ordinary size is.
+pub(super) fn text_width(text: &str) -> u64 {
+    7 * text.chars().count() as u64
+}

@@ -1,0 +1,377 @@
+//! Schedules as pictures: ranks down, steps across, an arrow a message.
+//!
+//! The picture is a single SVG file that needs nothing else, with a title and a description for
+//! those who cannot see it. All lengths are whole pixels.
+
+use std::fmt::Write;
+
+use crate::timeline::{Message, Timeline, TooMuch, Work};
+use crate::{Action, Rank, Schedule, Span, text};
+
+mod geometry;
+mod paint;
+
+use geometry::Geometry;
+use paint::{Paint, Paints};
+
+/// More messages, pieces of work, or ranks times steps than this are not drawn: nobody could read
+/// them.
+pub const LIMIT: u64 = 4096;
+
+/// Draws a schedule. With `only`, what does not concern that rank is faint.
+///
+/// A message is drawn in the step in which it is under way if each takes one step once both ends are
+/// ready. Blocks that hold no units are not moved: the vector should be long enough.
+///
+/// # Errors
+/// If there is more to draw than [`LIMIT`].
+pub fn render(schedule: &Schedule, only: Option<Rank>) -> Result<String, TooMuch> {
+    let timeline = Timeline::new(schedule, LIMIT)?;
+    let headline = text::headline(schedule);
+    let picture = Picture {
+        schedule,
+        geometry: Geometry::new(schedule.shape().ranks, &timeline, &headline),
+        paints: Paints::new(&timeline),
+        timeline,
+        headline,
+        only,
+    };
+    Ok(picture.draw())
+}
+
+/// The blocks of a span as its text form names them, without buffer and partition: `2..4`. Nothing
+/// if the span is the whole vector.
+fn blocks(span: &Span) -> String {
+    let text = span.to_string();
+    let range = text.split_once(' ').map_or("", |(_, range)| range);
+    let range = range.split_once('/').map_or(range, |(range, _)| range);
+    range.to_owned()
+}
+
+struct Picture<'a> {
+    schedule: &'a Schedule,
+    timeline: Timeline,
+    headline: String,
+    geometry: Geometry,
+    paints: Paints,
+    only: Option<Rank>,
+}
+
+impl Picture<'_> {
+    fn draw(&self) -> String {
+        let mut svg = String::new();
+        self.frame(&mut svg);
+        self.grid(&mut svg);
+        for message in &self.timeline.messages {
+            self.message(&mut svg, message);
+        }
+        // On top of all arrows, or these would cross them out.
+        for message in &self.timeline.messages {
+            self.label(&mut svg, message);
+        }
+        let mut marks = Vec::new();
+        for work in &self.timeline.work {
+            let place = (work.rank, work.after);
+            let before = marks.iter().filter(|known| **known == place).count();
+            marks.push(place);
+            self.mark(&mut svg, work, before as u64);
+        }
+        self.legend(&mut svg);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn frame(&self, svg: &mut String) {
+        let Geometry { width, height, .. } = self.geometry;
+        let Timeline {
+            steps, messages, ..
+        } = &self.timeline;
+        let messages = messages.len();
+        let headline = &self.headline;
+        let _ = write!(
+            svg,
+            r##"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc">
+<title id="title">{headline}</title>
+<desc id="desc">Ranks from top to bottom, steps from left to right. {messages} messages in {steps} steps, each an arrow from the line of its sender to that of its receiver. A message takes one step once both ends are ready.</desc>
+<style>
+text {{ font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }}
+.headline {{ font-size: 15px; font-weight: 600 }}
+.quiet {{ fill: #64748b }}
+.label {{ font-size: 11px; font-weight: 600; text-anchor: middle; paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round }}
+.row {{ stroke: #cbd5e1; stroke-width: 1.5 }}
+.column {{ fill: #f1f5f9 }}
+.message {{ fill: none; stroke-linecap: round }}
+.signal {{ stroke-dasharray: 2 5 }}
+.faint {{ opacity: 0.15 }}
+</style>
+<defs>
+"##
+        );
+        for paint in self.paints.all() {
+            // Every colour needs arrowheads of its own.
+            let _ = writeln!(
+                svg,
+                r#"<marker id="{}" markerUnits="userSpaceOnUse" markerWidth="11" markerHeight="9" refX="10" refY="4.5" orient="auto"><path d="M0 0 11 4.5 0 9z" fill="{}"/></marker>"#,
+                paint.id, paint.colour
+            );
+        }
+        let _ = writeln!(
+            svg,
+            "</defs>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+             <text class=\"headline\" x=\"{}\" y=\"{}\">{headline}</text>",
+            geometry::MARGIN,
+            geometry::HEADLINE
+        );
+    }
+
+    /// The lines of the ranks, and stripes for the steps.
+    fn grid(&self, svg: &mut String) {
+        let geometry = &self.geometry;
+        let shape = self.schedule.shape();
+        for step in 1..=self.timeline.steps {
+            let (left, right) = (geometry.x(step - 1), geometry.x(step));
+            if step % 2 == 1 {
+                let _ = writeln!(
+                    svg,
+                    r#"<rect class="column" x="{left}" y="{}" width="{}" height="{}"/>"#,
+                    geometry::TOP,
+                    right - left,
+                    geometry.bottom() - geometry::TOP
+                );
+            }
+            let _ = writeln!(
+                svg,
+                r#"<text class="quiet" x="{}" y="{}" text-anchor="middle">step {step}</text>"#,
+                left.midpoint(right),
+                geometry::TOP - 8
+            );
+        }
+        let is_rooted = self.schedule.algorithm().collective.is_rooted();
+        for rank in 0..shape.ranks {
+            let y = geometry.y(rank);
+            let root = match is_rooted && rank == shape.root {
+                true => " (root)",
+                false => "",
+            };
+            let _ = writeln!(
+                svg,
+                r#"<line class="row" x1="{}" y1="{y}" x2="{}" y2="{y}"/><text x="{}" y="{}">rank {rank}{root}</text>"#,
+                geometry.x(0) - geometry::LEAD,
+                geometry.x(self.timeline.steps) + geometry::LEAD,
+                geometry::MARGIN,
+                y + 4
+            );
+        }
+    }
+
+    fn message(&self, svg: &mut String, message: &Message) {
+        let [start, end] = self.geometry.ends(message);
+        let paint = self.paints.of_message(message);
+        let mut class = String::from("message");
+        if message.span.is_none() {
+            class.push_str(" signal");
+        }
+        if self.is_faint(&[message.from, message.to]) {
+            class.push_str(" faint");
+        }
+        let Message { step, from, to, .. } = message;
+        let what = match &message.span {
+            Some(span) => format!("sends {span} to"),
+            None => "signals".to_owned(),
+        };
+        let _ = writeln!(
+            svg,
+            r#"<path class="{class}" d="M{} {} {} {}" stroke="{}" stroke-width="{}" marker-end="url(#{})"><title>step {step}: {from} {what} {to}</title></path>"#,
+            start.0,
+            start.1,
+            end.0,
+            end.1,
+            paint.colour,
+            self.paints.stroke(message),
+            paint.id
+        );
+    }
+
+    fn label(&self, svg: &mut String, message: &Message) {
+        let Some(span) = &message.span else { return };
+        let text = blocks(span);
+        if text.is_empty() || self.is_faint(&[message.from, message.to]) {
+            return;
+        }
+        let fan = |of: fn(&Message) -> Rank| {
+            let same = |other: &&Message| other.step == message.step && of(other) == of(message);
+            self.timeline.messages.iter().filter(same).count()
+        };
+        // Arrows that spread from one sender are far apart only near their heads.
+        let near_head = fan(|message| message.from) > fan(|message| message.to);
+        let (x, y) = self.geometry.label(message, &text, near_head);
+        let colour = &self.paints.of_message(message).colour;
+        let _ = writeln!(
+            svg,
+            r#"<text class="label" x="{x}" y="{y}" style="fill:{colour}" aria-hidden="true">{text}</text>"#
+        );
+    }
+
+    /// A dot where a rank combines, a square where it copies; `before` others stand there already.
+    fn mark(&self, svg: &mut String, work: &Work, before: u64) {
+        let Work { after, rank, .. } = *work;
+        let x = self.geometry.x(after) + before * 4;
+        let y = self.geometry.y(rank);
+        let faint = match self.is_faint(&[rank]) {
+            true => r#" class="faint""#,
+            false => "",
+        };
+        let colour = &self.paints.of_work(work).colour;
+        let action = work.action;
+        let _ = writeln!(
+            svg,
+            "<g{faint}><title>rank {rank}: {action}</title>{}</g>",
+            match action {
+                Action::Copy { .. } => square(x, y, colour),
+                _ => dot(x, y, colour),
+            }
+        );
+    }
+
+    fn legend(&self, svg: &mut String) {
+        let Paint { id, colour } = self.paints.neutral();
+        let arrow = |class, x, y| {
+            format!(
+                r#"<path class="message{class}" d="M{x} {y}h24" stroke="{colour}" stroke-width="2" marker-end="url(#{id})"/>"#
+            )
+        };
+        let mut entry = |x, line, symbol: &dyn Fn(u64, u64) -> String, words: &str| {
+            let y = self.geometry.legend(line);
+            let _ = writeln!(
+                svg,
+                r#"{}<text class="quiet" x="{}" y="{}">{words}</text>"#,
+                symbol(x, y),
+                x + 34,
+                y + 4
+            );
+            x + 34 + geometry::text_width(words) + 20
+        };
+        let mut x = geometry::MARGIN;
+        let words = "a message of the blocks named (2..4: 2 and 3), or else of the whole vector";
+        entry(x, 0, &|x, y| arrow("", x, y), words);
+        let Timeline { messages, work, .. } = &self.timeline;
+        if messages.iter().any(|message| message.span.is_none()) {
+            x = entry(x, 1, &|x, y| arrow(" signal", x, y), "a signal");
+        }
+        let combines = |work: &Work| matches!(work.action, Action::Combine { .. });
+        if work.iter().any(combines) {
+            x = entry(x, 1, &|x, y| dot(x + 16, y, colour), "combines");
+        }
+        if !work.iter().all(combines) {
+            entry(x, 1, &|x, y| square(x + 16, y, colour), "copies");
+        }
+    }
+
+    fn is_faint(&self, concerned: &[Rank]) -> bool {
+        self.only.is_some_and(|only| !concerned.contains(&only))
+    }
+}
+
+fn dot(x: u64, y: u64, colour: &str) -> String {
+    format!(r##"<circle cx="{x}" cy="{y}" r="5" fill="{colour}" stroke="#ffffff"/>"##)
+}
+
+fn square(x: u64, y: u64, colour: &str) -> String {
+    let (x, y) = (x - 4, y - 4);
+    format!(
+        r##"<rect x="{x}" y="{y}" width="8" height="8" fill="#ffffff" stroke="{colour}" stroke-width="1.5"/>"##
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parameter, Parameters, Request, Unsupported, find};
+
+    fn draw(name: &str, request: &Request<'_>, only: Option<Rank>) -> (String, Timeline) {
+        let algorithm = find(name).expect("registered");
+        let schedule = Schedule::new(algorithm, request).expect("supported");
+        let timeline = Timeline::new(&schedule, LIMIT).expect("small");
+        (render(&schedule, only).expect("small"), timeline)
+    }
+
+    /// How many elements begin so.
+    fn count(svg: &str, start: &str) -> usize {
+        svg.matches(start).count()
+    }
+
+    /// One of each kind is in the legend.
+    #[test]
+    fn every_message_is_an_arrow_and_every_combination_a_dot() {
+        let request = Request {
+            units: 12,
+            parameters: Parameters::blocks(3),
+            ..Request::ranks(6)
+        };
+        let (svg, timeline) = draw("allreduce/dual_root", &request, None);
+        assert_eq!(timeline.steps, 4 + 1 + 3 * 2);
+        assert_eq!(count(&svg, "step 11</text>"), 1);
+        let messages = timeline.messages.len();
+        assert_eq!(count(&svg, r#"<path class="message"#), messages + 1);
+        assert_eq!(count(&svg, r#"<text class="label"#), messages);
+        assert_eq!(count(&svg, "<circle"), timeline.work.len() + 1);
+        assert_eq!(count(&svg, ">rank 5</text>"), 1);
+
+        let request = Request {
+            units: 4,
+            ..Request::ranks(5)
+        };
+        let (svg, _) = draw("gather/linear_sync", &request, None);
+        assert_eq!(count(&svg, r#"<path class="message signal"#), 4 + 1);
+        assert_eq!(count(&svg, "rank 0 (root)"), 1);
+        let (svg, _) = draw("gather/linear_sync", &request, Some(2));
+        assert_eq!(count(&svg, " faint\" d="), 6);
+    }
+
+    #[test]
+    fn every_algorithm_is_drawn_within_the_frame() {
+        for algorithm in crate::ALGORITHMS {
+            for ranks in [1, 4, 7] {
+                let parameters = match algorithm.takes(Parameter::Blocks) {
+                    true => Parameters::blocks(2),
+                    false => Parameters::default(),
+                };
+                let request = Request {
+                    units: 56,
+                    parameters,
+                    ..Request::ranks(ranks)
+                };
+                let schedule = match Schedule::new(algorithm, &request) {
+                    Err(Unsupported::OddRanks { .. }) => continue,
+                    schedule => schedule.expect("supported"),
+                };
+                let svg = render(&schedule, None).expect("small");
+                let opened = count(&svg, "<") - count(&svg, "</") - count(&svg, "/>");
+                assert_eq!(
+                    opened,
+                    count(&svg, "</"),
+                    "{algorithm}: elements are closed"
+                );
+                let width: u64 = attribute(&svg, "width").expect("a width");
+                let rights = svg.split("<line ").skip(1);
+                let rights = rights.filter_map(|line| attribute(line, "x2"));
+                assert!(
+                    rights.max().is_some_and(|right| right < width),
+                    "{algorithm}"
+                );
+            }
+        }
+    }
+
+    fn attribute(text: &str, name: &str) -> Option<u64> {
+        let (_, rest) = text.split_once(&format!("{name}=\""))?;
+        rest.split_once('"')?.0.parse().ok()
+    }
+
+    #[test]
+    fn what_nobody_could_read_is_refused() {
+        let algorithm = find("allgather/linear").expect("registered");
+        let schedule = Schedule::new(algorithm, &Request::ranks(100)).expect("supported");
+        assert_eq!(render(&schedule, None), Err(TooMuch { limit: LIMIT }));
+    }
+}

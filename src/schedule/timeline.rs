@@ -1,0 +1,292 @@
+//! When the messages of a schedule are sent, if each takes one step.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+
+use crate::{Action, Layout, Program, Rank, Round, Schedule, Span};
+
+/// The messages and the local work of all ranks on one clock.
+///
+/// A message takes one step and begins once both ends are ready, as [`crate::Tally::steps`] counts;
+/// local work takes no time. Transfers of empty spans do not occur.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// Steps from the first message to the last.
+    pub steps: u64,
+    /// Every message, by the order in which it is matched.
+    pub messages: Vec<Message>,
+    /// Every combination and copy.
+    pub work: Vec<Work>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The step in which it is under way, from 1.
+    pub step: u64,
+    /// The sender.
+    pub from: Rank,
+    /// The receiver.
+    pub to: Rank,
+    /// What the sender reads; nothing if the message is a signal.
+    pub span: Option<Span>,
+    /// Its length.
+    pub units: u64,
+}
+
+/// Local work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The step after which it is done; 0 for what comes before all messages of the rank.
+    pub after: u64,
+    /// Whose work it is.
+    pub rank: Rank,
+    /// A combination or a copy.
+    pub action: Action,
+}
+
+/// The schedule does more than was to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// The limit that was given.
+    pub limit: u64,
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit } = self;
+        write!(
+            f,
+            "more than {limit} actions, or than {limit} ranks times steps"
+        )
+    }
+}
+
+impl std::error::Error for TooMuch {}
+
+/// A rank in the middle of its program.
+struct Process {
+    program: Box<dyn Program>,
+    layout: Layout,
+    next: u64,
+    /// Transfers of the current round that have not been matched.
+    waiting: usize,
+    began: u64,
+    ends: u64,
+}
+
+/// Transfers of one sender and one receiver that have not met their other end.
+#[derive(Default)]
+struct Pair {
+    sends: VecDeque<(Option<Span>, u64)>,
+    recvs: usize,
+}
+
+/// Whether it copies data onto itself, as calls in place do.
+pub(crate) fn is_idle(action: &Action, layout: &Layout) -> bool {
+    match action {
+        Action::Copy { from, into } => layout.locate(from) == layout.locate(into),
+        _ => false,
+    }
+}
+
+struct Stepper {
+    processes: Vec<Process>,
+    pairs: HashMap<(Rank, Rank), Pair>,
+    runnable: Vec<Rank>,
+    timeline: Timeline,
+    limit: u64,
+}
+
+impl Timeline {
+    /// Runs the programs of a correct schedule.
+    ///
+    /// # Errors
+    /// If there are more than `limit` messages and pieces of work, or more than `limit` ranks times
+    /// steps: a pipeline may have millions.
+    pub fn new(schedule: &Schedule, limit: u64) -> Result<Self, TooMuch> {
+        let ranks = schedule.shape().ranks;
+        if u64::from(ranks) > limit {
+            return Err(TooMuch { limit });
+        }
+        let start = |rank| Process {
+            program: schedule.program(rank),
+            layout: schedule.layout(rank),
+            next: 0,
+            waiting: 0,
+            began: 0,
+            ends: 0,
+        };
+        let mut stepper = Stepper {
+            processes: (0..ranks).map(start).collect(),
+            pairs: HashMap::new(),
+            runnable: (0..ranks).rev().collect(),
+            timeline: Self::default(),
+            limit,
+        };
+        let mut round = Round::default();
+        while let Some(rank) = stepper.runnable.pop() {
+            while stepper.begin_round(rank, &mut round)? {}
+        }
+        Ok(stepper.timeline)
+    }
+}
+
+impl Stepper {
+    /// Starts the rank's next round; false if it has ended or waits.
+    fn begin_round(&mut self, rank: Rank, round: &mut Round) -> Result<bool, TooMuch> {
+        let process = &mut self.processes[rank as usize];
+        if process.waiting > 0 || process.next == process.program.rounds() {
+            return Ok(false);
+        }
+        process.began = process.ends;
+        round.clear();
+        process.program.round(process.next, round);
+        process.next += 1;
+        for action in round.actions() {
+            self.post(rank, action);
+            self.check()?;
+        }
+        Ok(true)
+    }
+
+    fn post(&mut self, rank: Rank, action: &Action) {
+        let process = &mut self.processes[rank as usize];
+        let units = |span| process.layout.locate(span).map_or(0, |place| place.units());
+        let (from, to) = match action {
+            Action::Send { to, span } => match units(span) {
+                0 => return,
+                units => {
+                    let sends = &mut self.pairs.entry((rank, *to)).or_default().sends;
+                    sends.push_back((Some(*span), units));
+                    (rank, *to)
+                }
+            },
+            Action::Signal { to } => {
+                let sends = &mut self.pairs.entry((rank, *to)).or_default().sends;
+                sends.push_back((None, 0));
+                (rank, *to)
+            }
+            Action::Recv { span, .. } if units(span) == 0 => return,
+            Action::Recv { from, .. } | Action::Await { from } => {
+                self.pairs.entry((*from, rank)).or_default().recvs += 1;
+                (*from, rank)
+            }
+            Action::Copy { into, .. } | Action::Combine { into, .. } => {
+                if units(into) > 0 && !is_idle(action, &process.layout) {
+                    self.timeline.work.push(Work {
+                        after: process.began,
+                        rank,
+                        action: *action,
+                    });
+                }
+                return;
+            }
+        };
+        process.waiting += 1;
+        self.match_pair(from, to);
+    }
+
+    /// Lets the pair's first message pass if both ends are posted.
+    fn match_pair(&mut self, from: Rank, to: Rank) {
+        let Some(pair) = self.pairs.get_mut(&(from, to)) else {
+            return;
+        };
+        if pair.recvs == 0 {
+            return;
+        }
+        let Some((span, units)) = pair.sends.pop_front() else {
+            return;
+        };
+        pair.recvs -= 1;
+        let [sender, receiver] = [from, to].map(|rank| self.processes[rank as usize].began);
+        let step = sender.max(receiver) + 1;
+        for rank in [from, to] {
+            let process = &mut self.processes[rank as usize];
+            process.ends = process.ends.max(step);
+            process.waiting -= 1;
+            if process.waiting == 0 {
+                self.runnable.push(rank);
+            }
+        }
+        self.timeline.steps = self.timeline.steps.max(step);
+        self.timeline.messages.push(Message {
+            step,
+            from,
+            to,
+            span,
+            units,
+        });
+    }
+
+    fn check(&self) -> Result<(), TooMuch> {
+        let Timeline {
+            steps,
+            messages,
+            work,
+        } = &self.timeline;
+        let actions = (messages.len() + work.len()) as u64;
+        let cells = steps.saturating_mul(self.processes.len() as u64);
+        match actions.max(cells) > self.limit {
+            true => Err(TooMuch { limit: self.limit }),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ALGORITHMS, Parameter, Parameters, Request, Unsupported, verify::verify};
+
+    /// The verifier's engine counts the same steps and messages.
+    #[test]
+    fn timelines_agree_with_the_verifier() {
+        let mut compared = 0;
+        for algorithm in ALGORITHMS {
+            for ranks in [1, 2, 5, 8, 9, 14] {
+                let parameters = match algorithm.takes(Parameter::Blocks) {
+                    true => Parameters::blocks(3),
+                    false => Parameters::default(),
+                };
+                for (units, root) in [(2, 0), (50, 0), (50, ranks - 1)] {
+                    let request = Request {
+                        units,
+                        root,
+                        parameters,
+                        ..Request::ranks(ranks)
+                    };
+                    let schedule = match Schedule::new(algorithm, &request) {
+                        Err(Unsupported::OddRanks { .. }) => continue,
+                        schedule => schedule.expect("supported"),
+                    };
+                    let tally = verify(&schedule).expect("correct").tally;
+                    let timeline = Timeline::new(&schedule, 1 << 20).expect("small");
+                    let counted = (timeline.steps, timeline.messages.len() as u64);
+                    let name = algorithm.name();
+                    assert_eq!(counted, (tally.steps, tally.messages), "{name} p={ranks}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 800, "{compared} schedules compared");
+    }
+
+    #[test]
+    fn what_is_too_long_is_given_up_early() {
+        let algorithm = crate::find("bcast/chain").expect("registered");
+        let check = |ranks, blocks, fits| {
+            let request = Request {
+                units: 1 << 40,
+                parameters: Parameters::blocks(blocks),
+                ..Request::ranks(ranks)
+            };
+            let schedule = Schedule::new(algorithm, &request).expect("supported");
+            assert_eq!(Timeline::new(&schedule, 100).is_ok(), fits, "{ranks}");
+        };
+        check(4, 10, true);
+        check(4, 24, false);
+        check(4, u32::MAX, false);
+        check(u32::MAX, 1, false);
+    }
+}

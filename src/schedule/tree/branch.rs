@@ -1,0 +1,151 @@
+//! Trees whose subtrees are cyclic ranges of ranks: what moves up or down such a tree is one message
+//! an edge, whatever the root.
+
+use crate::Rank;
+use crate::tree::spanning;
+
+/// The ranks below and including one, a cyclic range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subtree {
+    /// The rank to which the others report.
+    pub(crate) root: Rank,
+    /// The first rank of the range.
+    pub(crate) first: Rank,
+    /// How many ranks.
+    pub(crate) count: u32,
+}
+
+/// One rank's place in a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    /// The parent, unless this is the root.
+    pub(crate) parent: Option<Rank>,
+    /// The rank's own subtree.
+    pub(crate) own: Subtree,
+    /// Its children's, in the order in which a broadcast serves them: the deepest first.
+    pub(crate) children: Vec<Subtree>,
+}
+
+/// A tree over all ranks towards any root.
+pub(crate) type Tree = fn(rank: Rank, root: Rank, ranks: u32) -> Branch;
+
+/// Node `v` of a tree over `0..ranks` is rank `v + root`, cyclically.
+#[derive(Clone, Copy)]
+struct Rotation {
+    root: Rank,
+    ranks: u32,
+}
+
+impl Rotation {
+    fn node(self, rank: Rank) -> u32 {
+        (rank + (self.ranks - self.root)) % self.ranks
+    }
+
+    fn rank(self, node: u32) -> Rank {
+        ((u64::from(node) + u64::from(self.root)) % u64::from(self.ranks)) as Rank
+    }
+
+    /// The subtree of a node that covers the nodes from itself onwards.
+    fn subtree(self, node: u32, count: u32) -> Subtree {
+        let root = self.rank(node);
+        Subtree {
+            root,
+            first: root,
+            count,
+        }
+    }
+}
+
+/// The binomial tree.
+pub(crate) fn binomial(rank: Rank, root: Rank, ranks: u32) -> Branch {
+    knomial(2, rank, root, ranks)
+}
+
+/// The tree in which the parent of a node is the node without its lowest non-zero digit in base
+/// `radix`. A node with `t` zeros at its end heads the nodes from itself to `radix^t` further.
+pub(crate) fn knomial(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
+    let rotation = Rotation { root, ranks };
+    let node = rotation.node(rank);
+    let (end, radix) = (u64::from(ranks), u64::from(radix));
+    let mut place = 1_u64;
+    while place < end && u64::from(node) / place % radix == 0 {
+        place *= radix;
+    }
+    let parent = (node > 0).then(|| {
+        let digit = u64::from(node) / place % radix;
+        rotation.rank((u64::from(node) - digit * place) as u32)
+    });
+    let reach = |node: u64, place: u64| (place.min(end - node)) as u32;
+    let own = rotation.subtree(node, reach(node.into(), place));
+    let mut children = Vec::new();
+    while place > 1 {
+        place /= radix;
+        let heads = (1..radix).map(|digit| u64::from(node) + digit * place);
+        let heads = heads.take_while(|head| *head < end);
+        children.extend(heads.map(|head| rotation.subtree(head as u32, reach(head, place))));
+    }
+    Branch {
+        parent,
+        own,
+        children,
+    }
+}
+
+/// The complete binary tree, heap-shaped, numbered in pre-order from the root.
+pub(crate) fn binary(rank: Rank, root: Rank, ranks: u32) -> Branch {
+    let rotation = Rotation { root, ranks };
+    let target = rotation.node(rank);
+    let (mut node, mut count, mut parent) = (0, ranks, None);
+    loop {
+        let left = left_size(count);
+        let right = count - 1 - left;
+        if node == target {
+            let children = [(node + 1, left), (node + 1 + left, right)];
+            let children = children.into_iter().filter(|(_, count)| *count > 0);
+            return Branch {
+                parent,
+                own: rotation.subtree(node, count),
+                children: children
+                    .map(|(node, count)| rotation.subtree(node, count))
+                    .collect(),
+            };
+        }
+        parent = Some(rotation.rank(node));
+        (node, count) = if target <= node + left {
+            (node + 1, left)
+        } else {
+            (node + 1 + left, right)
+        };
+    }
+}
+
+/// Size of the left subtree of a complete binary tree of `count` nodes: all levels but the last are
+/// full, and the last is filled from the left.
+fn left_size(count: u32) -> u32 {
+    if count <= 1 {
+        return 0;
+    }
+    let full = 1 << count.ilog2();
+    // Half of what is above the last level but the root, and what the last level gives the left.
+    (full / 2 - 1) + (count - (full - 1)).min(full / 2)
+}
+
+/// The chain of ranks, cyclically from the root.
+pub(crate) fn chain(rank: Rank, root: Rank, ranks: u32) -> Branch {
+    let rotation = Rotation { root, ranks };
+    let node = rotation.node(rank);
+    let next = node + 1;
+    Branch {
+        parent: node.checked_sub(1).map(|node| rotation.rank(node)),
+        own: rotation.subtree(node, ranks - node),
+        children: (next < ranks)
+            .then(|| rotation.subtree(next, ranks - next))
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// The minimum spanning tree, see [`spanning`].
+pub(crate) fn mst(rank: Rank, root: Rank, ranks: u32) -> Branch {
+    spanning::branch(rank, root, ranks)
+}

@@ -1,0 +1,119 @@
+//! When blocks pass the edges of two trees at once: the first tree carries the blocks of even
+//! number, the second the others.
+//!
+//! The root of both trees stands outside; the other ranks are the trees' positions, in rank order.
+
+use crate::tree::twin::Twins;
+use crate::{Exact, Rank, Shape};
+
+/// The passing of one tree's blocks along an edge: the `i`-th in round `arrival + 2i`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// The rank at the other end.
+    pub(crate) peer: Rank,
+    /// Whether it is an edge of the second tree.
+    pub(crate) second: bool,
+    arrival: u32,
+}
+
+/// When blocks pass the edges of one rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Timetable {
+    /// The edges from above, one a tree; none at the root.
+    pub(crate) above: Vec<Edge>,
+    /// The edges downwards, the earlier one first; of one tree except at the root.
+    pub(crate) below: Vec<Edge>,
+    blocks: u32,
+}
+
+/// The steps beside one a block that the broadcast takes on `ranks` ranks, at least 2, and for which
+/// numbers of blocks that is exact. Costs O(p log p).
+pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
+    let trees = Twins::new(ranks - 1);
+    let latest = |second| {
+        let arrivals = (1..ranks).map(|position| trees.arrival(second, position));
+        i64::from(arrivals.max().unwrap_or(0))
+    };
+    // The last block of an even number goes through the second tree, of an odd one through the first.
+    let (first, second) = (latest(false), latest(true));
+    match second - first {
+        // The position put in below the second tree keeps nobody waiting.
+        _ if ranks % 4 != 0 => (first, Exact::From(2)),
+        1 => (first, Exact::From(2)),
+        later if later > 1 => (second - 1, Exact::Even),
+        _ => (first, Exact::Odd),
+    }
+}
+
+impl Timetable {
+    /// The timetable of a rank among at least two.
+    pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
+        let Shape {
+            ranks,
+            root,
+            blocks,
+            ..
+        } = *shape;
+        let trees = Twins::new(ranks - 1);
+        let at = |position: u32| position - u32::from(position <= root);
+        let position = rank + u32::from(rank < root);
+        let down = |second: bool, position: u32| Edge {
+            peer: at(position),
+            second,
+            arrival: trees.arrival(second, position),
+        };
+        let both = [false, true];
+        if rank == root {
+            let below = both.map(|second| down(second, trees.top(second)));
+            return Self {
+                above: vec![],
+                below: below.into(),
+                blocks,
+            };
+        }
+        let edges = both.map(|second| trees.edges(second, position));
+        let mut below: Vec<Edge> = both
+            .into_iter()
+            .zip(edges)
+            .flat_map(|(second, edges)| edges.children.into_iter().map(move |c| (second, c)))
+            .filter_map(|(second, child)| Some(down(second, child?)))
+            .collect();
+        below.sort_by_key(|edge| edge.arrival);
+        let above = both.map(|second| Edge {
+            peer: edges[usize::from(second)].parent.map_or(root, at),
+            second,
+            arrival: trees.arrival(second, position),
+        });
+        Self {
+            above: above.into(),
+            below,
+            blocks,
+        }
+    }
+
+    /// Blocks that a tree carries.
+    fn carried(&self, second: bool) -> u32 {
+        match second {
+            false => self.blocks.div_ceil(2),
+            true => self.blocks / 2,
+        }
+    }
+
+    /// The first round in which something passes, and the one after the last.
+    pub(crate) fn rounds(&self) -> std::ops::Range<u64> {
+        let edges = || self.above.iter().chain(&self.below);
+        let used = || edges().filter(|edge| self.carried(edge.second) > 0);
+        let first = used().map(|edge| edge.arrival.into()).min();
+        let end =
+            |edge: &Edge| u64::from(edge.arrival) + 2 * u64::from(self.carried(edge.second)) - 1;
+        first.unwrap_or(0)..used().map(end).max().unwrap_or(0)
+    }
+
+    /// The block that passes an edge in a round.
+    pub(crate) fn block(&self, edge: &Edge, round: u64) -> Option<u64> {
+        let since = round.checked_sub(edge.arrival.into())?;
+        let turn = since / 2;
+        let passes = since.is_multiple_of(2) && turn < self.carried(edge.second).into();
+        passes.then(|| 2 * turn + u64::from(edge.second))
+    }
+}

@@ -1,0 +1,150 @@
+//! Rules for every collective, checked against the registry.
+
+use std::path::Path;
+
+use schedule::{ALGORITHMS, Collective, Parameter};
+use table::{Table, TableError, message_size, out_of_order};
+use wire::Parameters;
+
+/// A table with one rule, for a shape of `ppn` ranks.
+fn text(collective: Collective, ppn: u32, operators: &str, rule: &str) -> String {
+    let size = message_size(collective);
+    format!(
+        "format: colltune-table 1\nname: t\nprovenance:\n  campaign: abc\n  store: s.db\n  \
+         library: {{name: openmpi, version: \"4.1.4\"}}\n  colltune: \"0.1.0\"\n  \
+         date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: Some CPU\n  launches: 6\n  warnings: []\n\
+         collectives:\n  {collective}:\n    message_size: {size}\n    shapes:\n      \
+         - nodes: 1\n        ppn: {ppn}\n{operators}        rules:\n          \
+         - {{from: 0, candidate: {rule}, confidence: high}}\n"
+    )
+}
+
+fn parse(collective: Collective, ppn: u32, operators: &str, rule: &str) -> Result<Table, String> {
+    let text = text(collective, ppn, operators, rule);
+    Table::parse(&text, Path::new("t.yaml")).map_err(|error| match error {
+        TableError::Invalid(invalid) => invalid.to_string(),
+        other => panic!("{other}"),
+    })
+}
+
+/// The rule is refused in `field` with these words.
+#[track_caller]
+fn check(collective: Collective, ppn: u32, rule: &str, message: &str, field: &str, help: &str) {
+    let refusal = parse(collective, ppn, "", rule).expect_err("refused");
+    for part in [message, &format!("rules[0].{field})"), help] {
+        assert!(refusal.contains(part), "`{part}` is not in\n{refusal}");
+    }
+}
+
+#[test]
+fn what_a_size_means_is_said_for_every_collective() {
+    for collective in Collective::ALL {
+        let table = parse(collective, 2, "", "default").expect("valid");
+        let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
+        assert_eq!(table, again);
+        let of_part = ["contribution", "part"].map(|word| message_size(collective).ends_with(word));
+        assert_eq!(
+            of_part.contains(&true),
+            collective.is_sized_by_part(),
+            "{collective}"
+        );
+    }
+}
+
+#[test]
+fn every_algorithm_can_be_chosen_where_it_serves() {
+    for algorithm in ALGORITHMS {
+        let (collective, name) = (algorithm.collective, algorithm.name());
+        assert!(parse(collective, 1, "", "default").is_ok());
+        let operators = match algorithm.ordered || !collective.is_reduction() {
+            true => "",
+            false => "        operators: commutative\n",
+        };
+        let found = parse(collective, 4, operators, &name);
+        assert!(found.is_ok(), "{name}: {found:?}");
+        if algorithm.even_ranks {
+            check(
+                collective,
+                3,
+                &name,
+                &format!("{name} needs an even number of ranks, not 3"),
+                "candidate",
+                "name another candidate",
+            );
+        }
+    }
+    assert!(ALGORITHMS.iter().any(|algorithm| algorithm.even_ranks));
+}
+
+#[test]
+fn radices_are_within_their_range() {
+    for algorithm in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Radix)) {
+        let (collective, name) = (algorithm.collective, algorithm.name());
+        for (radix, good) in [(2, true), (64, true), (0, false), (1, false), (65, false)] {
+            let rule = format!("{name}, radix: {radix}");
+            if good {
+                let table = parse(collective, 8, "", &rule).expect("valid");
+                assert!(
+                    table.to_yaml().contains(&format!("radix: {radix}")),
+                    "{rule}"
+                );
+            } else {
+                let message = format!("the radix must be from 2 to 64, not {radix}");
+                check(collective, 8, &rule, &message, "radix", "schedule list");
+            }
+        }
+    }
+    let collective = Collective::Bcast;
+    check(
+        collective,
+        8,
+        "bcast/chain, radix: 4",
+        "`bcast/chain` takes no `radix`",
+        "radix",
+        "it takes: block_bytes, blocks",
+    );
+}
+
+/// Compositions with an inner reduce that is out of order, or in order at the ends alone.
+#[test]
+fn inner_reduces_out_of_order_are_for_commutative_operators() {
+    let reduces = || schedule::of(Collective::Reduce);
+    assert!(reduces().any(|inner| !inner.ordered && !inner.ordered_at_ends));
+    for composed in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Reduce)) {
+        for inner in reduces() {
+            let (collective, id) = (composed.collective, inner.id);
+            let rule = format!("{composed}, reduce: {id}");
+            let parameters = Parameters {
+                reduce: Some(id.to_owned()),
+                ..Parameters::default()
+            };
+            // They reduce to rank 0, an end.
+            if inner.ordered || inner.ordered_at_ends {
+                assert_eq!(out_of_order(composed, &parameters), None, "{rule}");
+                assert!(parse(collective, 4, "", &rule).is_ok(), "{rule}");
+                continue;
+            }
+            assert_eq!(out_of_order(composed, &parameters), Some(inner.name()));
+            let message = format!("`reduce/{id}` combines out of rank order");
+            check(
+                collective,
+                4,
+                &rule,
+                &message,
+                "reduce",
+                "name an ordered algorithm",
+            );
+            let commutative = "        operators: commutative\n";
+            assert!(parse(collective, 4, commutative, &rule).is_ok(), "{rule}");
+        }
+    }
+}
+
+/// A table holds for every root, so that a reduce that is in order for some is not enough.
+#[test]
+fn reduces_in_order_at_the_ends_alone_are_for_commutative_operators() {
+    for algorithm in ALGORITHMS.iter().filter(|a| !a.ordered) {
+        let found = out_of_order(algorithm, &Parameters::default());
+        assert_eq!(found, Some(algorithm.name()));
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, ExecError, Runner};
+use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
+use schedule::Collective;
 use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
 
 use crate::data;
@@ -50,6 +51,8 @@ pub(crate) struct Contest<'a> {
     /// How long the watchdog lets a turn last.
     pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
+    /// How our candidates wait for messages.
+    pub(crate) wait: Wait,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
     pub(crate) spool: &'a Spool,
@@ -63,9 +66,9 @@ impl Contest<'_> {
         let call = Call::from(self.cell);
         let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
         let mut buffers = Buffers {
-            input: data::input(&call, rank),
-            output: Bytes::zeroed(call.bytes as usize),
-            expected: data::has_result(&call, rank).then(|| data::expected(&call, ranks)),
+            input: data::input(&call, rank, ranks),
+            output: Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
+            expected: data::expected(&call, rank, ranks),
         };
         let mut seats = Vec::new();
         for (index, candidate) in (0..).zip(self.candidates) {
@@ -123,7 +126,7 @@ impl Contest<'_> {
         buffers: &mut Buffers,
     ) -> Result<Result<Seat, Failure>, DriverError> {
         let communicator = self.communicator.duplicate()?;
-        let runner = Runner::new(candidate, call, &communicator);
+        let runner = Runner::new(candidate, call, &communicator, self.wait);
         if let Err(failure) = self.agree(runner.as_ref().map(|_| ()).map_err(Failure::of))? {
             return Ok(Err(failure));
         }
@@ -151,9 +154,11 @@ impl Contest<'_> {
             output,
             expected,
         } = buffers;
-        output.as_mut_slice().fill(0xa5);
-        if !call.collective.is_reduction() && rank == call.root {
-            output.as_mut_slice().copy_from_slice(input.as_slice());
+        match expected {
+            Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
+                output.as_mut_slice().copy_from_slice(vector.as_slice());
+            }
+            _ => output.as_mut_slice().fill(0xa5),
         }
         seat.runner
             .call(&seat.communicator, input.as_slice(), output.as_mut_slice())

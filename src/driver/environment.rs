@@ -32,14 +32,13 @@ const LAUNCHER_INTERNAL: [&str; 5] = [
     "OMPI_MCA_initial_wdir",
 ];
 
-/// Collects the environment. Collective; complete on rank 0. `cores` bounds what a node's ranks may
-/// use, where the plan knows of less than can be seen from here.
+/// Collects the environment. Collective; complete on rank 0. `cores` as [`cores`] says.
 pub(crate) fn collect(
     world: &Communicator,
     node: &Communicator,
     topology: &Topology,
     library: Library,
-    cores: Option<u32>,
+    cores: u32,
 ) -> Result<Environment, ExecError> {
     let visible = allowed_cores(node)?;
     let hosts = host_names(world, topology)?;
@@ -54,7 +53,7 @@ pub(crate) fn collect(
             colltune: env!("CARGO_PKG_VERSION").to_owned(),
             hosts,
             ranks: world.size(),
-            cores: usable_cores(visible, cores),
+            cores,
             cpu: cpu_model(&read("/proc/cpuinfo")),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
@@ -71,6 +70,12 @@ pub(crate) fn collect(
     // The others sleep meanwhile, so that rank 0 sees whether the machine is otherwise idle.
     world.sleeping_barrier(Duration::from_millis(1))?;
     Ok(environment)
+}
+
+/// Cores of this rank's node that its ranks may use. Collective over the node. `planned` bounds
+/// them, where the plan knows of less than can be seen from here.
+pub(crate) fn cores(node: &Communicator, planned: Option<u32>) -> Result<u32, ExecError> {
+    Ok(usable_cores(allowed_cores(node)?, planned))
 }
 
 fn warnings(environment: &Environment, ranks_on_node: u32, bound: bool) -> Vec<Warning> {

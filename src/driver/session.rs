@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use exec::{Communicator, Universe};
+use exec::{Communicator, Universe, Wait};
 use wire::{
     FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Task, TaskDone, WIRE_VERSION, Work,
 };
@@ -44,7 +44,8 @@ fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), Dr
     let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
-    let environment = environment::collect(world, &node, &topology, found, plan.cores)?;
+    let cores = environment::cores(&node, plan.cores)?;
+    let environment = environment::collect(world, &node, &topology, found, cores)?;
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -58,6 +59,7 @@ fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), Dr
         plan: &plan,
         world,
         topology,
+        cores,
         spool,
         watchdog,
     };
@@ -95,6 +97,8 @@ struct Session<'a> {
     plan: &'a Plan,
     world: &'a Communicator,
     topology: Topology,
+    /// Of this rank's node.
+    cores: u32,
     spool: Spool,
     watchdog: Watchdog,
 }
@@ -168,6 +172,11 @@ impl Session<'_> {
                     repetition: &self.plan.repetition,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed,
+                    // Who spins takes the core from those it waits for.
+                    wait: match cell.shape.ppn > self.cores {
+                        true => Wait::Yield,
+                        false => Wait::Block,
+                    },
                     communicator: &communicator,
                     spool: &self.spool,
                     watchdog: &self.watchdog,

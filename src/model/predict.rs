@@ -15,7 +15,7 @@ const NOTHING: PipelineCost = PipelineCost {
 };
 
 /// The part of a composition that no parameter names: what the registry takes where none is given.
-const DEFAULT_PART: &str = "binomial";
+const DEFAULT_PART: &str = schedule::Parameters::DEFAULT_PART;
 
 /// A call whose time is asked for; the root, if there is one, is 0.
 #[derive(Clone, Copy, Debug)]

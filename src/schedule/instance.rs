@@ -300,7 +300,7 @@ fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsup
 
 /// The algorithm for a part of a composition; binomial trees unless named.
 fn part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {
-    let id = id.unwrap_or("binomial");
+    let id = id.unwrap_or(Parameters::DEFAULT_PART);
     find(&format!("{collective}/{id}")).ok_or_else(|| Unsupported::Part {
         collective,
         id: id.to_owned(),

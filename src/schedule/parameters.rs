@@ -75,6 +75,9 @@ impl Parameters<'_> {
     /// The radix of a tree for which none is given.
     pub const DEFAULT_RADIX: u32 = 4;
 
+    /// The id of the inner reduce or broadcast where none is named.
+    pub const DEFAULT_PART: &'static str = "binomial";
+
     /// Only a number of blocks.
     pub fn blocks(count: u32) -> Self {
         Self {

@@ -16,7 +16,7 @@ use crate::{Field, Problem, Selection};
 const DEFAULT: &str = "default";
 const DEFAULT_BLOCK_BYTES: &str = "4K..1M x4";
 const DEFAULT_RADICES: [u32; 4] = [2, 4, 8, 16];
-const DEFAULT_INNER: &str = "binomial";
+const DEFAULT_INNER: &str = schedule::Parameters::DEFAULT_PART;
 
 impl Check<'_> {
     pub(super) fn selection(&self, given: Option<&CandidatesDefinition>) -> Checked<Selection> {

@@ -68,7 +68,7 @@ pub(crate) fn knomial(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch 
     let node = rotation.node(rank);
     let (end, radix) = (u64::from(ranks), u64::from(radix));
     let mut place = 1_u64;
-    while place < end && u64::from(node) / place % radix == 0 {
+    while place < end && (u64::from(node) / place).is_multiple_of(radix) {
         place *= radix;
     }
     let parent = (node > 0).then(|| {

@@ -38,7 +38,7 @@ pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
     let (first, second) = (latest(false), latest(true));
     match second - first {
         // The position put in below the second tree keeps nobody waiting.
-        _ if ranks % 4 != 0 => (first, Exact::From(2)),
+        _ if !ranks.is_multiple_of(4) => (first, Exact::From(2)),
         1 => (first, Exact::From(2)),
         later if later > 1 => (second - 1, Exact::Even),
         _ => (first, Exact::Odd),

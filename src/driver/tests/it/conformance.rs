@@ -1,8 +1,10 @@
 //! Every algorithm of the registry, executed and compared with what the collective must give.
 
+use std::collections::HashMap;
+
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
-use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, of};
+use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
 use wire::{
     Candidate, Cell, CommShape, Datatype, ExperimentKind, Finish, Operator, Parameters, Record,
     Work,
@@ -18,38 +20,67 @@ fn most_ranks() -> u32 {
     }
 }
 
-/// The parameters worth trying: several numbers of blocks; every part of a composition once, since
-/// the verifier has gone through all pairs.
-fn candidates(algorithm: &'static Algorithm) -> Vec<Candidate> {
-    let blocks = match algorithm.takes(Parameter::Blocks) {
-        // The last is more than are resolved beforehand, and more than there are elements.
-        true => vec![Some(1), Some(3), Some(7), Some(1500)],
-        false => vec![None],
+/// Elements of a call.
+const ELEMENTS: [u64; 6] = [0, 1, 2, 7, 1000, 65537];
+
+/// The candidates of a cell: the default, and every algorithm that serves it, with parameters that
+/// take turns from cell to cell.
+fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
+    // Only a number of ranks may be refused.
+    let serve = |algorithm: &'static Algorithm, parameters: Parameters| match Schedule::new(
+        algorithm,
+        &cell.request(&parameters),
+    ) {
+        Ok(_) => Some(ours(&algorithm.name(), parameters)),
+        Err(Unsupported::OddRanks { .. }) => None,
+        Err(error) => panic!("{algorithm}{parameters}: {error}"),
     };
-    let named = |blocks, reduce, bcast| {
-        let parameters = Parameters {
-            blocks,
-            reduce,
-            bcast,
+    let of_turn = |algorithm: &'static Algorithm| {
+        let all = variants(algorithm);
+        // So many that each has a turn with one of the sizes, for every number of ranks.
+        let each = all.len().div_ceil(ELEMENTS.len());
+        let chosen = all.into_iter().cycle().skip(turn * each).take(each);
+        chosen.filter_map(move |parameters| serve(algorithm, parameters))
+    };
+    let algorithms = schedule::of(cell.collective).flat_map(of_turn);
+    [Candidate::Default].into_iter().chain(algorithms).collect()
+}
+
+/// The parameters worth trying: several numbers of blocks and radices; every part of a composition
+/// once, since the verifier has gone through all pairs.
+fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
+    // The last is more than are resolved beforehand, and more than there are elements.
+    let blocks = choices(algorithm, Parameter::Blocks, &[1, 3, 7, 1500]);
+    let radices = choices(algorithm, Parameter::Radix, &[2, 3, 64]);
+    let ids = |parameter, collective| {
+        let ids: Vec<&str> = schedule::of(collective).map(|part| part.id).collect();
+        choices(algorithm, parameter, &ids)
+    };
+    let reduces = ids(Parameter::Reduce, Collective::Reduce);
+    let bcasts = ids(Parameter::Bcast, Collective::Bcast);
+    let lengths = [blocks.len(), radices.len(), reduces.len(), bcasts.len()];
+    let most = lengths.into_iter().max().unwrap_or(1);
+    (0..most)
+        .map(|turn| Parameters {
             block_bytes: None,
-        };
-        ours(&algorithm.name(), parameters)
-    };
-    if !algorithm.takes(Parameter::Reduce) {
-        return blocks.into_iter().map(|b| named(b, None, None)).collect();
-    }
-    let ids = |collective| of(collective).map(|part| Some(part.id.to_owned()));
-    let reduces: Vec<_> = ids(Collective::Reduce).collect();
-    let bcasts: Vec<_> = ids(Collective::Bcast).collect();
-    (0..reduces.len().max(bcasts.len()))
-        .map(|part| {
-            let reduce = reduces[part % reduces.len()].clone();
-            named(Some(3), reduce, bcasts[part % bcasts.len()].clone())
+            blocks: blocks[turn % blocks.len()],
+            radix: radices[turn % radices.len()],
+            reduce: reduces[turn % reduces.len()].map(str::to_owned),
+            bcast: bcasts[turn % bcasts.len()].map(str::to_owned),
         })
         .collect()
 }
 
-fn cells(ranks: u32) -> Vec<Cell> {
+/// The values of a parameter that the algorithm takes, otherwise none.
+fn choices<T: Copy>(algorithm: &Algorithm, parameter: Parameter, all: &[T]) -> Vec<Option<T>> {
+    match algorithm.takes(parameter) {
+        true => all.iter().copied().map(Some).collect(),
+        false => vec![None],
+    }
+}
+
+/// The cells of a number of ranks, each with the turn that it is.
+fn cells(ranks: u32) -> Vec<(Cell, usize)> {
     let shape = CommShape {
         nodes: 1,
         ppn: ranks,
@@ -61,9 +92,11 @@ fn cells(ranks: u32) -> Vec<Cell> {
         (Datatype::Float64, Operator::Sum),
     ];
     let mut cells = Vec::new();
-    for (elements, kind) in [0, 1, 2, 7, 1000, 65537]
+    let turns = ranks as usize..;
+    for ((elements, kind), turn) in ELEMENTS
         .into_iter()
         .zip(kinds.into_iter().cycle())
+        .zip(turns)
     {
         for collective in Collective::ALL {
             let (datatype, operator) = match collective.is_reduction() {
@@ -71,13 +104,14 @@ fn cells(ranks: u32) -> Vec<Cell> {
                 false => (Datatype::Byte, None),
             };
             let bytes = elements * datatype.size_bytes();
-            cells.push(Cell {
+            let cell = Cell {
                 collective,
                 shape,
                 bytes,
                 datatype,
                 operator,
-            });
+            };
+            cells.push((cell, turn));
         }
     }
     cells
@@ -88,19 +122,12 @@ fn every_algorithm_gives_the_result_of_its_collective() {
     let most = most_ranks();
     let work: Vec<Work> = (1..=most)
         .flat_map(cells)
-        .map(|cell| {
-            let ours = ALGORITHMS
-                .iter()
-                .filter(|a| a.collective == cell.collective);
-            let candidates = [Candidate::Default]
-                .into_iter()
-                .chain(ours.flat_map(candidates));
-            Work::Compare {
-                cell,
-                candidates: candidates.collect(),
-            }
+        .map(|(cell, turn)| Work::Compare {
+            cell,
+            candidates: candidates(&cell, turn),
         })
         .collect();
+    assert_everything_has_a_turn(&work);
     let bench = Bench::new(work);
     let (exit, records) = bench.run(most);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
@@ -131,6 +158,26 @@ fn every_algorithm_gives_the_result_of_its_collective() {
             reason: Finish::Complete
         })
     );
+}
+
+/// Every algorithm, and everything that it may be made of.
+fn assert_everything_has_a_turn(work: &[Work]) {
+    let mut seen: HashMap<String, Vec<Parameters>> = HashMap::new();
+    for work in work {
+        if let Work::Compare { candidates, .. } = work {
+            for candidate in candidates {
+                let known = seen.entry(candidate.algorithm().to_owned()).or_default();
+                known.push(candidate.parameters());
+            }
+        }
+    }
+    for algorithm in ALGORITHMS {
+        let seen = seen.get(&algorithm.name());
+        for variant in variants(algorithm) {
+            let has_turn = seen.is_some_and(|seen| seen.contains(&variant));
+            assert!(has_turn, "{algorithm}{variant}");
+        }
+    }
 }
 
 #[test]

@@ -34,12 +34,53 @@ pub(crate) struct Kind {
     /// Where its numbers stand, from an element's address, in the order of the type.
     pub(crate) fields: Vec<(isize, Field)>,
     pub(crate) operators: Vec<(&'static str, OperatorHandle)>,
+    /// What the library is told instead, if it must not be told this.
+    known_as: Option<KnownAs>,
+}
+
+/// The same memory described by another datatype, whose elements' addresses are `shift` bytes from
+/// the first's.
+struct KnownAs {
+    datatype: DatatypeHandle,
+    operators: Vec<(&'static str, OperatorHandle)>,
+    shift: isize,
 }
 
 impl Kind {
     /// Whether all its numbers are integers, so that other types can describe them.
     pub(crate) fn is_of_integers(&self) -> bool {
-        self.fields.iter().all(|(_, field)| *field == Field::Integer)
+        self.fields
+            .iter()
+            .all(|(_, field)| *field == Field::Integer)
+    }
+
+    /// What the library is told.
+    pub(crate) fn known_datatype(&self) -> DatatypeHandle {
+        let known_as = self.known_as.as_ref();
+        known_as.map_or(self.datatype, |known_as| known_as.datatype)
+    }
+
+    /// An operator as the library is told.
+    pub(crate) fn known_operator(&self, index: usize) -> Option<OperatorHandle> {
+        let known_as = self.known_as.as_ref();
+        let operators = known_as.map_or(&self.operators, |known_as| &known_as.operators);
+        operators.get(index).map(|(_, operator)| *operator)
+    }
+
+    /// How far addresses that the library is told are from ours.
+    pub(crate) fn known_shift(&self) -> isize {
+        self.known_as.as_ref().map_or(0, |known_as| known_as.shift)
+    }
+
+    /// Open MPI 4.1 combines elements with data below their address outside of its memory: the
+    /// library is told of equal elements without.
+    fn known_as(mut self, other: Kind, shift: isize) -> Self {
+        self.known_as = Some(KnownAs {
+            datatype: other.datatype,
+            operators: other.operators,
+            shift,
+        });
+        self
     }
 
     fn new(name: &'static str, raw: MPI_Datatype, fields: &[(isize, Field)]) -> Self {
@@ -50,6 +91,7 @@ impl Kind {
             datatype,
             fields: fields.to_vec(),
             operators: Vec::new(),
+            known_as: None,
         }
     }
 
@@ -74,9 +116,8 @@ const STRIDED: usize = 1;
 const WIDE: usize = 2;
 const BELOW: usize = 3;
 const SWAPPED: usize = 4;
-const NARROW: usize = 5;
 
-static DERIVED: [Derived; 6] = [
+static DERIVED: [Derived; 5] = [
     Derived {
         name: "matrix",
         places: &[0, 4, 8, 12],
@@ -110,13 +151,6 @@ static DERIVED: [Derived; 6] = [
         lower_bound: 0,
         extent: 8,
     },
-    // An extent within the data: the next element begins in this one's gap.
-    Derived {
-        name: "narrow",
-        places: &[0, 8],
-        lower_bound: 0,
-        extent: 4,
-    },
 ];
 
 /// All kinds. They live as long as the process.
@@ -136,6 +170,11 @@ pub(crate) fn kinds() -> Result<Vec<Kind>, ExecError> {
         let fields: Vec<_> = places.iter().map(|place| (*place, Integer)).collect();
         Kind::new(name, make(&DERIVED[index]), &fields)
     };
+    let strided = || {
+        derived(STRIDED)
+            .with("composition", operator(composition::<STRIDED>, false))
+            .with("total", operator(total::<STRIDED>, true))
+    };
     Ok(vec![
         Kind::new("int32", int32, &[(0, Integer)])
             .with("sum", sum)
@@ -146,16 +185,13 @@ pub(crate) fn kinds() -> Result<Vec<Kind>, ExecError> {
         Kind::new("double_int", double_int(), &[(0, Double), (8, Integer)])
             .with("minloc", minloc()),
         derived(MATRIX).with("product", operator(product::<MATRIX>, false)),
-        derived(STRIDED)
-            .with("composition", operator(composition::<STRIDED>, false))
-            .with("total", operator(total::<STRIDED>, true)),
+        strided(),
         derived(WIDE).with("total", operator(total::<WIDE>, true)),
         derived(BELOW)
             .with("composition", operator(composition::<BELOW>, false))
-            .with("total", operator(total::<BELOW>, true)),
+            .with("total", operator(total::<BELOW>, true))
+            .known_as(strided(), -8),
         derived(SWAPPED).with("composition", operator(composition::<SWAPPED>, false)),
-        // Its elements overlap their neighbours': every other place would be written twice.
-        derived(NARROW),
     ])
 }
 
@@ -189,8 +225,7 @@ fn make(derived: &Derived) -> MPI_Datatype {
     }
 }
 
-type Function =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut ffi::MPI_Datatype);
+type Function = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut ffi::MPI_Datatype);
 
 fn operator(function: Function, commutes: bool) -> ffi::MPI_Op {
     // SAFETY: the result is written by the call.
@@ -276,8 +311,6 @@ unsafe extern "C" fn total<const KIND: usize>(
 ) {
     // SAFETY: the library calls it as MPI says.
     unsafe {
-        for_elements::<KIND>(left, right, length, |a, b| {
-            [a[0] + b[0], a[1] + b[1], 0, 0]
-        });
+        for_elements::<KIND>(left, right, length, |a, b| [a[0] + b[0], a[1] + b[1], 0, 0]);
     }
 }

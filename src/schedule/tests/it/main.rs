@@ -5,6 +5,7 @@
 mod cases;
 mod catalogue;
 mod counts;
+mod house;
 mod memory;
 mod mutants;
 mod proofs;

@@ -1,0 +1,49 @@
+//! The lengths of a call's buffers are those of the schedules' layouts.
+
+use exec::Call;
+use schedule::{ALGORITHMS, Buffer, Request, Schedule};
+use wire::{Datatype, Operator};
+
+#[test]
+fn buffers_are_as_long_as_the_layout_says() {
+    for algorithm in ALGORITHMS {
+        let collective = algorithm.collective;
+        for (ranks, root) in [(1, 0), (2, 1), (4, 0), (6, 5)] {
+            for in_place in [false, true] {
+                for elements in [0, 1, 7, 24] {
+                    let call = Call {
+                        collective,
+                        bytes: elements * 8,
+                        datatype: Datatype::Float64,
+                        operator: collective.is_reduction().then_some(Operator::Sum),
+                        root: if collective.is_rooted() { root } else { 0 },
+                        in_place,
+                    };
+                    check(algorithm, &call, ranks);
+                }
+            }
+        }
+    }
+}
+
+fn check(algorithm: &'static schedule::Algorithm, call: &Call, ranks: u32) {
+    let request = Request {
+        root: call.root,
+        in_place: call.in_place,
+        units: call.bytes / call.unit_bytes(),
+        ..Request::ranks(ranks)
+    };
+    let schedule = Schedule::new(algorithm, &request).expect("supported");
+    for rank in 0..ranks {
+        let layout = schedule.layout(rank);
+        let bytes = |buffer| layout.capacity(buffer) * call.unit_bytes();
+        assert_eq!(
+            [
+                call.input_bytes(rank, ranks),
+                call.output_bytes(rank, ranks)
+            ],
+            [bytes(Buffer::Input), bytes(Buffer::Output)],
+            "{algorithm}, rank {rank} of {ranks}: {call:?}"
+        );
+    }
+}

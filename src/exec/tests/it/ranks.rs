@@ -1,0 +1,22 @@
+//! What several ranks find out together.
+
+use campaign::LibraryName;
+
+use crate::launch::{family, run};
+
+#[test]
+fn every_algorithm_does_what_mpi_does() {
+    let ranks = match family() {
+        LibraryName::OpenMpi => 16,
+        // Its ranks spin.
+        LibraryName::Mpich => 4,
+    };
+    let printed = run("conformance", ranks);
+    assert!(printed.contains(" cases agree with the library"));
+}
+
+#[test]
+fn a_second_call_on_mpi_allocates_nothing() {
+    let printed = run("lean", 3);
+    assert!(printed.contains(" second calls looked at"));
+}

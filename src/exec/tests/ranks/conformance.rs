@@ -1,0 +1,107 @@
+//! Every algorithm against the library's own collectives.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use exec::{Communicator, ExecError};
+use schedule::ALGORITHMS;
+
+use crate::case::Outcome;
+use crate::kind::{Kind, kinds};
+use crate::{doing, kernels, matrix};
+
+/// Comparisons among several ranks that every algorithm must have had.
+const LEAST: u32 = 30;
+/// Failures that a rank tells in full.
+const TOLD: u32 = 5;
+
+/// What was done.
+#[derive(Default)]
+struct Score {
+    agreed: u32,
+    refused: u32,
+    failed: u32,
+    /// Agreed cases of several ranks, by algorithm.
+    compared: BTreeMap<String, u32>,
+}
+
+/// Tries everything on 1 to 9 and on all ranks, and returns the number of failures on this rank.
+pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
+    let start = Instant::now();
+    let kinds = kinds()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+    let mut score = Score::default();
+    if world.rank() == 0 {
+        score.failed += kernels::check(&kinds);
+    }
+    let sizes = (1..=world.size()).filter(|size| *size <= 9 || *size == world.size());
+    for size in sizes {
+        let part = world.subset(world.rank() < size)?;
+        if let Some(part) = part {
+            try_all(&part, &kinds, size > cores, &mut score)?;
+            if world.rank() == 0 {
+                println!("{size} ranks: {:.1} s", start.elapsed().as_secs_f64());
+            }
+        }
+        // Those that have nothing to do leave the cores to the others.
+        world.sleeping_barrier(Duration::from_millis(1))?;
+    }
+    if world.rank() == 0 {
+        score.report();
+        score.failed += score.missing();
+    }
+    Ok(score.failed)
+}
+
+fn try_all(
+    communicator: &Communicator,
+    kinds: &[Kind],
+    is_crowded: bool,
+    score: &mut Score,
+) -> Result<(), ExecError> {
+    let ranks = communicator.size();
+    for algorithm in ALGORITHMS {
+        for case in matrix::cases(algorithm, ranks, kinds, is_crowded) {
+            doing(case.to_string());
+            match case.run(communicator)? {
+                Outcome::Agreed => {
+                    score.agreed += 1;
+                    *score.compared.entry(algorithm.name()).or_default() += u32::from(ranks > 1);
+                }
+                Outcome::Refused => score.refused += 1,
+                Outcome::Failed(how) => {
+                    score.failed += 1;
+                    if score.failed <= TOLD {
+                        eprintln!("rank {}: {case}: {how}", communicator.rank());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Score {
+    fn report(&self) {
+        println!(
+            "{} cases agree with the library, {} are refused, {} fail",
+            self.agreed, self.refused, self.failed
+        );
+        for (algorithm, count) in &self.compared {
+            println!("{count:>6} {algorithm}");
+        }
+    }
+
+    /// Algorithms that have not been compared often enough.
+    fn missing(&self) -> u32 {
+        let mut missing = 0;
+        for algorithm in ALGORITHMS {
+            let compared = self.compared.get(&algorithm.name()).copied().unwrap_or(0);
+            if compared < LEAST {
+                eprintln!("{algorithm} was compared only {compared} times");
+                missing += 1;
+            }
+        }
+        missing
+    }
+}

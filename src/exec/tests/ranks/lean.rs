@@ -1,0 +1,158 @@
+//! A second call of the same shape allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use exec::{ApplicationCall, Arguments, Communicator, Elements, ExecError, Wait};
+use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Unsupported};
+use wire::Parameters;
+
+use crate::doing;
+use crate::kind::{Kind, kinds};
+use crate::memory::Memory;
+
+/// Counts the allocations of this process; the library's own are not among them.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.realloc(memory, layout, length) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Returns the number of failures on this rank.
+pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
+    let kinds = kinds()?;
+    let (mut calls, mut failures) = (0, 0);
+    for algorithm in ALGORITHMS {
+        for kind in &kinds {
+            for blocks in blocks(algorithm) {
+                for wait in [Wait::Block, Wait::Yield] {
+                    doing(format!("{algorithm} of {}, {blocks:?} blocks", kind.name));
+                    let Some(count) = second_call(algorithm, kind, blocks, wait, world)? else {
+                        continue;
+                    };
+                    calls += 1;
+                    if count > 0 {
+                        eprintln!(
+                            "{algorithm} of {}, {blocks:?} blocks, {wait:?}: {count} allocations",
+                            kind.name
+                        );
+                        failures += 1;
+                    }
+                }
+            }
+        }
+    }
+    if world.rank() == 0 {
+        println!("{calls} second calls looked at");
+    }
+    Ok(failures + u32::from(calls == 0))
+}
+
+/// Few blocks, and more than are resolved beforehand.
+fn blocks(algorithm: &Algorithm) -> Vec<Option<u32>> {
+    match algorithm.takes(Parameter::Blocks) {
+        true => vec![Some(3), Some(1200)],
+        false => vec![None],
+    }
+}
+
+/// How often a second call allocates; `None` if there can be no call.
+fn second_call(
+    algorithm: &'static Algorithm,
+    kind: &Kind,
+    blocks: Option<u32>,
+    wait: Wait,
+    communicator: &Communicator,
+) -> Result<Option<u64>, ExecError> {
+    const COUNT: u64 = 3000;
+    let ranks = u64::from(communicator.size());
+    let data = Elements {
+        count: COUNT,
+        datatype: kind.datatype,
+    };
+    let operator = kind.operators.first().map(|(_, operator)| *operator);
+    let counts = vec![COUNT; ranks as usize];
+    let arguments = match (algorithm.collective, operator) {
+        (Collective::Bcast, _) => Arguments::Bcast { data, root: 0 },
+        (Collective::Gather, _) => Arguments::Gather {
+            send: data,
+            recv: data,
+            root: 0,
+        },
+        (Collective::Scatter, _) => Arguments::Scatter {
+            send: data,
+            recv: data,
+            root: 0,
+        },
+        (Collective::Allgather, _) => Arguments::Allgather {
+            send: data,
+            recv: data,
+        },
+        (_, None) => return Ok(None),
+        (Collective::Reduce, Some(operator)) => Arguments::Reduce {
+            data,
+            operator,
+            root: 0,
+        },
+        (Collective::Allreduce, Some(operator)) => Arguments::Allreduce { data, operator },
+        (Collective::ReduceScatter, Some(operator)) => Arguments::ReduceScatter {
+            counts: &counts,
+            datatype: kind.datatype,
+            operator,
+        },
+        (Collective::ReduceScatterBlock, Some(operator)) => Arguments::ReduceScatterBlock {
+            part: data,
+            operator,
+        },
+    };
+    let parameters = Parameters {
+        blocks,
+        ..Parameters::default()
+    };
+    let prepared = ApplicationCall::new(
+        algorithm,
+        &parameters,
+        &arguments,
+        false,
+        communicator,
+        wait,
+    );
+    let mut call = match prepared {
+        Err(ExecError::Unsupported(
+            Unsupported::Unordered { .. } | Unsupported::OddRanks { .. },
+        )) => return Ok(None),
+        prepared => prepared?,
+    };
+    let mut send = Memory::new(kind, COUNT * ranks);
+    let mut recv = Memory::new(kind, COUNT * ranks);
+    send.fill(0, COUNT * ranks, |number| (number % 100) as i32);
+    recv.fill(0, COUNT * ranks, |number| (number % 100) as i32);
+    let mut before = 0;
+    for _ in 0..2 {
+        before = ALLOCATIONS.load(Ordering::Relaxed);
+        // SAFETY: the memory is at least as long as the arguments say.
+        unsafe { call.call(communicator, send.address().cast(), recv.address().cast())? };
+    }
+    Ok(Some(ALLOCATIONS.load(Ordering::Relaxed) - before))
+}

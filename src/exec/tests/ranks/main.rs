@@ -1,0 +1,70 @@
+//! What the tests of this crate start on several ranks.
+//!
+//! usage: `exec-ranks conformance|lean`. Rank 0 prints what was done; the exit code is 0 only if all
+//! ranks found everything right.
+
+mod case;
+mod conformance;
+mod kernels;
+mod kind;
+mod lean;
+mod library;
+mod matrix;
+mod memory;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use exec::{ExecError, Universe, exit_now};
+
+/// Nothing here takes so long.
+const DEADLINE: Duration = Duration::from_secs(270);
+
+/// What this rank is doing, should it never come back.
+static NOW: Mutex<String> = Mutex::new(String::new());
+
+/// Says what this rank is doing.
+pub(crate) fn doing(what: String) {
+    *NOW.lock().unwrap_or_else(PoisonError::into_inner) = what;
+}
+
+fn main() -> Result<(), ExecError> {
+    watch();
+    let mode = std::env::args().nth(1).unwrap_or_default();
+    let universe = Universe::start()?;
+    let failures = match mode.as_str() {
+        "conformance" => conformance::run(universe.world())?,
+        "lean" => lean::run(universe.world())?,
+        _ => {
+            eprintln!("usage: exec-ranks conformance|lean");
+            exit_now(2);
+        }
+    };
+    let mut failed = [failures as f64];
+    universe.world().maximum(&mut failed)?;
+    universe.finish()?;
+    if failed[0] > 0.0 {
+        exit_now(1);
+    }
+    Ok(())
+}
+
+/// Ends this rank, and with it the launch, if it hangs or its launcher is gone.
+fn watch() {
+    let (start, parent) = (Instant::now(), std::os::unix::process::parent_id());
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(Duration::from_millis(500));
+            if std::os::unix::process::parent_id() != parent {
+                exit_now(3);
+            }
+            if start.elapsed() > DEADLINE {
+                eprintln!(
+                    "hangs: {}",
+                    NOW.lock().unwrap_or_else(PoisonError::into_inner)
+                );
+                exit_now(3);
+            }
+        }
+    });
+}

@@ -1,0 +1,157 @@
+//! Which cases there are: all algorithms, roots and kinds of data; of counts and parameters those
+//! that a hash of the case picks, so that every run tries the same.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use exec::Wait;
+use schedule::{Algorithm, Collective, Parameter, Parameters as Bounds};
+use wire::Parameters;
+
+use crate::case::Case;
+use crate::kind::Kind;
+
+/// Numbers that depend on a case alone.
+struct Dice(u64);
+
+impl Dice {
+    fn of(case: impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        case.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        self.0 = hasher.finish();
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// All cases of an algorithm on a number of ranks.
+pub(crate) fn cases<'a>(
+    algorithm: &'static Algorithm,
+    ranks: u32,
+    kinds: &'a [Kind],
+    is_crowded: bool,
+) -> Vec<Case<'a>> {
+    let mut cases = Vec::new();
+    for root in roots(algorithm.collective, ranks) {
+        for kind in kinds {
+            let operators: Vec<_> = match algorithm.collective.is_reduction() {
+                true => kind.operators.iter().copied().map(Some).collect(),
+                false => vec![None],
+            };
+            for (index, operator) in operators.into_iter().enumerate() {
+                for in_place in [false, true] {
+                    if in_place && !algorithm.collective.allows_in_place() {
+                        continue;
+                    }
+                    let name = operator.map(|(name, _)| name);
+                    let key = (algorithm.name(), ranks, root, kind.name, name, in_place);
+                    let mut dice = Dice::of(key);
+                    let count = count(&mut dice, algorithm.collective, ranks);
+                    let other_kind = match kind.is_of_integers() && dice.below(2) == 0 {
+                        true => kinds.first().unwrap_or(kind),
+                        false => kind,
+                    };
+                    cases.push(Case {
+                        algorithm,
+                        parameters: parameters(&mut dice, algorithm, count),
+                        kind,
+                        other_kind,
+                        operator,
+                        known_operator: operator.and(kind.known_operator(index)),
+                        count,
+                        counts: counts(&mut dice, algorithm.collective, ranks, count),
+                        ranks,
+                        root,
+                        in_place,
+                        wait: match is_crowded && dice.below(8) > 0 || dice.below(2) == 0 {
+                            true => Wait::Yield,
+                            false => Wait::Block,
+                        },
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Every root of few ranks; the first, one in the middle and the last of many.
+fn roots(collective: Collective, ranks: u32) -> Vec<u32> {
+    match ranks {
+        _ if !collective.is_rooted() => vec![0],
+        0..=5 => (0..ranks).collect(),
+        _ => vec![0, ranks / 2, ranks - 1],
+    }
+}
+
+fn count(dice: &mut Dice, collective: Collective, ranks: u32) -> u64 {
+    // Many ranks' parts of the largest would not fit into a small machine's memory.
+    let largest = match collective.is_sized_by_part() {
+        true if ranks > 3 => 4099,
+        _ => 65537,
+    };
+    match dice.below(32) {
+        0..4 => 0,
+        4..8 => 1,
+        8..13 => 2,
+        13..21 => 7,
+        21..31 => 1000,
+        _ => largest,
+    }
+}
+
+fn counts(dice: &mut Dice, collective: Collective, ranks: u32, count: u64) -> Vec<u64> {
+    if collective != Collective::ReduceScatter {
+        return Vec::new();
+    }
+    let (ranks, style) = (u64::from(ranks), dice.below(4));
+    let part = |rank: u64| match style {
+        // As even as can be.
+        0 => count / ranks + u64::from(rank < count % ranks),
+        // Uneven, with nothing for some.
+        1 => (rank + count) % 3 * count / ranks,
+        // All for one.
+        2 => u64::from(rank == count % ranks) * count,
+        // More for later ones.
+        _ => count * rank / (ranks * ranks),
+    };
+    (0..ranks).map(part).collect()
+}
+
+fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters {
+    let mut parameters = Parameters::default();
+    let ids = |collective| -> Vec<_> { schedule::of(collective).map(|found| found.id).collect() };
+    for parameter in algorithm.parameters {
+        match parameter {
+            Parameter::Blocks => match dice.below(8) {
+                0 => {}
+                1 => parameters.block_bytes = Some(16),
+                2 => parameters.block_bytes = Some(8 << 10),
+                // Too many rounds to be resolved beforehand.
+                3 if count >= 1000 => parameters.blocks = Some(1500),
+                chosen => parameters.blocks = Some([1, 2, 3, 5, 12][chosen - 3]),
+            },
+            Parameter::Radix => {
+                let radices = [*Bounds::RADICES.start(), 3, 4, 7, *Bounds::RADICES.end()];
+                parameters.radix = Some(*dice.pick(&radices)).filter(|_| dice.below(4) > 0);
+            }
+            Parameter::Reduce => {
+                let id = *dice.pick(&ids(Collective::Reduce));
+                parameters.reduce = Some(id.to_owned());
+            }
+            Parameter::Bcast => {
+                let id = *dice.pick(&ids(Collective::Bcast));
+                parameters.bcast = Some(id.to_owned());
+            }
+        }
+    }
+    parameters
+}

@@ -1,0 +1,131 @@
+//! Adding an algorithm takes one file and its row in the registry: nothing else names algorithms.
+
+use std::path::{Path, PathBuf};
+
+use schedule::{ALGORITHMS, Collective};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All files with an extension below a folder that are part of the product.
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !["tests", "benches", "examples", "target"].contains(&name) {
+            files(&path, extension, found);
+        } else if name != "tests.rs" && path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// The algorithms whose id or full name is a string of the program; comments, help texts and unit
+/// tests beside the code do not decide anything.
+fn named(source: &str) -> Vec<&'static str> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or(source);
+    let mut ids: Vec<_> = ALGORITHMS
+        .iter()
+        .filter(|algorithm| {
+            let [bare, full] = [algorithm.id.to_owned(), algorithm.name()];
+            [bare, full].iter().any(|name| {
+                let lines = code
+                    .lines()
+                    .filter(|line| !line.trim_start().starts_with("//"));
+                lines
+                    .into_iter()
+                    .any(|line| line.contains(&format!("\"{name}\"")))
+            })
+        })
+        .map(|algorithm| algorithm.id)
+        .collect();
+    // `linear` is the name of several.
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+#[test]
+fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
+    let source = workspace().join("src");
+    let mut sources = Vec::new();
+    files(&source, "rs", &mut sources);
+    assert!(sources.len() > 200, "only {} files", sources.len());
+    for path in sources {
+        let place = path.strip_prefix(&source).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let allowed: Vec<&str> = ALGORITHMS
+            .iter()
+            .filter(|algorithm| {
+                // A row of both reduce-scatters stands in one file.
+                let folders = Collective::ALL.map(Collective::name);
+                folders.iter().any(|folder| {
+                    place
+                        == Path::new("schedule")
+                            .join(folder)
+                            .join(format!("{}.rs", algorithm.id))
+                })
+            })
+            .map(|algorithm| algorithm.id)
+            .collect();
+        for id in named(&text) {
+            let is_default = id == "binomial" && place == Path::new("schedule/parameters.rs");
+            assert!(
+                allowed.contains(&id) || is_default,
+                "{} names the algorithm `{id}`: ask the registry instead",
+                place.display()
+            );
+        }
+    }
+    assert_eq!(
+        named("let a = \"ring\"; // \"mst\"\n// \"chain\""),
+        ["mst", "ring"]
+    );
+}
+
+#[test]
+fn every_algorithm_has_a_file_of_its_own_and_no_file_is_forgotten() {
+    for algorithm in ALGORITHMS {
+        let folder = match algorithm.collective {
+            Collective::ReduceScatterBlock => Collective::ReduceScatter,
+            collective => collective,
+        };
+        let file = Path::new("src/schedule")
+            .join(folder.name())
+            .join(format!("{}.rs", algorithm.id));
+        let text = std::fs::read_to_string(workspace().join(&file)).unwrap();
+        assert!(
+            text.contains("pub(crate) const ALGORITHM"),
+            "{}",
+            file.display()
+        );
+    }
+    for collective in Collective::ALL {
+        let folder = workspace().join("src/schedule").join(collective.name());
+        if collective == Collective::ReduceScatterBlock {
+            continue;
+        }
+        let mut sources = Vec::new();
+        files(&folder, "rs", &mut sources);
+        let rows = sources.iter().filter(|path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            text.contains("pub(crate) const ALGORITHM: Algorithm")
+        });
+        assert_eq!(
+            rows.count(),
+            schedule::of(collective).count(),
+            "{collective}"
+        );
+    }
+}
+
+/// The worked example of CONTRIBUTING.md is the file that it says it is.
+#[test]
+fn the_worked_example_is_the_code() {
+    let guide = std::fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
+    let (_, rest) = guide.split_once("```rust\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let file = workspace().join("src/schedule/allgather/bruck.rs");
+    assert_eq!(example, std::fs::read_to_string(file).unwrap());
+}

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use schedule::Unsupported;
+use schedule::export::TooLong;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
@@ -42,6 +43,23 @@ pub(crate) enum CliError {
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
+    /// A schedule with more in it than a picture can show.
+    #[error("{schedule} has more than {} things to draw", schedule::svg::LIMIT)]
+    TooLargeToDraw {
+        /// What was to be drawn.
+        schedule: String,
+    },
+    /// A length that cuts an element in two.
+    #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
+    PartOfElement {
+        /// The length of the call.
+        bytes: u64,
+        /// The size of an element.
+        element_bytes: u64,
+    },
+    /// A message that a trace cannot describe.
+    #[error(transparent)]
+    Untraceable(#[from] TooLong),
     /// The store that a table names is not there.
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
     StoreMoved {
@@ -80,6 +98,14 @@ impl CliError {
                 })
             }
             Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
+            Self::TooLargeToDraw { .. } => Some(
+                "messages, combinations and copies count, and ranks times steps: ask for fewer \
+                 ranks or blocks, or for --format text"
+                    .to_owned(),
+            ),
+            Self::PartOfElement { .. } => Some(
+                "choose another length, or the size of an element with --element-bytes".to_owned(),
+            ),
             Self::StoreMoved { .. } => Some(
                 "paths in a table count from where it was made: go there, or name the store with \
                  `--store`"
@@ -90,6 +116,7 @@ impl CliError {
             }
             Self::Unsupported(_)
             | Self::NoSuchRank { .. }
+            | Self::Untraceable(_)
             | Self::Signals(_)
             | Self::Output(_)
             | Self::Json(_) => None,

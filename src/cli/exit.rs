@@ -91,6 +91,9 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
+        | CliError::TooLargeToDraw { .. }
+        | CliError::PartOfElement { .. }
+        | CliError::Untraceable(_)
         | CliError::StoreMoved { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,

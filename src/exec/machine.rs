@@ -108,6 +108,11 @@ impl Machine {
         next: Option<Step<'_>>,
         communicator: &Communicator,
     ) -> Result<(), ExecError> {
+        // The two change places, so that either may need what one needed in an earlier call.
+        let ahead = next.map_or(0, |next| next.recvs.len());
+        for requests in [&mut self.current, &mut self.ahead] {
+            requests.reserve(ahead.max(step.recvs.len()) + step.sends.len());
+        }
         // After an error too, all is started that can be: peers may be waiting for it.
         let mut outcome = Ok(());
         if !step.is_posted_ahead {

@@ -24,6 +24,11 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
+    /// Makes room for so many.
+    pub(crate) fn reserve(&mut self, requests: usize) {
+        self.started.reserve(requests);
+    }
+
     pub(crate) fn push(&mut self, request: ffi::MPI_Request) {
         self.started.push(request);
     }

@@ -2,6 +2,7 @@
 
 use crate::engine::{Domain, Engine};
 use crate::fault::{Fault, Misstep};
+use crate::program::Program;
 use crate::{Collective, Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.
@@ -29,6 +30,26 @@ pub fn run<T: Clone>(
     contributions: &[Vec<T>],
     operator: impl Fn(&T, &T) -> T,
 ) -> Result<Vec<Option<Vec<T>>>, Fault> {
+    run_programs(
+        schedule,
+        &|rank| schedule.program(rank),
+        contributions,
+        operator,
+    )
+}
+
+/// Runs the given programs, in place of the schedule's own: the way to see what a broken algorithm
+/// does.
+///
+/// # Panics
+///
+/// As [`run`].
+pub fn run_programs<T: Clone>(
+    schedule: &Schedule,
+    programs: &dyn Fn(Rank) -> Box<dyn Program>,
+    contributions: &[Vec<T>],
+    operator: impl Fn(&T, &T) -> T,
+) -> Result<Vec<Option<Vec<T>>>, Fault> {
     let collective = schedule.algorithm().collective;
     let layout = schedule.layout(0);
     let first = move |rank: Rank| match collective {
@@ -40,7 +61,7 @@ pub fn run<T: Clone>(
         operator,
         first,
     };
-    let mut engine = Engine::new(schedule, elements, &|rank| schedule.program(rank));
+    let mut engine = Engine::new(schedule, elements, programs);
     engine.run()?;
     (0..schedule.shape().ranks)
         .map(|rank| match collective.after(schedule.shape(), rank) {

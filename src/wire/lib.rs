@@ -21,4 +21,4 @@ pub use record::{
 pub use sample::{Sample, Subject};
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;

@@ -178,10 +178,7 @@ impl Plan<'_> {
             ),
             (
                 "launches",
-                format!(
-                    "{} each, {} to go",
-                    agenda.launches, forecast.launches_left
-                ),
+                format!("{} each, {} to go", agenda.launches, forecast.launches_left),
             ),
             ("time", self.describe_time()),
             ("table", output.table.display().to_string()),

@@ -6,9 +6,6 @@ mod show;
 mod sweep;
 mod verify;
 
-use std::fmt::Display;
-
-use clap::error::ErrorKind;
 use schedule::{ALGORITHMS, Algorithm};
 
 use crate::console::Console;
@@ -47,11 +44,6 @@ impl Args {
             Verb::Export(args) => args.run(console),
         }
     }
-}
-
-/// Ends the process as wrong usage does, for arguments that are each right but not together.
-fn refuse(why: impl Display) -> ! {
-    clap::Error::raw(ErrorKind::ValueValidation, format_args!("{why}\n")).exit()
 }
 
 /// The algorithm of a full name, or of a bare id that only one collective has.

@@ -6,7 +6,6 @@ use schedule::export::{Goal, Scale, SimGrid};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
-use super::refuse;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -82,11 +81,10 @@ impl Args {
             false => 1,
         };
         if !self.bytes.is_multiple_of(unit_bytes) {
-            refuse(format_args!(
-                "{} bytes are not a whole number of elements of {unit_bytes} bytes: choose another \
-                 length, or the size of an element with --element-bytes",
-                self.bytes
-            ));
+            return Err(CliError::PartOfElement {
+                bytes: self.bytes,
+                element_bytes: unit_bytes,
+            });
         }
         let block_units = self.block_bytes.map(|bytes| match bytes {
             0 => 0,
@@ -99,14 +97,8 @@ impl Args {
             combine_cost: self.combine_cost,
         };
         match self.format {
-            Format::Goal => match Goal::new(&schedule, scale) {
-                Ok(goal) => self.goal(console, &goal)?,
-                Err(error) => refuse(error),
-            },
-            Format::Simgrid => match SimGrid::new(&schedule, scale) {
-                Ok(simgrid) => self.simgrid(console, &simgrid)?,
-                Err(error) => refuse(error),
-            },
+            Format::Goal => self.goal(console, &Goal::new(&schedule, scale)?)?,
+            Format::Simgrid => self.simgrid(console, &SimGrid::new(&schedule, scale)?)?,
         }
         Ok(Answer::Good)
     }

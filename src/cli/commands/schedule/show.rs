@@ -3,7 +3,6 @@ use schedule::{Action, Buffer, Layout, Partition, Rank, Round, Schedule, Span, s
 use serde_json::{Value, json};
 
 use super::call::CallArgs;
-use super::refuse;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -93,12 +92,10 @@ impl Args {
             }
             Format::Svg => match svg::render(&schedule, self.rank) {
                 Ok(picture) => console.print(picture.trim_end())?,
-                Err(_) => refuse(format_args!(
-                    "{} has more than a picture can show: {} messages, combinations and copies, or \
-                     ranks times steps; ask for fewer ranks or blocks, or for --format text",
-                    text::headline(&schedule),
-                    svg::LIMIT
-                )),
+                Err(_) => {
+                    let schedule = text::headline(&schedule);
+                    return Err(CliError::TooLargeToDraw { schedule });
+                }
             },
         }
         Ok(Answer::Good)

@@ -18,7 +18,7 @@ const VERBS: [&str; 13] = [
     "man",
 ];
 
-const SCHEDULE_VERBS: [&str; 3] = ["list", "show", "verify"];
+const SCHEDULE_VERBS: [&str; 4] = ["list", "show", "verify", "export"];
 
 #[test]
 fn every_verb_explains_itself_with_an_example() {

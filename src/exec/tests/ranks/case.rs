@@ -31,6 +31,9 @@ pub(crate) struct Case<'a> {
     pub(crate) root: u32,
     pub(crate) in_place: bool,
     pub(crate) wait: Wait,
+    /// Whether some ranks describe the data as elements of the other kind. The library is never
+    /// told so: Open MPI 4.1 then cuts messages differently on different ranks.
+    pub(crate) mixes: bool,
 }
 
 impl fmt::Display for Case<'_> {
@@ -46,7 +49,11 @@ impl fmt::Display for Case<'_> {
             self.count,
             self.counts,
             self.kind.name,
-            self.other_kind.name,
+            if self.mixes {
+                self.other_kind.name
+            } else {
+                "the same"
+            },
             if self.in_place { ", in place" } else { "" },
             self.wait,
         )
@@ -69,8 +76,8 @@ struct Call<'a> {
     arguments: Arguments<'a>,
     /// The same for the library.
     known_arguments: Arguments<'a>,
-    /// How far its buffers' addresses are from ours.
-    shifts: [isize; 2],
+    /// How far its addresses are from ours.
+    shift: isize,
     is_in_place: bool,
     send: Memory,
     recv: Memory,
@@ -101,7 +108,7 @@ impl Case<'_> {
 
     /// Runs it on all ranks of a communicator.
     pub(crate) fn run(&self, communicator: &Communicator) -> Result<Outcome, ExecError> {
-        let call = self.call(communicator.rank());
+        let call = self.call(communicator.rank(), self.mixes);
         let prepared = ApplicationCall::new(
             self.algorithm,
             &self.parameters,
@@ -121,7 +128,11 @@ impl Case<'_> {
             (Ok(_), true) => return Ok(Outcome::Failed("it was not refused".to_owned())),
             (Err(error), _) => return Ok(Outcome::Failed(error.to_string())),
         };
-        let expected = call.expected(communicator);
+        let known = self
+            .call(communicator.rank(), false)
+            .by_library(communicator);
+        let mut expected = call.recv.clone();
+        expected.take(call.result.clone(), &known.recv, known.result.start);
         let (initial_send, initial_recv) = (call.send.clone(), call.recv.clone());
         // What a first call leaves behind must not be seen by a second.
         for turn in ["first", "second"] {
@@ -153,7 +164,7 @@ impl Case<'_> {
         Ok(Outcome::Agreed)
     }
 
-    fn call(&self, rank: u32) -> Call<'_> {
+    fn call(&self, rank: u32, mixes: bool) -> Call<'_> {
         use Collective::{
             Allgather, Allreduce, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock, Scatter,
         };
@@ -207,8 +218,7 @@ impl Case<'_> {
             }
             false => (self.kind, elements),
         };
-        let moves = !collective.is_reduction();
-        let others = [rank % 2 == 1, rank / 2 % 2 == 1].map(|is_other| moves && is_other);
+        let others = [rank % 2 == 1, rank / 2 % 2 == 1].map(|is_other| mixes && is_other);
         let (send_kind, send_count) = describe(others[0], sent);
         let (recv_kind, recv_count) = describe(others[1], received);
         let result = match others[1] {
@@ -242,7 +252,7 @@ impl Case<'_> {
                 self.operator.map(|(_, operator)| operator),
             ),
             known_arguments: self.arguments(others, Kind::known_datatype, self.known_operator),
-            shifts: [send_kind.known_shift(), recv_kind.known_shift()],
+            shift: self.kind.known_shift(),
             is_in_place,
             send,
             recv,
@@ -310,22 +320,19 @@ fn contribution(rank: u32, number: u64) -> i32 {
 }
 
 impl Call<'_> {
-    /// The output as it must be: as before, but for the elements that the library wrote there.
-    fn expected(&self, communicator: &Communicator) -> Memory {
-        let (mut send, mut recv) = (self.send.clone(), self.recv.clone());
-        let shifted = |memory: &mut Memory, shift| memory.address().wrapping_offset(shift);
+    /// The call as the library carries it out.
+    fn by_library(mut self, communicator: &Communicator) -> Self {
+        let [send, recv] = [&mut self.send, &mut self.recv].map(Memory::address);
         // SAFETY: the memory is what the arguments say.
         unsafe {
             library::call(
                 &self.known_arguments,
                 self.is_in_place,
                 communicator,
-                shifted(&mut send, self.shifts[0]).cast(),
-                shifted(&mut recv, self.shifts[1]).cast(),
+                send.wrapping_offset(self.shift).cast(),
+                recv.wrapping_offset(self.shift).cast(),
             );
         }
-        let mut expected = self.recv.clone();
-        expected.take(self.result.clone(), &recv);
-        expected
+        self
     }
 }

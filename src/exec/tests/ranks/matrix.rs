@@ -55,15 +55,13 @@ pub(crate) fn cases<'a>(
                     let key = (algorithm.name(), ranks, root, kind.name, name, in_place);
                     let mut dice = Dice::of(key);
                     let count = count(&mut dice, algorithm.collective, ranks);
-                    let other_kind = match kind.is_of_integers() && dice.below(2) == 0 {
-                        true => kinds.first().unwrap_or(kind),
-                        false => kind,
-                    };
+                    let can_mix = !algorithm.collective.is_reduction() && kind.is_of_integers();
                     cases.push(Case {
                         algorithm,
                         parameters: parameters(&mut dice, algorithm, count),
                         kind,
-                        other_kind,
+                        other_kind: kinds.first().unwrap_or(kind),
+                        mixes: can_mix && dice.below(2) == 0,
                         operator,
                         known_operator: operator.and(kind.known_operator(index)),
                         count,

@@ -78,10 +78,14 @@ impl Memory {
         }
     }
 
-    /// Takes over the numbers of some elements.
-    pub(crate) fn take(&mut self, elements: std::ops::Range<u64>, from: &Self) {
-        for (_, place, _) in self.numbers(elements) {
-            self.bytes.as_mut_slice()[place.clone()].copy_from_slice(&from.bytes()[place]);
+    /// Takes over the numbers of some elements, in order, from those of another memory that begin
+    /// with element `first`.
+    pub(crate) fn take(&mut self, elements: std::ops::Range<u64>, from: &Self, first: u64) {
+        let mine = self.numbers(elements);
+        let count = mine.len() as u64 / from.fields.len() as u64;
+        let theirs = from.numbers(first..first + count);
+        for ((_, into, _), (_, from_place, _)) in mine.into_iter().zip(theirs) {
+            self.bytes.as_mut_slice()[into].copy_from_slice(&from.bytes()[from_place]);
         }
     }
 }

@@ -179,6 +179,61 @@ fn noncommutative_operators_get_ordered_algorithms() {
     assert!(decisions[1].ranked(&ring()).is_none());
 }
 
+/// A composition is ordered if its inner reduce is.
+#[test]
+fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
+    let composed = |reduce: &schedule::Algorithm| Candidate::Ours {
+        algorithm: "allreduce/reduce_broadcast".to_owned(),
+        parameters: wire::Parameters {
+            reduce: Some(reduce.id.to_owned()),
+            ..wire::Parameters::default()
+        },
+    };
+    let reduces = || schedule::of(schedule::Collective::Reduce);
+    let unordered = reduces().find(|reduce| !reduce.ordered && !reduce.ordered_at_ends);
+    let ordered = reduces().find(|reduce| reduce.ordered);
+    let [unordered, ordered] = [unordered, ordered].map(|reduce| composed(reduce.unwrap()));
+    let times: [(Candidate, &[f64]); 3] = [
+        (Candidate::Default, &[1.0; 6]),
+        (unordered.clone(), &[0.4; 6]),
+        (ordered.clone(), &[0.5; 6]),
+    ];
+    let decisions = decided(&launches(allreduce(4, CELL), &times), &[]);
+    assert_eq!(
+        decisions.iter().map(|d| &d.chosen).collect::<Vec<_>>(),
+        [&unordered, &ordered]
+    );
+}
+
+/// A reduce that is in order for the root measured, but not for every root, is not for tables.
+#[test]
+fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
+    let cell = Cell {
+        collective: schedule::Collective::Reduce,
+        ..allreduce(4, CELL)
+    };
+    let ours = schedule::of(schedule::Collective::Reduce).map(|algorithm| Candidate::Ours {
+        algorithm: algorithm.name(),
+        parameters: wire::Parameters::default(),
+    });
+    let candidates: Vec<Candidate> = [Candidate::Default].into_iter().chain(ours).collect();
+    let times: Vec<(Candidate, &[f64])> = candidates
+        .iter()
+        .map(|candidate| (candidate.clone(), &[1.0; 6][..]))
+        .collect();
+    let decisions = decided(&launches(cell, &times), &[]);
+    assert_eq!(decisions[1].operators, Operators::Noncommutative);
+    for candidate in &candidates[1..] {
+        let algorithm = schedule::find(candidate.algorithm()).unwrap();
+        assert_eq!(
+            decisions[1].ranked(candidate).is_some(),
+            algorithm.ordered,
+            "{candidate}"
+        );
+        assert!(decisions[0].ranked(candidate).is_some(), "{candidate}");
+    }
+}
+
 #[test]
 fn broadcasts_are_decided_once() {
     let cell = Cell {

@@ -92,11 +92,3 @@ fn export_refuses_what_cannot_be() {
             .bad(2, parts);
     }
 }
-
-#[test]
-fn export_explains_itself_with_an_example() {
-    let place = Place::new();
-    let help = place.run(&words("schedule export --help")).good().out;
-    assert!(help.contains("colltune schedule export bcast/binomial"));
-    insta::assert_snapshot!(help);
-}

@@ -18,7 +18,12 @@
 mod machine;
 mod pipeline;
 mod predict;
+mod simulate;
 
 pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
 pub use pipeline::{Optimum, Pipeline};
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
+pub use simulate::{
+    BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
+    SimulationError, Topology, Trace, Work, best_blocks, simulate, trace,
+};

@@ -3,7 +3,7 @@
 use crate::layout::{Layout, Vector};
 use crate::program::Program;
 use crate::shape::Parts;
-use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, find};
+use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, Span, find};
 use std::fmt;
 
 /// A call for which a schedule is wanted.
@@ -227,6 +227,13 @@ impl Schedule {
     /// Length of the whole vector.
     pub fn vector_units(&self) -> u64 {
         self.vector.units
+    }
+
+    /// How many units a span holds, wherever it stands: that of a message is the same at both ends.
+    ///
+    /// The span must be one of the schedule's own rounds.
+    pub fn span_units(&self, span: &Span) -> u64 {
+        self.vector.length(span)
     }
 
     /// Whether it combines only adjacent ranges of ranks, lower ranks on the left.

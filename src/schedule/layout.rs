@@ -42,6 +42,31 @@ impl Vector {
         }
     }
 
+    /// The units of a span, which names blocks that there are.
+    ///
+    /// Simulations ask this for both ends of every message: one division, where finding the place
+    /// would take several.
+    pub(crate) fn length(&self, span: &Span) -> u64 {
+        let blocks = match (span.partition, &self.offsets) {
+            (Partition::Even(blocks), _) => blocks,
+            (Partition::PerRank { ranks, chunks: 1 }, None) => ranks,
+            (partition, _) => {
+                let pieces = self.pieces(partition, span.blocks);
+                return pieces.map_or(0, |[first, second]| length(&first) + length(&second));
+            }
+        };
+        let BlockRange { start, count } = span.blocks;
+        let all = u64::from(blocks);
+        let (each, larger) = (self.units / all, self.units % all);
+        let larger_up_to = |block: u64| block.min(larger);
+        let end = start + count;
+        let larger_within = match end.checked_sub(all) {
+            None => larger_up_to(end) - larger_up_to(start),
+            Some(over) => larger - larger_up_to(start) + larger_up_to(over),
+        };
+        count * each + larger_within
+    }
+
     /// Units of the largest block.
     fn largest(&self, partition: Partition) -> u64 {
         match partition {
@@ -322,4 +347,43 @@ impl Layout {
 
 pub(crate) fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockRange, Buffer, Partition, Span, Vector, length};
+
+    #[test]
+    fn the_length_of_a_span_is_that_of_its_pieces() {
+        let check = |vector: &Vector, partition: Partition| {
+            for start in 0..partition.blocks() {
+                for count in 0..=partition.blocks() {
+                    let blocks = BlockRange { start, count };
+                    let [first, second] = vector.pieces(partition, blocks).unwrap();
+                    let span = Span::blocks(Buffer::Output, partition, start, count);
+                    let expected = length(&first) + length(&second);
+                    assert_eq!(vector.length(&span), expected, "{vector:?} {span}");
+                }
+            }
+        };
+        for units in [0, 1, 6, 7, 23] {
+            let even = Vector {
+                units,
+                ranks: 3,
+                offsets: None,
+            };
+            let uneven = Vector {
+                offsets: Some([0, units / 3, units / 3, units].into()),
+                ..even.clone()
+            };
+            for blocks in [1, 2, 5, 9] {
+                check(&even, Partition::Even(blocks));
+            }
+            for chunks in [1, 2, 4] {
+                for vector in [&even, &uneven] {
+                    check(vector, Partition::PerRank { ranks: 3, chunks });
+                }
+            }
+        }
+    }
 }

@@ -65,6 +65,17 @@ pub(crate) struct Names {
     pub(crate) scratch: ScratchNames,
 }
 
+impl Names {
+    /// The call's own input and output, and scratch buffers behind so many others.
+    pub(crate) fn own_after(others: usize) -> Self {
+        Self {
+            input: Buffer::Input,
+            output: Buffer::Output,
+            scratch: ScratchNames::After(others as u8),
+        }
+    }
+}
+
 /// What the scratch buffers of an inner program are called outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScratchNames {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::{Nothing, Program};
+use crate::program::{Names, Nothing, Program, Renamed};
 use crate::{Collective, Cost, Parameter, Rank, Room, Shape};
 use crate::{allgather, allreduce, bcast, gather, reduce, reduce_scatter, scatter};
 
@@ -158,6 +158,17 @@ impl Algorithm {
     /// many blocks each of these is cut.
     pub fn pieces(&self, ranks: u32) -> u32 {
         (self.pieces)(ranks)
+    }
+
+    /// The scratch buffers of a rank where the algorithm is a part of another, with root 0.
+    pub(crate) fn part_scratch(&self, shape: &Shape, rank: Rank) -> Vec<Room> {
+        (self.scratch)(&shape.of_part(self), rank)
+    }
+
+    /// The program of a rank where the algorithm is a part of another, with root 0.
+    pub(crate) fn part_program(&self, shape: &Shape, rank: Rank, names: Names) -> Box<dyn Program> {
+        let program = (self.program)(&shape.of_part(self), rank);
+        Box::new(Renamed { program, names })
     }
 
     /// The same algorithm as a row of a collective with the same conditions.

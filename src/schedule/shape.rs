@@ -1,6 +1,6 @@
 //! What an algorithm is told about a call.
 
-use crate::Algorithm;
+use crate::{Algorithm, Parameter};
 
 /// The number of a process within its communicator, from 0.
 pub type Rank = u32;
@@ -35,9 +35,18 @@ pub struct Parts {
 }
 
 impl Shape {
-    /// The same call for an inner algorithm that works towards or from rank 0.
-    pub(crate) fn rooted_at_zero(&self) -> Self {
-        Self { root: 0, ..*self }
+    /// The same call for an inner algorithm that works towards or from rank 0, with one block if it
+    /// does not take blocks.
+    pub(crate) fn of_part(&self, part: &Algorithm) -> Self {
+        let blocks = match part.takes(Parameter::Blocks) {
+            true => self.blocks,
+            false => 1,
+        };
+        Self {
+            root: 0,
+            blocks,
+            ..*self
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! A gather to rank 0 followed by any broadcast from it.
 
-use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Parameter, Rank, Room, Shape, gather};
+use crate::{Collective, Parameter, Rank, Room, Shape, gather};
 
 /// The sum of a binomial gather of contributions of `m` bytes and of the broadcast of `p m` bytes.
 /// The parameters `blocks` and `radix` go to the broadcast.
@@ -21,21 +21,16 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 const GATHER: Algorithm = gather::binomial::ALGORITHM;
 
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let shape = shape.rooted_at_zero();
-    let mut scratch = (GATHER.scratch)(&shape, rank);
-    scratch.extend((shape.parts.bcast.scratch)(&shape, rank));
+    let mut scratch = GATHER.part_scratch(shape, rank);
+    scratch.extend(shape.parts.bcast.part_scratch(shape, rank));
     scratch
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let shape = shape.rooted_at_zero();
-    let bcast = Renamed {
-        program: (shape.parts.bcast.program)(&shape, rank),
-        names: Names {
-            input: Buffer::Input,
-            output: Buffer::Output,
-            scratch: ScratchNames::After((GATHER.scratch)(&shape, rank).len() as u8),
-        },
-    };
-    Box::new(Sequence((GATHER.program)(&shape, rank), Box::new(bcast)))
+    let others = GATHER.part_scratch(shape, rank).len();
+    let bcast = shape.parts.bcast;
+    Box::new(Sequence(
+        GATHER.part_program(shape, rank, Names::own_after(0)),
+        bcast.part_program(shape, rank, Names::own_after(others)),
+    ))
 }

@@ -1,6 +1,6 @@
 //! The ring: a bucket reduce-scatter followed by a bucket allgather.
 
-use crate::program::{CopyOwn, Names, Program, Renamed, ScratchNames, Sequence};
+use crate::program::{CopyOwn, Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, reduce_scatter};
 
@@ -48,8 +48,7 @@ pub(super) fn gathering(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         program: (allgather::ring::ALGORITHM.program)(shape, rank),
         names: Names {
             input: Buffer::Output,
-            output: Buffer::Output,
-            scratch: ScratchNames::After(0),
+            ..Names::own_after(0)
         },
     })
 }

@@ -1,6 +1,6 @@
 //! The two-tree reduce followed by the two-tree broadcast.
 
-use crate::program::{Program, Sequence};
+use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::timetable::latency;
 use crate::{Collective, Cost, Parameter, PipelineCost, Rank, Shape, bcast, reduce};
@@ -35,8 +35,7 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let shape = shape.rooted_at_zero();
-    let up = (reduce::two_tree::ALGORITHM.program)(&shape, rank);
-    let down = (bcast::two_tree::ALGORITHM.program)(&shape, rank);
+    let [up, down] = [reduce::two_tree::ALGORITHM, bcast::two_tree::ALGORITHM]
+        .map(|part| part.part_program(shape, rank, Names::own_after(0)));
     Box::new(Sequence(up, down))
 }

@@ -1,6 +1,6 @@
 //! A bucket reduce-scatter, then a gather to the root.
 
-use crate::program::{CopyOwn, Names, Program, Renamed, ScratchNames, Sequence};
+use crate::program::{CopyOwn, Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Rank, Room, Shape, gather, reduce_scatter};
 
@@ -36,10 +36,10 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     if shape.ranks == 1 {
         return Box::new(CopyOwn);
     }
-    let before = (SCATTER.scratch)(shape, rank).len() as u8;
+    let before = (SCATTER.scratch)(shape, rank).len();
     let combined = match rank == shape.root {
         true => Buffer::Output,
-        false => Buffer::Scratch(before),
+        false => Buffer::Scratch(before as u8),
     };
     // The parts have memory of their own: for the halves the call is not in place.
     let shape = Shape {
@@ -49,17 +49,15 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let scatter = Renamed {
         program: (SCATTER.program)(&shape, rank),
         names: Names {
-            input: Buffer::Input,
             output: combined,
-            scratch: ScratchNames::After(0),
+            ..Names::own_after(0)
         },
     };
     let gather = Renamed {
         program: (GATHER.program)(&shape, rank),
         names: Names {
             input: combined,
-            output: Buffer::Output,
-            scratch: ScratchNames::After(before + 1),
+            ..Names::own_after(before + 1)
         },
     };
     Box::new(Sequence(Box::new(scatter), Box::new(gather)))

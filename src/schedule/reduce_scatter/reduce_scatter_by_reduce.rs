@@ -1,6 +1,6 @@
 //! Any reduce to rank 0 followed by a scatter from it.
 
-use crate::program::{Names, Program, Renamed, ScratchNames, Sequence};
+use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Parameter, Rank, Room, Shape, scatter};
 
@@ -20,36 +20,28 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 const SCATTER: Algorithm = scatter::binomial::ALGORITHM;
 
-/// The parts' buffers, and on rank 0 the combined vector.
+/// The buffers of both, and on rank 0 the combined vector.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    let shape = shape.rooted_at_zero();
-    let mut scratch = (shape.parts.reduce.scratch)(&shape, rank);
-    scratch.extend((SCATTER.scratch)(&shape, rank));
+    let mut scratch = shape.parts.reduce.part_scratch(shape, rank);
+    scratch.extend(SCATTER.part_scratch(shape, rank));
     scratch.extend((rank == 0).then_some(Room::WHOLE));
     scratch
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let shape = shape.rooted_at_zero();
     let reduce = shape.parts.reduce;
-    let buffers = scratch(&shape, rank).len() as u8;
-    let combined = Buffer::Scratch(buffers.saturating_sub(1));
-    let reduce_buffers = (reduce.scratch)(&shape, rank).len() as u8;
-    let reduce = Renamed {
-        program: (reduce.program)(&shape, rank),
-        names: Names {
-            input: Buffer::Input,
-            output: combined,
-            scratch: ScratchNames::After(0),
-        },
+    let others = reduce.part_scratch(shape, rank).len();
+    let combined = Buffer::Scratch((others + SCATTER.part_scratch(shape, rank).len()) as u8);
+    let towards = Names {
+        output: combined,
+        ..Names::own_after(0)
     };
-    let scatter = Renamed {
-        program: (SCATTER.program)(&shape, rank),
-        names: Names {
-            input: combined,
-            output: Buffer::Output,
-            scratch: ScratchNames::After(reduce_buffers),
-        },
+    let from = Names {
+        input: combined,
+        ..Names::own_after(others)
     };
-    Box::new(Sequence(Box::new(reduce), Box::new(scatter)))
+    Box::new(Sequence(
+        reduce.part_program(shape, rank, towards),
+        SCATTER.part_program(shape, rank, from),
+    ))
 }

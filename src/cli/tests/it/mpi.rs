@@ -19,6 +19,7 @@ const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
 
 /// 12 cells in 3 launches, a few seconds in all.
 const CAMPAIGN: &str = "
+collectives: [bcast, allreduce, allgather]
 shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
 parameters: {block_bytes: [16K]}
@@ -130,7 +131,14 @@ fn assert_nobody_left(place: &Place) {
 fn a_campaign_becomes_a_table_under_either_library() {
     for library in LIBRARIES {
         let Some(place) = place(library) else { return };
+        let (few, all) = ("collectives: [bcast, allreduce, allgather]\n", "");
+        place.write(
+            "campaign.yaml",
+            place.read("campaign.yaml").replace(few, all),
+        );
         let outcome = finish(&place);
+        let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
+        assert!(table.collectives.keys().eq(&schedule::Collective::ALL));
         assert_eq!(outcome["library"]["name"], library);
         assert_eq!(
             (&outcome["launches"], &outcome["failures"]),
@@ -232,7 +240,12 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
             // Long turns, so that one is under way whenever the signal comes.
             let campaign = place
                 .read("campaign.yaml")
-                .replace("[64, 4K, 64K, 1M]", "4M");
+                .replace("[64, 4K, 64K, 1M]", "4M")
+                .replace("[bcast, allreduce, allgather]", "[bcast, scatter, allgather]")
+                .replace(
+                    "parameters:",
+                    "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}\nparameters:",
+                );
             place.write(
                 "campaign.yaml",
                 campaign.replace("minimum: 10", "minimum: 100"),

@@ -38,7 +38,8 @@ pub(crate) fn run(mode: &str, ranks: u32) -> String {
         ranks,
         ppn: ranks,
         log: log.clone(),
-        environment: vec![],
+        // MPICH's ranks spin otherwise, for a time slice where they outnumber cores.
+        environment: vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
         timeout: Some(TIMEOUT),
     };
     let mut running = launcher.start(&job).expect("started");

@@ -34,16 +34,8 @@ pub(crate) struct Kind {
     /// Where its numbers stand, from an element's address, in the order of the type.
     pub(crate) fields: Vec<(isize, Field)>,
     pub(crate) operators: Vec<(&'static str, OperatorHandle)>,
-    /// What the library is told instead, if it must not be told this.
-    known_as: Option<KnownAs>,
-}
-
-/// The same memory described by another datatype, whose elements' addresses are `shift` bytes from
-/// the first's.
-struct KnownAs {
-    datatype: DatatypeHandle,
-    operators: Vec<(&'static str, OperatorHandle)>,
-    shift: isize,
+    /// What the library combines instead, if it cannot combine these.
+    stand_in: Option<Box<Kind>>,
 }
 
 impl Kind {
@@ -54,33 +46,24 @@ impl Kind {
             .all(|(_, field)| *field == Field::Integer)
     }
 
-    /// What the library is told.
-    pub(crate) fn known_datatype(&self) -> DatatypeHandle {
-        let known_as = self.known_as.as_ref();
-        known_as.map_or(self.datatype, |known_as| known_as.datatype)
+    /// Equal numbers, in other places perhaps, which the library combines as it should.
+    pub(crate) fn stand_in(&self) -> &Self {
+        self.stand_in.as_deref().unwrap_or(self)
     }
 
-    /// An operator as the library is told.
-    pub(crate) fn known_operator(&self, index: usize) -> Option<OperatorHandle> {
-        let known_as = self.known_as.as_ref();
-        let operators = known_as.map_or(&self.operators, |known_as| &known_as.operators);
-        operators.get(index).map(|(_, operator)| *operator)
-    }
-
-    /// How far addresses that the library is told are from ours.
-    pub(crate) fn known_shift(&self) -> isize {
-        self.known_as.as_ref().map_or(0, |known_as| known_as.shift)
-    }
-
-    /// Open MPI 4.1 combines elements with data below their address outside of its memory: the
-    /// library is told of equal elements without.
-    fn known_as(mut self, other: Kind, shift: isize) -> Self {
-        self.known_as = Some(KnownAs {
-            datatype: other.datatype,
-            operators: other.operators,
-            shift,
-        });
+    /// Open MPI 4.1 combines data below an element's address outside of its memory, and MPICH 4.0
+    /// elements with gaps, where the operator does not commute.
+    fn with_stand_in(mut self, other: Self) -> Self {
+        self.stand_in = Some(Box::new(other));
         self
+    }
+
+    /// An operator by name.
+    pub(crate) fn operator(&self, name: &str) -> Option<OperatorHandle> {
+        let mut operators = self.operators.iter();
+        operators
+            .find(|(known, _)| *known == name)
+            .map(|(_, operator)| *operator)
     }
 
     fn new(name: &'static str, raw: MPI_Datatype, fields: &[(isize, Field)]) -> Self {
@@ -91,7 +74,7 @@ impl Kind {
             datatype,
             fields: fields.to_vec(),
             operators: Vec::new(),
-            known_as: None,
+            stand_in: None,
         }
     }
 
@@ -116,8 +99,10 @@ const STRIDED: usize = 1;
 const WIDE: usize = 2;
 const BELOW: usize = 3;
 const SWAPPED: usize = 4;
+const PAIR: usize = 5;
+const SINGLE: usize = 6;
 
-static DERIVED: [Derived; 5] = [
+static DERIVED: [Derived; 7] = [
     Derived {
         name: "matrix",
         places: &[0, 4, 8, 12],
@@ -151,6 +136,18 @@ static DERIVED: [Derived; 5] = [
         lower_bound: 0,
         extent: 8,
     },
+    Derived {
+        name: "pair",
+        places: &[0, 4],
+        lower_bound: 0,
+        extent: 8,
+    },
+    Derived {
+        name: "single",
+        places: &[0],
+        lower_bound: 0,
+        extent: 4,
+    },
 ];
 
 /// All kinds. They live as long as the process.
@@ -170,11 +167,12 @@ pub(crate) fn kinds() -> Result<Vec<Kind>, ExecError> {
         let fields: Vec<_> = places.iter().map(|place| (*place, Integer)).collect();
         Kind::new(name, make(&DERIVED[index]), &fields)
     };
-    let strided = || {
-        derived(STRIDED)
-            .with("composition", operator(composition::<STRIDED>, false))
-            .with("total", operator(total::<STRIDED>, true))
+    let pair = || {
+        derived(PAIR)
+            .with("composition", operator(composition::<PAIR>, false))
+            .with("total", operator(total::<PAIR>, true))
     };
+    let single = derived(SINGLE).with("total", operator(total::<SINGLE>, true));
     Ok(vec![
         Kind::new("int32", int32, &[(0, Integer)])
             .with("sum", sum)
@@ -185,13 +183,20 @@ pub(crate) fn kinds() -> Result<Vec<Kind>, ExecError> {
         Kind::new("double_int", double_int(), &[(0, Double), (8, Integer)])
             .with("minloc", minloc()),
         derived(MATRIX).with("product", operator(product::<MATRIX>, false)),
-        strided(),
-        derived(WIDE).with("total", operator(total::<WIDE>, true)),
+        derived(STRIDED)
+            .with("composition", operator(composition::<STRIDED>, false))
+            .with("total", operator(total::<STRIDED>, true))
+            .with_stand_in(pair()),
+        derived(WIDE)
+            .with("total", operator(total::<WIDE>, true))
+            .with_stand_in(single),
         derived(BELOW)
             .with("composition", operator(composition::<BELOW>, false))
             .with("total", operator(total::<BELOW>, true))
-            .known_as(strided(), -8),
-        derived(SWAPPED).with("composition", operator(composition::<SWAPPED>, false)),
+            .with_stand_in(pair()),
+        derived(SWAPPED)
+            .with("composition", operator(composition::<SWAPPED>, false))
+            .with_stand_in(pair()),
     ])
 }
 

@@ -2,30 +2,21 @@
 
 use std::ffi::{c_int, c_void};
 
-use exec::constants::in_place;
 use exec::{Arguments, Communicator};
 use mpi::ffi;
-use schedule::Collective;
 
-/// Makes the call that the arguments describe.
+/// Makes the call that the arguments describe, not in place.
 ///
 /// # Safety
 ///
 /// As [`exec::ApplicationCall::call`].
 pub(crate) unsafe fn call(
     arguments: &Arguments<'_>,
-    is_in_place: bool,
     communicator: &Communicator,
-    mut send: *const c_void,
-    mut recv: *mut c_void,
+    send: *const c_void,
+    recv: *mut c_void,
 ) {
     let comm = communicator.raw();
-    if is_in_place {
-        match arguments.collective() {
-            Collective::Scatter => recv = in_place().cast_mut(),
-            _ => send = in_place(),
-        }
-    }
     let root = arguments.root() as c_int;
     let int = |count: u64| count as c_int;
     // SAFETY: the caller's.
@@ -97,5 +88,18 @@ pub(crate) unsafe fn call(
             }
         }
     };
-    assert_eq!(code, 0, "{}", arguments.collective());
+    assert_eq!(code, 0, "{}: {}", arguments.collective(), text(code));
+}
+
+/// The library's text for a return code.
+fn text(code: c_int) -> String {
+    let mut text = [0; ffi::MPI_MAX_ERROR_STRING as usize + 1];
+    let mut length = 0;
+    // SAFETY: `text` holds what the library may write and stays zero-terminated.
+    unsafe {
+        ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut length);
+        std::ffi::CStr::from_ptr(text.as_ptr())
+            .to_string_lossy()
+            .into_owned()
+    }
 }

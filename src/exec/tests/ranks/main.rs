@@ -1,6 +1,6 @@
 //! What the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|lean`. Rank 0 prints what was done; the exit code is 0 only if all
+//! usage: `exec-ranks conformance|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code is 0 only if all
 //! ranks found everything right.
 
 mod case;
@@ -11,6 +11,7 @@ mod lean;
 mod library;
 mod matrix;
 mod memory;
+mod runners;
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use exec::{ExecError, Universe, exit_now};
 
 /// Nothing here takes so long.
-const DEADLINE: Duration = Duration::from_secs(270);
+const DEADLINE_SECONDS: u64 = 270;
 
 /// What this rank is doing, should it never come back.
 static NOW: Mutex<String> = Mutex::new(String::new());
@@ -29,8 +30,10 @@ pub(crate) fn doing(what: String) {
 }
 
 fn main() -> Result<(), ExecError> {
-    watch();
-    let mode = std::env::args().nth(1).unwrap_or_default();
+    let mut arguments = std::env::args().skip(1);
+    let mode = arguments.next().unwrap_or_default();
+    let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
+    watch(Duration::from_secs(seconds.unwrap_or(DEADLINE_SECONDS)));
     let universe = Universe::start()?;
     let failures = match mode.as_str() {
         "conformance" => conformance::run(universe.world())?,
@@ -50,7 +53,7 @@ fn main() -> Result<(), ExecError> {
 }
 
 /// Ends this rank, and with it the launch, if it hangs or its launcher is gone.
-fn watch() {
+fn watch(deadline: Duration) {
     let (start, parent) = (Instant::now(), std::os::unix::process::parent_id());
     std::thread::spawn(move || {
         loop {
@@ -58,7 +61,7 @@ fn watch() {
             if std::os::unix::process::parent_id() != parent {
                 exit_now(3);
             }
-            if start.elapsed() > DEADLINE {
+            if start.elapsed() > deadline {
                 eprintln!(
                     "hangs: {}",
                     NOW.lock().unwrap_or_else(PoisonError::into_inner)

@@ -46,7 +46,7 @@ pub(crate) fn cases<'a>(
                 true => kind.operators.iter().copied().map(Some).collect(),
                 false => vec![None],
             };
-            for (index, operator) in operators.into_iter().enumerate() {
+            for operator in operators {
                 for in_place in [false, true] {
                     if in_place && !algorithm.collective.allows_in_place() {
                         continue;
@@ -56,20 +56,23 @@ pub(crate) fn cases<'a>(
                     let mut dice = Dice::of(key);
                     let count = count(&mut dice, algorithm.collective, ranks);
                     let can_mix = !algorithm.collective.is_reduction() && kind.is_of_integers();
+                    let parameters = parameters(&mut dice, algorithm, count);
+                    // Ranks that outnumber cores and do not yield take a time slice a message.
+                    let many = parameters.blocks > Some(100) || parameters.block_bytes == Some(16);
+                    let must_yield = is_crowded && (many || dice.below(16) > 0);
                     cases.push(Case {
                         algorithm,
-                        parameters: parameters(&mut dice, algorithm, count),
+                        parameters,
                         kind,
                         other_kind: kinds.first().unwrap_or(kind),
                         mixes: can_mix && dice.below(2) == 0,
                         operator,
-                        known_operator: operator.and(kind.known_operator(index)),
                         count,
                         counts: counts(&mut dice, algorithm.collective, ranks, count),
                         ranks,
                         root,
                         in_place,
-                        wait: match is_crowded && dice.below(8) > 0 || dice.below(2) == 0 {
+                        wait: match must_yield || dice.below(2) == 0 {
                             true => Wait::Yield,
                             false => Wait::Block,
                         },
@@ -131,10 +134,11 @@ fn parameters(dice: &mut Dice, algorithm: &Algorithm, count: u64) -> Parameters 
         match parameter {
             Parameter::Blocks => match dice.below(8) {
                 0 => {}
-                1 => parameters.block_bytes = Some(16),
+                1 if count <= 1000 => parameters.block_bytes = Some(16),
+                1 => parameters.block_bytes = Some(4 << 10),
                 2 => parameters.block_bytes = Some(8 << 10),
                 // Too many rounds to be resolved beforehand.
-                3 if count >= 1000 => parameters.blocks = Some(1500),
+                3 if count >= 1000 && dice.below(4) == 0 => parameters.blocks = Some(1500),
                 chosen => parameters.blocks = Some([1, 2, 3, 5, 12][chosen - 3]),
             },
             Parameter::Radix => {

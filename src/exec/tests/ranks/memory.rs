@@ -70,11 +70,7 @@ impl Memory {
         let before = first * self.fields.len() as u64;
         for (number, place, field) in self.numbers(first..first + count) {
             let value = value(number - before);
-            let target = &mut self.bytes.as_mut_slice()[place];
-            match field {
-                Field::Integer => target.copy_from_slice(&value.to_ne_bytes()),
-                Field::Double => target.copy_from_slice(&f64::from(value).to_ne_bytes()),
-            }
+            field.write(value, &mut self.bytes.as_mut_slice()[place]);
         }
     }
 
@@ -84,8 +80,25 @@ impl Memory {
         let mine = self.numbers(elements);
         let count = mine.len() as u64 / from.fields.len() as u64;
         let theirs = from.numbers(first..first + count);
-        for ((_, into, _), (_, from_place, _)) in mine.into_iter().zip(theirs) {
-            self.bytes.as_mut_slice()[into].copy_from_slice(&from.bytes()[from_place]);
+        for ((_, place, field), (_, their_place, their_field)) in mine.into_iter().zip(theirs) {
+            let value = their_field.read(&from.bytes()[their_place]);
+            field.write(value, &mut self.bytes.as_mut_slice()[place]);
+        }
+    }
+}
+
+impl Field {
+    fn read(self, bytes: &[u8]) -> i32 {
+        match self {
+            Self::Integer => bytemuck::pod_read_unaligned(bytes),
+            Self::Double => bytemuck::pod_read_unaligned::<f64>(bytes) as i32,
+        }
+    }
+
+    fn write(self, value: i32, bytes: &mut [u8]) {
+        match self {
+            Self::Integer => bytes.copy_from_slice(&value.to_ne_bytes()),
+            Self::Double => bytes.copy_from_slice(&f64::from(value).to_ne_bytes()),
         }
     }
 }

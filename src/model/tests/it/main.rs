@@ -3,3 +3,4 @@
 mod machine;
 mod pipeline;
 mod predict;
+mod simulate;

@@ -220,3 +220,26 @@ fn scatter_and_allgather_broadcast_twice_the_vector_less_a_piece() {
         assert_eq!(tally.steps, 2 * u64::from(ranks.ilog2()));
     }
 }
+
+/// Parts that do not take blocks keep the vector in one piece.
+#[test]
+fn blocks_of_a_composition_go_to_the_parts_that_take_them() {
+    let of = |reduce: &'static str, blocks: u32| {
+        let parameters = Parameters {
+            reduce: Some(reduce),
+            ..Parameters::blocks(blocks)
+        };
+        let request = Request {
+            units: 18,
+            parameters,
+            ..Request::ranks(5)
+        };
+        let algorithm = find("allreduce/reduce_broadcast").unwrap();
+        verify(&schedule(algorithm, &request))
+            .unwrap()
+            .tally
+            .messages
+    };
+    assert_eq!([1, 9].map(|blocks| of("fibonacci", blocks)), [8, 8]);
+    assert_eq!([1, 9].map(|blocks| of("chain", blocks)), [8, 4 * 9 + 4]);
+}

@@ -21,7 +21,7 @@ use wire::{
 pub(crate) struct Mishap {
     /// The launcher ends like this after so many tasks, with a turn under way.
     pub(crate) after_tasks: Option<(usize, Outcome)>,
-    /// The launcher ends like this as soon as this candidate has its turn.
+    /// The launcher ends like this as soon as a candidate of this algorithm has its turn.
     pub(crate) at_candidate: Option<(String, Outcome)>,
     /// The deadline passes before the first task.
     pub(crate) too_late: bool,
@@ -213,7 +213,7 @@ pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Re
             let fatal = mishap
                 .at_candidate
                 .as_ref()
-                .is_some_and(|(name, _)| candidate.to_string().contains(name.as_str()));
+                .is_some_and(|(name, _)| candidate.algorithm() == name);
             if fatal || mishap.after_tasks.is_some_and(|(tasks, _)| tasks == done) {
                 return records;
             }

@@ -209,7 +209,7 @@ fn a_budget_too_short_for_starting_up_ends_measuring() {
 #[test]
 fn slices_promise_no_more_than_what_is_left_of_the_budget() {
     let plans = |elapsed_seconds| {
-        let mut bench = Bench::new("");
+        let mut bench = Bench::new("collectives: [bcast, reduce, allreduce]\n");
         bench.elapsed_seconds = elapsed_seconds;
         measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
         let plans = bench.plans.lock().expect("plans").clone();

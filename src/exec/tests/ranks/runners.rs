@@ -1,0 +1,79 @@
+//! What is measured: candidates by name, the library's own among them, on plain bytes.
+
+use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
+use schedule::{Collective, Unsupported};
+use wire::{Candidate, Datatype, Operator, Parameters};
+
+use crate::doing;
+
+/// Compares all candidates of all collectives with the library; returns the number of failures.
+pub(crate) fn check(communicator: &Communicator) -> Result<u32, ExecError> {
+    let mut failures = 0;
+    for collective in Collective::ALL {
+        for in_place in [false, true] {
+            for bytes in [0, 4, 44, 8000] {
+                // MPICH 4.0 takes `MPI_IN_PLACE` of other roots than 0 for an address.
+                let root = if in_place { 0 } else { communicator.size() - 1 };
+                let call = Call {
+                    collective,
+                    bytes,
+                    datatype: Datatype::Int32,
+                    operator: collective.is_reduction().then_some(Operator::Sum),
+                    root: if collective.is_rooted() { root } else { 0 },
+                    in_place,
+                };
+                failures += compare(&call, communicator)?;
+            }
+        }
+    }
+    Ok(failures)
+}
+
+fn compare(call: &Call, communicator: &Communicator) -> Result<u32, ExecError> {
+    let expected = result(&Candidate::Default, call, communicator)?;
+    let mut failures = 0;
+    for algorithm in schedule::of(call.collective) {
+        doing(format!("{algorithm}: {call:?}"));
+        let candidate = Candidate::Ours {
+            algorithm: algorithm.name(),
+            parameters: Parameters::default(),
+        };
+        match result(&candidate, call, communicator) {
+            Err(ExecError::Unsupported(Unsupported::OddRanks { .. })) => {}
+            Ok(found) if found == expected => {}
+            found => {
+                eprintln!("rank {}: {algorithm}: {call:?}", communicator.rank());
+                failures += 1;
+                found?;
+            }
+        }
+    }
+    Ok(failures)
+}
+
+/// The part of the output that the collective defines.
+fn result(
+    candidate: &Candidate,
+    call: &Call,
+    communicator: &Communicator,
+) -> Result<Vec<u8>, ExecError> {
+    let (rank, ranks) = (communicator.rank(), communicator.size());
+    let mut runner = Runner::new(candidate, call, communicator, Wait::Yield)?;
+    let buffer = |length| {
+        let mut bytes = Bytes::zeroed(length as usize);
+        for (place, byte) in bytes.as_mut_slice().iter_mut().enumerate() {
+            *byte = ((place + rank as usize) % 31) as u8;
+        }
+        bytes
+    };
+    let input = buffer(call.input_bytes(rank, ranks));
+    let mut output = buffer(call.output_bytes(rank, ranks));
+    runner.call(communicator, input.as_slice(), output.as_mut_slice())?;
+    let part = Call {
+        in_place: false,
+        ..*call
+    };
+    // In place the output is longer than the result where parts are combined.
+    let length = (part.output_bytes(rank, ranks) as usize).min(output.as_slice().len());
+    Ok(output.as_slice()[..length].to_vec())
+}

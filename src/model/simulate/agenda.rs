@@ -1,0 +1,78 @@
+//! What is to happen, in order of time.
+
+/// Items by the time at which they are due, which is never before that of the last ones taken.
+///
+/// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) on the bits of the times, which are ordered as
+/// the times are, since none is negative: bucket `i` holds times that differ from the present first
+/// in bit `i - 1`. An item changes its bucket at most 64 times, and few do more than twice.
+pub(super) struct Agenda<T> {
+    now: u64,
+    buckets: [Vec<(u64, T)>; 65],
+}
+
+impl<T> Agenda<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            now: 0,
+            buckets: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+
+    pub(super) fn push(&mut self, time: f64, item: T) {
+        let time = time.to_bits();
+        debug_assert!(time >= self.now, "time does not run backwards");
+        self.buckets[bucket(self.now, time)].push((time, item));
+    }
+
+    /// Moves all items that are due first to `due`, which is empty, and returns their time.
+    pub(super) fn take_next(&mut self, due: &mut Vec<T>) -> Option<f64> {
+        let first = self.buckets.iter().position(|bucket| !bucket.is_empty())?;
+        if first > 0 {
+            let mut items = std::mem::take(&mut self.buckets[first]);
+            self.now = items.iter().map(|(time, _)| *time).min()?;
+            for (time, item) in items.drain(..) {
+                self.buckets[bucket(self.now, time)].push((time, item));
+            }
+            // Nothing has come here: all agree with the present in more bits. Keep the memory.
+            self.buckets[first] = items;
+        }
+        due.extend(self.buckets[0].drain(..).map(|(_, item)| item));
+        Some(f64::from_bits(self.now))
+    }
+}
+
+fn bucket(now: u64, time: u64) -> usize {
+    (u64::BITS - (now ^ time).leading_zeros()) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Agenda;
+
+    #[test]
+    fn items_come_in_order_and_those_of_one_time_together() {
+        let mut agenda = Agenda::new();
+        let mut random = 1_u64;
+        let mut later = |base: f64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            base + (random >> 60) as f64 * 1e-7
+        };
+        for item in 0..100 {
+            agenda.push(later(0.0), item);
+        }
+        let (mut due, mut last, mut taken) = (Vec::new(), -1.0, 0);
+        while let Some(now) = agenda.take_next(&mut due) {
+            assert!(now >= last, "{now} after {last}");
+            // What is put at the present time comes next, at the same time.
+            assert!(now > last || taken % 3 == 0 || taken > 500);
+            last = now;
+            for item in due.drain(..) {
+                taken += 1;
+                if taken < 500 {
+                    agenda.push(later(now), item);
+                }
+            }
+        }
+        assert_eq!(taken, 599);
+    }
+}

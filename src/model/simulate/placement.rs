@@ -1,0 +1,138 @@
+//! Where the ranks of a communicator are.
+
+use std::fmt;
+
+use schedule::Rank;
+
+use crate::Level;
+
+/// How ranks are dealt to nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// Neighbours share a node: a node is filled before the next one.
+    #[default]
+    Block,
+    /// Neighbours are on different nodes: ranks are dealt to the nodes in turn.
+    Cyclic,
+}
+
+impl Placement {
+    /// Every placement.
+    pub const ALL: [Self; 2] = [Self::Block, Self::Cyclic];
+
+    /// The name used on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Cyclic => "cyclic",
+        }
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Nodes and the ranks on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    nodes: u32,
+    ranks_per_node: u32,
+    placement: Placement,
+}
+
+impl Topology {
+    /// `nodes` with at most `ranks_per_node` on each; 0 counts as 1. Where there are fewer ranks,
+    /// the last nodes have fewer.
+    pub fn new(nodes: u32, ranks_per_node: u32, placement: Placement) -> Self {
+        Self {
+            nodes: nodes.max(1),
+            ranks_per_node: ranks_per_node.max(1),
+            placement,
+        }
+    }
+
+    /// As few nodes as hold `ranks`.
+    pub fn of_ranks(ranks: u32, ranks_per_node: u32, placement: Placement) -> Self {
+        Self::new(ranks.div_ceil(ranks_per_node.max(1)), ranks_per_node, placement)
+    }
+
+    /// Every rank on a node of its own.
+    pub fn flat(ranks: u32) -> Self {
+        Self::new(ranks, 1, Placement::Block)
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// How many ranks there is room for.
+    pub fn ranks(&self) -> u64 {
+        u64::from(self.nodes) * u64::from(self.ranks_per_node)
+    }
+
+    /// The node of a rank, which is below [`Topology::nodes`] if there is room for it.
+    pub fn node(&self, rank: Rank) -> u32 {
+        match self.placement {
+            Placement::Block => rank / self.ranks_per_node,
+            Placement::Cyclic => rank % self.nodes,
+        }
+    }
+
+    /// The level of all messages among the first `ranks`, if it is the same.
+    pub fn only_level(&self, ranks: u32) -> Option<Level> {
+        let per_node = match self.placement {
+            Placement::Block => self.ranks_per_node.min(ranks),
+            Placement::Cyclic => ranks.div_ceil(self.nodes),
+        };
+        match per_node {
+            1 => Some(Level::Network),
+            _ if self.nodes == 1 || per_node == ranks => Some(Level::Node),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Placement, Topology};
+    use crate::Level;
+
+    #[test]
+    fn ranks_are_dealt_in_blocks_or_in_turn() {
+        let check = |placement, expected: [u32; 7]| {
+            let topology = Topology::of_ranks(7, 3, placement);
+            assert_eq!((topology.nodes(), topology.ranks()), (3, 9));
+            let nodes = std::array::from_fn(|rank| topology.node(rank as u32));
+            assert_eq!(nodes, expected, "{placement}");
+        };
+        check(Placement::Block, [0, 0, 0, 1, 1, 1, 2]);
+        check(Placement::Cyclic, [0, 1, 2, 0, 1, 2, 0]);
+    }
+
+    /// By brute force over all pairs.
+    #[test]
+    fn one_level_is_noticed() {
+        for placement in Placement::ALL {
+            for (nodes, ranks_per_node) in [(1, 1), (1, 4), (4, 1), (3, 2), (2, 3)] {
+                let topology = Topology::new(nodes, ranks_per_node, placement);
+                for ranks in 2..=nodes * ranks_per_node {
+                    let shared = |rank| {
+                        (0..rank).map(move |other| topology.node(other) == topology.node(rank))
+                    };
+                    let mut pairs = (1..ranks).flat_map(shared);
+                    let first = pairs.next();
+                    let expected = match (first, pairs.all(|pair| Some(pair) == first)) {
+                        (Some(true), true) => Some(Level::Node),
+                        (Some(false), true) => Some(Level::Network),
+                        _ => None,
+                    };
+                    assert_eq!(topology.only_level(ranks), expected, "{topology:?} {ranks}");
+                }
+            }
+        }
+    }
+}

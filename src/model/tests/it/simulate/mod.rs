@@ -1,0 +1,28 @@
+//! The simulator.
+
+mod closed_forms;
+mod contention;
+mod paths;
+mod reference;
+
+use model::{Link, Machine};
+
+/// A machine with one kind of link, whose ports are busy for all of a message.
+fn flat(alpha: f64, beta: f64, gamma: f64) -> Machine {
+    let link = Link {
+        alpha,
+        overhead: None,
+        beta,
+        eager_limit: None,
+    };
+    Machine {
+        name: "flat".to_owned(),
+        ranks_per_node: 1,
+        network: Some(link),
+        node: None,
+        injection_beta: None,
+        gamma: Some(gamma),
+        copy: None,
+        noise: None,
+    }
+}

@@ -49,6 +49,15 @@ pub(crate) enum CliError {
         /// What was to be drawn.
         schedule: String,
     },
+    /// A schedule that is too large to be proved.
+    #[error(
+        "{schedule} cannot be proved: ranks times units are more than {}",
+        CliError::MOST_TO_PROVE
+    )]
+    TooLargeToProve {
+        /// What was to be proved.
+        schedule: String,
+    },
     /// A length that cuts an element in two.
     #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
     PartOfElement {
@@ -86,6 +95,9 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
+    /// Values that a proof may keep in memory: units of all ranks' vectors.
+    pub(crate) const MOST_TO_PROVE: u64 = 1 << 26;
+
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
@@ -103,6 +115,9 @@ impl CliError {
                  ranks or blocks, or for --format text"
                     .to_owned(),
             ),
+            Self::TooLargeToProve { .. } => {
+                Some("give fewer ranks with --ranks, or fewer blocks with --blocks".to_owned())
+            }
             Self::PartOfElement { .. } => Some(
                 "choose another length, or the size of an element with --element-bytes".to_owned(),
             ),

@@ -92,6 +92,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }
+        | CliError::TooLargeToProve { .. }
         | CliError::PartOfElement { .. }
         | CliError::Untraceable(_)
         | CliError::StoreMoved { .. }

@@ -3,7 +3,8 @@
 //! A message of `n` bytes takes `alpha + beta n` seconds, combining `n` bytes takes `gamma n`.
 //! The [`Machine`] holds these per [`Level`]; the [`Pipeline`] is the pipelining lemma, in one
 //! place; [`predict`] and [`predict_best`] apply it to the constants of the algorithm registry.
-//! Everything here is a pure function: times are seconds, sizes are bytes.
+//! [`simulate()`] runs a schedule on the clocks of a machine, whatever its shape; [`trace`] says what
+//! its time was spent on. Everything here is a pure function: times are seconds, sizes are bytes.
 //!
 //! ```
 //! use model::{Call, Rates, predict_best};
@@ -16,11 +17,13 @@
 //! ```
 
 mod machine;
+mod machine_file;
 mod pipeline;
 mod predict;
 mod simulate;
 
 pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
+pub use machine_file::{MachineFileError, MachineProblem};
 pub use pipeline::{Optimum, Pipeline};
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{

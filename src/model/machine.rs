@@ -170,8 +170,31 @@ impl Machine {
             .find(|(_, value)| !(value.is_finite() && *value >= 0.0))
         {
             Some((key, value)) => Err(InvalidMachine::OutOfRange { key, value }),
-            None => self.noise.map_or(Ok(()), Noise::validate),
+            None => {
+                self.validate_overheads()?;
+                self.noise.map_or(Ok(()), Noise::validate)
+            }
         }
+    }
+
+    fn validate_overheads(&self) -> Result<(), InvalidMachine> {
+        let links = [
+            ("network.overhead", self.network),
+            ("node.overhead", self.node),
+        ];
+        for (key, link) in links {
+            if let Some(Link {
+                alpha,
+                overhead: Some(overhead),
+                ..
+            }) = link
+                && overhead > alpha
+            {
+                let value = overhead;
+                return Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -220,4 +243,25 @@ pub enum InvalidMachine {
         /// Its value.
         value: f64,
     },
+    /// A part that is more than the whole.
+    #[error("`{key}` is {value}; it is a part of `alpha` and cannot be more than {alpha}")]
+    OverheadAboveAlpha {
+        /// The key, with that of the object that holds it.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+        /// The start-up time of which it is a part.
+        alpha: f64,
+    },
+}
+
+impl InvalidMachine {
+    /// The key that is at fault, with that of the object that holds it; empty if no single one is.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::NoRanks => "ranks_per_node",
+            Self::NoLink => "",
+            Self::OutOfRange { key, .. } | Self::OverheadAboveAlpha { key, .. } => key,
+        }
+    }
 }

@@ -9,7 +9,7 @@ pub enum Cost {
     Pipelined {
         /// The constants of the lemma.
         lemma: PipelineCost,
-        /// For which numbers of blocks they hold exactly; with others it takes a step or two less.
+        /// For which numbers of blocks they hold exactly; with others it is off by a step or two.
         exact: Exact,
     },
     /// An algorithm whose messages are given by the call:

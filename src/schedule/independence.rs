@@ -35,16 +35,23 @@ impl<V: Clone> Independence<'_, V> {
             return Ok(());
         }
         accesses.sort_by_key(|a| (a.buffer, a.start));
-        // Sorted by start, so what has ended before this one begins touches none of the later.
-        let mut open: Vec<Access> = Vec::new();
+        // Sorted by start: an access meets an earlier one if that reaches beyond its beginning.
+        let (mut reads, mut writes) = (Farthest::default(), Farthest::default());
+        let mut buffer = None;
         for access in accesses {
-            open.retain(|other| other.buffer == access.buffer && access.start < other.end);
-            let conflicts =
-                |other: &Access| other.action != access.action && (other.writes || access.writes);
-            if open.iter().any(conflicts) {
+            if buffer != Some(access.buffer) {
+                (reads, writes) = (Farthest::default(), Farthest::default());
+                buffer = Some(access.buffer);
+            }
+            if writes.meets(access) || access.writes && reads.meets(access) {
                 return Err((self.actions[access.action], Misdeed::Conflict));
             }
-            open.push(*access);
+            let kind = if access.writes {
+                &mut writes
+            } else {
+                &mut reads
+            };
+            kind.add(access);
         }
         Ok(())
     }
@@ -122,6 +129,33 @@ impl<V: Clone> Independence<'_, V> {
             });
         }
         Ok(place)
+    }
+}
+
+/// How far accesses of one kind reach: the farthest, and the farthest of any other action.
+#[derive(Default)]
+struct Farthest([Option<Access>; 2]);
+
+impl Farthest {
+    fn add(&mut self, access: &Access) {
+        let Self([first, second]) = self;
+        match first {
+            Some(known) if known.action == access.action => {
+                known.end = known.end.max(access.end);
+            }
+            Some(known) if known.end >= access.end => {
+                if second.is_none_or(|known| known.end < access.end) {
+                    *second = Some(*access);
+                }
+            }
+            _ => *second = first.replace(*access),
+        }
+    }
+
+    /// Whether an access of another action reaches beyond the beginning of this one.
+    fn meets(&self, access: &Access) -> bool {
+        let other = |known: &Access| known.action != access.action && known.end > access.start;
+        self.0.iter().flatten().any(other)
     }
 }
 

@@ -1,6 +1,6 @@
 //! An algorithm bound to a call.
 
-use crate::layout::{Layout, Vector};
+use crate::layout::{Layout, Sizes, Vector};
 use crate::program::Program;
 use crate::shape::Parts;
 use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, Span, find};
@@ -46,6 +46,11 @@ impl Request<'_> {
 pub enum Unsupported {
     /// A communicator has at least one rank.
     NoRanks,
+    /// No MPI library has so many ranks: they are numbered by a C `int`.
+    TooManyRanks {
+        /// Ranks in the communicator.
+        ranks: u32,
+    },
     /// The root is not a rank.
     NoSuchRoot {
         /// The root asked for.
@@ -96,6 +101,13 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRanks => f.write_str("a communicator has at least one rank"),
+            Self::TooManyRanks { ranks } => {
+                write!(
+                    f,
+                    "{ranks} ranks are more than MPI can number, which is {}",
+                    i32::MAX
+                )
+            }
             Self::NoSuchRoot { root, ranks } => {
                 write!(f, "root {root} is not among ranks 0 to {}", ranks - 1)
             }
@@ -121,7 +133,7 @@ impl fmt::Display for Unsupported {
             Self::Counts => f.write_str(
                 "a reduce_scatter takes one count a rank, which add up to the vector's length",
             ),
-            Self::TooLong => f.write_str("the vector has more units than 64 bits can count"),
+            Self::TooLong => write!(f, "the vector is longer than {MOST_UNITS} units"),
             Self::ZeroBlocks => f.write_str("the number and size of blocks must be at least 1"),
             Self::Part { collective, id } => {
                 write!(f, "there is no {collective} algorithm `{id}`")
@@ -155,6 +167,9 @@ impl Schedule {
         let name = || algorithm.name();
         if ranks == 0 {
             return Err(Unsupported::NoRanks);
+        }
+        if i32::try_from(ranks).is_err() {
+            return Err(Unsupported::TooManyRanks { ranks });
         }
         let root = if collective.is_rooted() { root } else { 0 };
         if root >= ranks {
@@ -275,35 +290,37 @@ impl Schedule {
 /// The vector of a call and its division among the ranks.
 fn vector(collective: Collective, request: &Request<'_>) -> Result<Vector, Unsupported> {
     let Request { ranks, units, .. } = *request;
-    let offsets = match request.counts {
+    let parts = match request.counts {
         None => None,
         Some(counts) => {
-            let mut offsets = vec![0_u64];
-            for count in counts {
-                let end = offsets[offsets.len() - 1].checked_add(*count);
-                offsets.push(end.ok_or(Unsupported::TooLong)?);
-            }
+            let parts = Sizes::new(counts).ok_or(Unsupported::TooLong)?;
             let fits = collective == Collective::ReduceScatter
                 && counts.len() == ranks as usize
-                && offsets.last() == Some(&units);
+                && parts.units() == units;
             if !fits {
                 return Err(Unsupported::Counts);
             }
-            Some(offsets.into())
+            Some(parts)
         }
     };
-    let units = match collective.is_sized_by_part() {
-        true => units
-            .checked_mul(ranks.into())
-            .ok_or(Unsupported::TooLong)?,
-        false => units,
+    let factor = if collective.is_sized_by_part() {
+        ranks
+    } else {
+        1
     };
+    let units = units
+        .checked_mul(factor.into())
+        .filter(|units| *units <= MOST_UNITS)
+        .ok_or(Unsupported::TooLong)?;
     Ok(Vector {
         units,
         ranks,
-        offsets,
+        parts,
     })
 }
+
+/// Longer vectors are refused: scratch memory of several times the length must be countable too.
+const MOST_UNITS: u64 = 1 << 60;
 
 /// The algorithm for a part of a composition; binomial trees unless named.
 fn part(collective: Collective, id: Option<&str>) -> Result<&'static Algorithm, Unsupported> {

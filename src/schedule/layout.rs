@@ -10,8 +10,35 @@ use crate::{BlockRange, Buffer, Partition, Rank, Span};
 pub(crate) struct Vector {
     pub(crate) units: u64,
     pub(crate) ranks: u32,
-    /// Where each rank's part begins, and the end; even parts if absent.
-    pub(crate) offsets: Option<Arc<[u64]>>,
+    /// Parts of given sizes; even parts if absent.
+    pub(crate) parts: Option<Sizes>,
+}
+
+/// Parts of a vector that need not be even.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    /// Where each rank's part begins, and the end.
+    offsets: Arc<[u64]>,
+    largest: u64,
+}
+
+impl Sizes {
+    /// Parts of these sizes; `None` if they add up to more than can be counted.
+    pub(crate) fn new(counts: &[u64]) -> Option<Self> {
+        let mut offsets = vec![0_u64];
+        for count in counts {
+            offsets.push(offsets[offsets.len() - 1].checked_add(*count)?);
+        }
+        Some(Self {
+            offsets: offsets.into(),
+            largest: counts.iter().copied().max().unwrap_or(0),
+        })
+    }
+
+    /// Units of all parts.
+    pub(crate) fn units(&self) -> u64 {
+        self.offsets[self.offsets.len() - 1]
+    }
 }
 
 /// Where block `block` of `blocks` even ones begins in `units`.
@@ -22,8 +49,8 @@ fn even(block: u64, blocks: u64, units: u64) -> u64 {
 impl Vector {
     /// Where a rank's part begins; that of rank `ranks` is the end.
     pub(crate) fn part(&self, rank: u64) -> u64 {
-        match &self.offsets {
-            Some(offsets) => offsets[rank as usize],
+        match &self.parts {
+            Some(parts) => parts.offsets[rank as usize],
             None => even(rank, self.ranks.into(), self.units),
         }
     }
@@ -47,7 +74,7 @@ impl Vector {
     /// Simulations ask this for both ends of every message: one division, where finding the place
     /// would take several.
     pub(crate) fn length(&self, span: &Span) -> u64 {
-        let blocks = match (span.partition, &self.offsets) {
+        let blocks = match (span.partition, &self.parts) {
             (Partition::Even(blocks), _) => blocks,
             (Partition::PerRank { ranks, chunks: 1 }, None) => ranks,
             (partition, _) => {
@@ -72,11 +99,11 @@ impl Vector {
         match partition {
             Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
             Partition::PerRank { ranks, chunks } => {
-                let part = match &self.offsets {
-                    Some(offsets) => offsets.windows(2).map(|pair| pair[1] - pair[0]).max(),
-                    None => Some(self.units.div_ceil(ranks.into())),
+                let part = match &self.parts {
+                    Some(parts) => parts.largest,
+                    None => self.units.div_ceil(ranks.into()),
                 };
-                part.unwrap_or(0).div_ceil(chunks.into())
+                part.div_ceil(chunks.into())
             }
         }
     }
@@ -351,7 +378,7 @@ pub(crate) fn length(range: &Range<u64>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{BlockRange, Buffer, Partition, Span, Vector, length};
+    use super::{BlockRange, Buffer, Partition, Sizes, Span, Vector, length};
 
     #[test]
     fn the_length_of_a_span_is_that_of_its_pieces() {
@@ -370,10 +397,10 @@ mod tests {
             let even = Vector {
                 units,
                 ranks: 3,
-                offsets: None,
+                parts: None,
             };
             let uneven = Vector {
-                offsets: Some([0, units / 3, units / 3, units].into()),
+                parts: Sizes::new(&[units / 3, 0, units - units / 3]),
                 ..even.clone()
             };
             for blocks in [1, 2, 5, 9] {

@@ -19,7 +19,8 @@ pub struct Algorithm {
     pub source: &'static str,
     /// The time it takes, for people: in `p` ranks, `L = ceil(log2 p)`, `m` bytes, `b` blocks of
     /// them, `H` the height of a tree, `alpha` a message, `beta` a byte moved, `gamma` a byte
-    /// combined.
+    /// combined. The bytes are those of the whole vector in broadcasts and where data is combined,
+    /// of one rank's part elsewhere.
     pub formula: &'static str,
     /// The parameters that it takes.
     pub parameters: &'static [Parameter],

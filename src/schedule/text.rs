@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Parameter, Rank, Round, Schedule};
+use crate::{Action, Parameter, Rank, Round, Schedule};
 
 /// What is shown, in a line: the algorithm, the communicator and the parameters it takes.
 pub fn headline(schedule: &Schedule) -> String {
@@ -36,15 +36,25 @@ fn count(number: u32, noun: &str) -> String {
 pub fn render(schedule: &Schedule, only: Option<Rank>) -> String {
     let mut text = headline(schedule) + "\n";
     let mut round = Round::default();
-    let ranks = 0..schedule.shape().ranks;
-    for rank in ranks.filter(|rank| only.is_none_or(|only| only == *rank)) {
+    let ranks = match only {
+        Some(rank) => rank..rank + 1,
+        None => 0..schedule.shape().ranks,
+    };
+    for rank in ranks {
         let program = schedule.program(rank);
         let _ = writeln!(text, "rank {rank}");
         for index in 0..program.rounds() {
             round.clear();
             program.round(index, &mut round);
             let mut head = format!("{index:>5}");
-            for action in round.actions() {
+            // Where a part of a composition finds its data in place, its copies do nothing.
+            let copies_itself =
+                |action: &&Action| matches!(action, Action::Copy { from, into } if from == into);
+            for action in round
+                .actions()
+                .iter()
+                .filter(|action| !copies_itself(action))
+            {
                 let _ = writeln!(text, "{head}  {action}");
                 head = " ".repeat(head.len());
             }

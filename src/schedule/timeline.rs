@@ -287,6 +287,6 @@ mod tests {
         check(4, 10, true);
         check(4, 24, false);
         check(4, u32::MAX, false);
-        check(u32::MAX, 1, false);
+        check(i32::MAX as u32, 1, false);
     }
 }

@@ -34,7 +34,10 @@ fn machine() -> Machine {
 /// The machine with all that makes messages be in each other's way.
 fn contended() -> Machine {
     let mut machine = machine();
-    for link in [&mut machine.network, &mut machine.node].into_iter().flatten() {
+    for link in [&mut machine.network, &mut machine.node]
+        .into_iter()
+        .flatten()
+    {
         link.overhead = Some(5e-7);
         link.eager_limit = Some(1 << 13);
     }
@@ -42,7 +45,15 @@ fn contended() -> Machine {
     machine
 }
 
-fn case(label: &str, machine: &Machine, name: &str, ranks: u32, units: u64, blocks: u32, runs: u32) {
+fn case(
+    label: &str,
+    machine: &Machine,
+    name: &str,
+    ranks: u32,
+    units: u64,
+    blocks: u32,
+    runs: u32,
+) {
     let Some(algorithm) = schedule::find(name) else {
         println!("{name} is not registered");
         return;
@@ -85,7 +96,9 @@ fn case(label: &str, machine: &Machine, name: &str, ranks: u32, units: u64, bloc
 /// The most memory that the process has had, in bytes.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10)
 }
@@ -103,11 +116,43 @@ fn main() {
         case(label, machine, "bcast/binomial", ranks, 128, 0, runs);
         case(label, machine, "bcast/binomial", 1 << 16, 128, 0, runs);
         case(label, machine, "bcast/chain", 1024, 1 << 20, 1000, runs);
-        case(label, machine, "bcast/binary_pipelined", 1023, 1 << 20, 1000, runs);
-        case(label, machine, "reduce/binary_pipelined", 1023, 1 << 20, 1000, runs);
-        case(label, machine, "allreduce/dual_root", 1022, 1 << 20, 1000, runs);
+        case(
+            label,
+            machine,
+            "bcast/binary_pipelined",
+            1023,
+            1 << 20,
+            1000,
+            runs,
+        );
+        case(
+            label,
+            machine,
+            "reduce/binary_pipelined",
+            1023,
+            1 << 20,
+            1000,
+            runs,
+        );
+        case(
+            label,
+            machine,
+            "allreduce/dual_root",
+            1022,
+            1 << 20,
+            1000,
+            runs,
+        );
         case(label, machine, "allreduce/ring", 1024, 1 << 20, 0, runs);
         case(label, machine, "allgather/ring", 1024, 64, 0, runs);
-        case(label, machine, "gather/linear_nonblocking", ranks, 8, 0, runs);
+        case(
+            label,
+            machine,
+            "gather/linear_nonblocking",
+            ranks,
+            8,
+            0,
+            runs,
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 
 use super::{Setting, SimulationError, simulate};
-use crate::{Call, Level, predict_best};
+use crate::{Call, Level, Rates, predict, predict_best};
 
 /// A number of pipeline blocks, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,15 +54,50 @@ pub fn best_blocks(
             ..request.parameters
         },
     };
-    let best = rates.and_then(|rates| predict_best(algorithm, rates, &call));
-    if let Some(best) = best {
+    let best = rates.and_then(|rates| {
+        let best = predict_best(algorithm, rates, &call)?;
+        let whole = whole_units(algorithm, rates, &call, request, best.blocks);
+        Some(whole.unwrap_or(best.blocks))
+    });
+    if let Some(blocks) = best {
         let by = BlocksBy::Lemma;
-        let blocks = best.blocks;
         return Ok(Some(BestBlocks { blocks, by }));
     }
     let blocks = Search::new(algorithm, request, setting)?.best()?;
     let by = BlocksBy::Search;
     Ok(Some(BestBlocks { blocks, by }))
+}
+
+/// The lemma cuts a vector at will; blocks are whole units, and the largest sets the pace. Of the
+/// two whole sizes next to the lemma's, the one with which the vector, filled up to equal blocks,
+/// takes less.
+fn whole_units(
+    algorithm: &'static Algorithm,
+    rates: Rates,
+    call: &Call<'_>,
+    request: &Request<'_>,
+    blocks: u32,
+) -> Option<u32> {
+    let pieces = algorithm.pieces(request.ranks).max(1).into();
+    let schedule = Schedule::new(algorithm, request).ok()?;
+    let piece = schedule.vector_units().div_ceil(pieces);
+    let size = piece / u64::from(blocks);
+    let candidates = [size.max(1), size + 1].map(|size| {
+        let blocks = u32::try_from(piece.div_ceil(size)).ok()?.max(1);
+        let filled = u64::from(blocks) as f64 * size as f64 / piece.max(1) as f64;
+        let call = Call {
+            bytes: (call.bytes as f64 * filled).ceil() as u64,
+            parameters: Parameters {
+                blocks: Some(Blocks::Count(blocks)),
+                ..call.parameters
+            },
+            ..*call
+        };
+        Some((blocks, predict(algorithm, rates, &call)?.seconds))
+    });
+    let best = candidates.into_iter().flatten();
+    best.min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(blocks, _)| blocks)
 }
 
 /// Compares numbers of blocks by simulation.

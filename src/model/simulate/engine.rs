@@ -381,10 +381,8 @@ impl<'a, O: Observer> Engine<'a, O> {
                 }
                 Action::Copy { from, into } => {
                     let bytes = bytes(into);
-                    if !self.is_in_place(rank, from, into) {
-                        let seconds = self.prices.copy(bytes);
-                        processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
-                    }
+                    let seconds = self.copy_seconds(rank, from, into, bytes);
+                    processor = self.work(rank, Labour::Copy, bytes, processor, seconds)?;
                     continue;
                 }
                 Action::Signal { .. } | Action::Await { .. } => 0,
@@ -407,15 +405,20 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(())
     }
 
-    /// Whether a copy moves nothing because both of its ends are the same memory.
-    fn is_in_place(&self, rank: Rank, from: &Span, into: &Span) -> bool {
-        self.schedule.shape().in_place && {
-            let layout = self.schedule.layout(rank);
-            layout.locate(from) == layout.locate(into)
+    /// The time for a copy, which moves nothing where both of its ends are the same memory.
+    fn copy_seconds(&self, rank: Rank, from: &Span, into: &Span, bytes: u64) -> f64 {
+        let seconds = self.prices.copy(bytes);
+        if seconds == 0.0 || from == into {
+            return 0.0;
+        }
+        let layout = self.schedule.layout(rank);
+        match layout.locate(from) == layout.locate(into) {
+            true => 0.0,
+            false => seconds,
         }
     }
 
-    /// Does local work from `start`; returns its end.
+    /// Does local work from `start`; returns its end. What takes no time is nothing to see.
     fn work(
         &mut self,
         rank: Rank,
@@ -424,6 +427,9 @@ impl<'a, O: Observer> Engine<'a, O> {
         start: f64,
         seconds: f64,
     ) -> Result<f64, Halt> {
+        if seconds == 0.0 {
+            return Ok(start);
+        }
         let end = start + seconds;
         let round = self.process(rank).next - 1;
         self.observer.work(Work {

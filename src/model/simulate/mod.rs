@@ -117,10 +117,7 @@ pub enum SimulationError {
 ///
 /// # Errors
 /// Any [`SimulationError`] but [`SimulationError::TooMuch`].
-pub fn simulate(
-    schedule: &Schedule,
-    setting: &Setting<'_>,
-) -> Result<Simulation, SimulationError> {
+pub fn simulate(schedule: &Schedule, setting: &Setting<'_>) -> Result<Simulation, SimulationError> {
     let prices = Prices::new(schedule, setting)?;
     run(schedule, &prices, || Unobserved).map(|(simulation, _)| simulation)
 }
@@ -136,7 +133,9 @@ pub fn trace(
     limit: usize,
 ) -> Result<(Simulation, Trace), SimulationError> {
     let prices = Prices::new(schedule, setting)?;
-    run(schedule, &prices, || Trace::new(schedule.shape().ranks, limit))
+    run(schedule, &prices, || {
+        Trace::new(schedule.shape().ranks, limit)
+    })
 }
 
 /// Tries the order that needs no agenda, and starts over if there is an eager message: that may

@@ -102,7 +102,8 @@ impl Hasher for PairHasher {
     }
 
     fn write_u32(&mut self, number: u32) {
-        let mixed = (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed =
+            (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ (mixed >> 29);
     }
 

@@ -56,7 +56,11 @@ impl Topology {
 
     /// As few nodes as hold `ranks`.
     pub fn of_ranks(ranks: u32, ranks_per_node: u32, placement: Placement) -> Self {
-        Self::new(ranks.div_ceil(ranks_per_node.max(1)), ranks_per_node, placement)
+        Self::new(
+            ranks.div_ceil(ranks_per_node.max(1)),
+            ranks_per_node,
+            placement,
+        )
     }
 
     /// Every rank on a node of its own.

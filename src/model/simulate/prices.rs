@@ -42,10 +42,7 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    pub(super) fn new(
-        schedule: &Schedule,
-        setting: &Setting<'_>,
-    ) -> Result<Self, SimulationError> {
+    pub(super) fn new(schedule: &Schedule, setting: &Setting<'_>) -> Result<Self, SimulationError> {
         let Setting {
             machine,
             topology,
@@ -105,7 +102,10 @@ impl Prices {
     pub(super) fn is_eager(&self, from: Rank, to: Rank, bytes: u64) -> bool {
         let limit = self.largest_eager;
         limit.is_some_and(|limit| bytes <= limit)
-            && self.tariff(from, to).eager_limit.is_some_and(|limit| bytes <= limit)
+            && self
+                .tariff(from, to)
+                .eager_limit
+                .is_some_and(|limit| bytes <= limit)
     }
 
     /// Whether messages of different ranks of a node are in each other's way.

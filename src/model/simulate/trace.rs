@@ -122,7 +122,9 @@ impl Trace {
     pub fn critical_path(&self) -> Vec<Segment> {
         let by_round = self.by_round();
         let ends = self.rounds.iter().map(|ends| ends.last().copied());
-        let last = (0..).zip(ends).max_by(|a, b| a.1.unwrap_or(0.0).total_cmp(&b.1.unwrap_or(0.0)));
+        let last = (0..)
+            .zip(ends)
+            .max_by(|a, b| a.1.unwrap_or(0.0).total_cmp(&b.1.unwrap_or(0.0)));
         let Some((rank, Some(_))) = last else {
             return Vec::new();
         };
@@ -180,10 +182,10 @@ impl Trace {
                 }
             };
             let end = self.rounds[rank as usize][round as usize];
-            let events = by_round
-                .get(&(rank, round))
-                .map_or(&[][..], Vec::as_slice);
-            let last = events.iter().find(|event| self.held(**event, rank).1 == end);
+            let events = by_round.get(&(rank, round)).map_or(&[][..], Vec::as_slice);
+            let last = events
+                .iter()
+                .find(|event| self.held(**event, rank).1 == end);
             match last {
                 Some(event) if end > self.began(rank, round) => {
                     *back = self.cause(*event);
@@ -237,7 +239,12 @@ impl Trace {
         };
         let sender = || round(message.from, message.from_round);
         // An eager message does not wait for its receiver.
-        let receiver = || round(message.to, message.to_round.filter(|_| !self.is_eager(index))?);
+        let receiver = || {
+            round(
+                message.to,
+                message.to_round.filter(|_| !self.is_eager(index))?,
+            )
+        };
         let port = || {
             let before = self.messages[..index].iter().rposition(|other| {
                 let shares = other.from == message.from || other.to == message.to;
@@ -252,7 +259,9 @@ impl Trace {
     /// Whether a message was ready before its receiver was there.
     fn is_eager(&self, index: usize) -> bool {
         let message = &self.messages[index];
-        message.to_round.is_none_or(|round| self.began(message.to, round) > message.ready)
+        message
+            .to_round
+            .is_none_or(|round| self.began(message.to, round) > message.ready)
     }
 }
 

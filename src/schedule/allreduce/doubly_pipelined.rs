@@ -13,19 +13,26 @@ use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
 const RECEIVED: Buffer = Buffer::Scratch(0);
 
-/// The scratch buffer of a rank: a block that arrives.
-pub(super) fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
-    vec![Room::window(Partition::Even(shape.blocks), 1)]
+/// A tree over consecutive ranks, whose root exchanges partial blocks with `twin`, the root of another
+/// tree, if there is one.
+pub(super) struct Tree {
+    pub(super) ranks: Range<Rank>,
+    pub(super) twin: Option<Rank>,
 }
 
-/// The program of a rank in the tree over `ranks`, whose root exchanges partial blocks with `twin`,
-/// the root of another tree, if there is one.
-pub(super) fn program(
-    shape: &Shape,
-    rank: Rank,
-    ranks: Range<Rank>,
-    twin: Option<Rank>,
-) -> Box<dyn Program> {
+/// The scratch buffer of a rank: a block that arrives, from a child or the other root.
+pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
+    let node = Node::new(rank, tree.ranks);
+    let receives = node.child_count() > 0 || node.parent.is_none() && tree.twin.is_some();
+    match receives {
+        true => vec![Room::window(Partition::Even(shape.blocks), 1)],
+        false => vec![],
+    }
+}
+
+/// The program of a rank of a tree.
+pub(super) fn program(shape: &Shape, rank: Rank, tree: Tree) -> Box<dyn Program> {
+    let Tree { ranks, twin } = tree;
     if shape.ranks == 1 {
         return Box::new(CopyOwn);
     }

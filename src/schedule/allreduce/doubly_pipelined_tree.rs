@@ -1,9 +1,9 @@
 //! One post-order tree, up and down pipelines sharing each exchange.
 
-use super::doubly_pipelined;
+use super::doubly_pipelined::{self, Tree};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
-use crate::{Collective, Cost, Exact, Parameter, PipelineCost};
+use crate::{Collective, Cost, Exact, Parameter, PipelineCost, Shape};
 
 /// Cost `4H - 2 + 3b` steps and `2H - 3 + 2b` combinations on a perfect tree of height `H >= 2`, from
 /// two blocks on: as many steps as two roots take, at fewer combinations.
@@ -15,10 +15,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(4H-2 + 3b) (alpha + beta m/b) + (2H-3 + 2b) gamma m/b, b >= 2",
     parameters: &[Parameter::Blocks],
     cost,
-    scratch: doubly_pipelined::scratch,
-    program: |shape, rank| doubly_pipelined::program(shape, rank, 0..shape.ranks, None),
+    scratch: |shape, rank| doubly_pipelined::scratch(shape, rank, tree(shape)),
+    program: |shape, rank| doubly_pipelined::program(shape, rank, tree(shape)),
     ..PLAIN
 };
+
+fn tree(shape: &Shape) -> Tree {
+    Tree {
+        ranks: 0..shape.ranks,
+        twin: None,
+    }
+}
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));

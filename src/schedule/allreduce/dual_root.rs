@@ -1,7 +1,6 @@
 //! The doubly pipelined, dual-root algorithm.
 
-use super::doubly_pipelined;
-use crate::program::Program;
+use super::doubly_pipelined::{self, Tree};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
 use crate::{Collective, Cost, Parameter, Rank, Shape};
@@ -19,8 +18,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(4H-2 + 3b) (alpha + beta m/b) + (2H-2 + 3b) gamma m/b",
     parameters: &[Parameter::Blocks],
     cost,
-    scratch: doubly_pipelined::scratch,
-    program,
+    scratch: |shape, rank| doubly_pipelined::scratch(shape, rank, tree(shape, rank)),
+    program: |shape, rank| doubly_pipelined::program(shape, rank, tree(shape, rank)),
     ..PLAIN
 };
 
@@ -36,10 +35,17 @@ fn cost(ranks: u32) -> Option<Cost> {
     ))
 }
 
-fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+/// The half in which a rank stands.
+fn tree(shape: &Shape, rank: Rank) -> Tree {
     let (middle, ranks) = (shape.ranks / 2, shape.ranks);
     match rank < middle {
-        true => doubly_pipelined::program(shape, rank, 0..middle, Some(ranks - 1)),
-        false => doubly_pipelined::program(shape, rank, middle..ranks, middle.checked_sub(1)),
+        true => Tree {
+            ranks: 0..middle,
+            twin: Some(ranks - 1),
+        },
+        false => Tree {
+            ranks: middle..ranks,
+            twin: middle.checked_sub(1),
+        },
     }
 }

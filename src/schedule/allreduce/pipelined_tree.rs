@@ -30,8 +30,12 @@ fn cost(ranks: u32) -> Option<Cost> {
     Some(Cost::pipelined([up + down - c2, c2], [up - g2, g2]))
 }
 
-fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
-    vec![Room::window(Partition::Even(shape.blocks), 1)]
+/// A block that arrives, on all ranks but leaves.
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    match binary(rank, 0..shape.ranks).children[0] {
+        Some(_) => vec![Room::window(Partition::Even(shape.blocks), 1)],
+        None => vec![],
+    }
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {

@@ -18,7 +18,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner, Gropp 2005",
     formula: "L (alpha + beta m + gamma m) if p = 2^L, else two messages and a combination more than for 2^(L-1)",
     cost,
-    scratch: |_, _| vec![Room::WHOLE],
+    scratch: |shape, rank| match Fold::new(shape.ranks, 0).role(rank) {
+        Role::GoesOn { .. } if shape.ranks > 1 => vec![Room::WHOLE],
+        _ => vec![],
+    },
     program,
     ..PLAIN
 };

@@ -15,7 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "about (4 log2 p + 2b) (alpha + beta m/b) + (2 log2 p + b) gamma m/b",
     parameters: &[Parameter::Blocks],
     cost,
-    scratch: reduce::two_tree::ALGORITHM.scratch,
+    scratch: |shape, rank| reduce::two_tree::ALGORITHM.part_scratch(shape, rank),
     program,
     ..PLAIN
 };

@@ -5,8 +5,9 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, scatter};
 
-/// Cost `(L + p - 1) alpha + 2 (p-1)/p beta m`, and `2L alpha` where p is a power of two: about
-/// twice the time of moving the vector once, for long vectors.
+/// Cost `2L alpha + 2 (p-1)/p beta m` if `p = 2^L`, elsewhere `(L + p - 1) alpha` and a little more
+/// than the same bytes: about twice the time of moving the vector once, for long vectors. The
+/// allgather also brings the root what it has already.
 ///
 /// A minimum spanning tree scatters a p-th of the vector to each rank. The allgather is by recursive
 /// doubling where p is a power of two, along a ring elsewhere (van de Geijn).
@@ -15,7 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "scatter_allgather",
     summary: "MST scatter of p pieces, then allgather: recursive doubling if p = 2^L, else a ring",
     source: "Chan, Heimlich, Purkayastha, van de Geijn 2007",
-    formula: "(L + p-1) alpha + 2 (p-1)/p beta m; 2L alpha if p = 2^L",
+    formula: "2L alpha + 2 (p-1)/p beta m if p = 2^L, else (L + p-1) alpha and a little more",
     cost,
     pieces: |ranks| ranks,
     program,

@@ -15,7 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "about (p-1) b (alpha + beta m/b)",
     parameters: &[Parameter::Blocks],
     pieces: |ranks| ranks,
-    scratch: streaming::scratch,
+    scratch: |shape, rank| streaming::scratch(binary, shape, rank),
     program: |shape, rank| streaming::program(binary, shape, rank),
     ..PLAIN
 };

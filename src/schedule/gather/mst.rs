@@ -6,8 +6,8 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::tree::branch::mst;
 
-/// Cost `L alpha + (p - 1) beta m` if `p = 2^L`, a little more elsewhere; messages never wrap around, whatever the
-/// root.
+/// Cost `L alpha + (p - 1) beta m` if `p = 2^L`, a little more elsewhere; messages never wrap around,
+/// whatever the root.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,
     id: "mst",

@@ -16,7 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Donninelli",
     formula: "(p-1) (alpha + beta m)",
     cost: |ranks| Some(Cost::whole(u64::from(ranks) - 1, 0)),
-    scratch: streaming::scratch,
+    scratch: |shape, rank| streaming::scratch(chain, shape, rank),
     program: |shape, rank| streaming::program(chain, shape, rank),
     ..PLAIN
 };

@@ -15,9 +15,11 @@ fn partition(shape: &Shape) -> Partition {
     }
 }
 
-/// The scratch buffer of a rank: what has arrived and has not been sent.
-pub(crate) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
-    if rank == shape.root {
+/// The scratch buffer of a rank between the leaves and the root: what has arrived and has not been
+/// sent.
+pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
+    let branch = tree(rank, shape.root, shape.ranks);
+    if branch.parent.is_none() || branch.children.is_empty() {
         return vec![];
     }
     vec![Room::Window {

@@ -15,7 +15,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "folklore; Open MPI's basic linear",
     formula: "(p-1) (alpha + beta m + gamma m)",
     cost,
-    scratch: |_, _| vec![Room::WHOLE],
+    scratch: |shape, rank| match rank == shape.root {
+        true => vec![Room::WHOLE],
+        false => vec![],
+    },
     program,
     ..PLAIN
 };

@@ -18,6 +18,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Rabenseifner 2004; balanced fold: Kurnosov 2017",
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
     cost: |ranks| Some(cost(ranks, Folding::Balanced)),
+    pieces: |ranks| 1 << ranks.ilog2(),
     scratch: |shape, rank| halving::scratch(shape, Target::Root(shape.root), rank),
     program: |shape, rank| match shape.ranks {
         1 => Box::new(CopyOwn),

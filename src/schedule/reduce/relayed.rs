@@ -17,12 +17,14 @@ type Tree = fn(Rank, Range<Rank>) -> Node;
 pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
     let Shape { ranks, root, .. } = *shape;
     let partition = Partition::Even(shape.blocks);
-    let buffers = match node(tree, rank, root, ranks) {
+    let buffers: &[u32] = match node(tree, rank, root, ranks) {
         Node { children, .. } if children[0].is_none() => &[][..],
         Node { parent: None, .. } => &[1],
         _ => &[1, 2],
     };
-    let windows = buffers.iter().map(|slots| Room::window(partition, *slots));
+    let windows = buffers
+        .iter()
+        .map(|slots| Room::window(partition, shape.blocks.min(*slots)));
     windows.collect()
 }
 

@@ -21,7 +21,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     cost,
     ordered: false,
     ordered_at_ends: true,
-    scratch: |shape, _| vec![Room::window(Partition::Even(shape.blocks), 1); 2],
+    scratch,
     program,
     ..PLAIN
 };
@@ -38,6 +38,20 @@ fn cost(ranks: u32) -> Option<Cost> {
         },
         exact,
     })
+}
+
+/// A block that arrives, and where the rank has an edge from above too, one that is being combined.
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    let window = Room::window(Partition::Even(shape.blocks), 1);
+    if shape.ranks == 1 {
+        return vec![];
+    }
+    let Timetable { above, below, .. } = Timetable::new(shape, rank);
+    match (&above[..], &below[..]) {
+        (_, []) => vec![],
+        ([], _) => vec![window],
+        _ => vec![window; 2],
+    }
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {

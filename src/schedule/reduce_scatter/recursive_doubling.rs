@@ -17,7 +17,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "recursive_doubling",
     summary: "all that others still need is exchanged at distances 1, 2, 4, ..., neighbours first",
     source: "Thakur, Rabenseifner, Gropp 2005",
-    formula: "L alpha + (L - (p-1)/p) beta m + less gamma m, if p = 2^L",
+    formula: "L alpha + (L - (p-1)/p) beta m + (L + (L+2)/p - 2) gamma m if p = 2^L",
     cost: |ranks| {
         let (p, levels) = (u64::from(ranks), u64::from(ranks.ilog2()));
         ranks.is_power_of_two().then_some(Cost::Fixed {

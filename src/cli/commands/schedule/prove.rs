@@ -8,6 +8,7 @@ use schedule::verify::Proof;
 use schedule::{Algorithm, Fault, Request, Schedule, Unsupported, text};
 
 use super::sweep::Sweep;
+use crate::error::CliError;
 
 /// What proving an algorithm came to.
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ impl Sweep {
         &self,
         algorithm: &'static Algorithm,
         verify: &Verify,
-    ) -> Result<Verdict, Unsupported> {
+    ) -> Result<Verdict, CliError> {
         let next = AtomicU32::new(0);
         let (first, last) = (*self.ranks.start(), *self.ranks.end());
         let work = || {
@@ -60,11 +61,15 @@ impl Sweep {
                 .filter(|ranks| *ranks >= first)
             {
                 let proved = self.requests(algorithm, ranks, |request| {
-                    verdict.add(&Schedule::new(algorithm, request)?, request, verify);
+                    let schedule = Schedule::new(algorithm, request)?;
+                    check_size(&schedule, request)?;
+                    verdict.add(&schedule, request, verify);
                     Ok(())
                 });
                 match proved {
-                    Err(Unsupported::OddRanks { .. }) => verdict.skipped += 1,
+                    Err(CliError::Unsupported(Unsupported::OddRanks { .. })) => {
+                        verdict.skipped += 1;
+                    }
                     proved => proved?,
                 }
             }
@@ -80,6 +85,18 @@ impl Sweep {
             joined.fold(own, |all, other| Ok(all?.join(other?)))
         })
     }
+}
+
+/// A proof takes memory for every unit of every rank.
+fn check_size(schedule: &Schedule, request: &Request<'_>) -> Result<(), CliError> {
+    let values = schedule
+        .vector_units()
+        .saturating_mul(schedule.shape().ranks.into());
+    if values <= CliError::MOST_TO_PROVE {
+        return Ok(());
+    }
+    let schedule = describe(schedule, request);
+    Err(CliError::TooLargeToProve { schedule })
 }
 
 impl Verdict {

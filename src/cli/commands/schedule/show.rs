@@ -103,7 +103,10 @@ impl Args {
 
     fn shown(&self, schedule: &Schedule) -> impl Iterator<Item = Rank> {
         let only = self.rank;
-        (0..schedule.shape().ranks).filter(move |rank| only.is_none_or(|only| only == *rank))
+        match only {
+            Some(rank) => rank..rank + 1,
+            None => 0..schedule.shape().ranks,
+        }
     }
 
     fn to_json(&self, schedule: &Schedule) -> Value {

@@ -99,6 +99,9 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     if let Some(known) = &verdict.fault {
         return format!("no  {}: {}", known.call, known.fault);
     }
+    if verdict.shapes == 0 {
+        return format!("--  {name:<45}  skipped: it serves only even numbers of ranks");
+    }
     let order = match (verdict.ordered, verdict.unordered) {
         (true, true) => "in part",
         (_, false) => "ordered",
@@ -115,6 +118,7 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
 }
 
 fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
+    let proved_nothing = verdict.shapes == 0 && verdict.fault.is_none();
     let fault = verdict
         .fault
         .as_ref()
@@ -122,8 +126,9 @@ fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {
     json!({
         "collective": algorithm.collective.name(),
         "algorithm": algorithm.id,
-        "ok": verdict.fault.is_none(),
-        "ordered": !verdict.unordered,
+        // Of what was never proved nothing is known.
+        "ok": (!proved_nothing).then(|| verdict.fault.is_none()),
+        "ordered": (!proved_nothing).then_some(!verdict.unordered),
         "shapes": verdict.shapes,
         "most_steps": verdict.most_steps,
         "skipped": verdict.skipped,

@@ -1,6 +1,6 @@
 //! The machine file and its checks.
 
-use model::{InvalidMachine, Level, Machine};
+use model::{InvalidMachine, Level, Machine, MachineProblem};
 
 const FULL: &str = r#"{
     "name": "cluster", "ranks_per_node": 16,
@@ -68,8 +68,77 @@ fn values_out_of_range_are_named() {
         "noise.spike_probability",
     );
 
+    let text = FULL.replace("\"overhead\": 1e-7", "\"overhead\": 4e-7");
+    let machine: Machine = serde_json::from_str(&text).expect("well-formed");
+    let above = InvalidMachine::OverheadAboveAlpha {
+        key: "node.overhead",
+        value: 4e-7,
+        alpha: 3e-7,
+    };
+    assert_eq!(machine.validate(), Err(above));
+
     let mut machine: Machine = serde_json::from_str(FULL).expect("valid");
     machine.node = None;
     machine.network = None;
     assert_eq!(machine.validate(), Err(InvalidMachine::NoLink));
+}
+
+const REFERENCE: &str = include_str!("../../../../tuning/machines/reference.yaml");
+
+#[test]
+fn the_reference_machine_has_every_key() {
+    let machine = Machine::from_yaml(REFERENCE).expect("valid");
+    assert_eq!(machine.name, "reference");
+    for link in [machine.network, machine.node] {
+        let link = link.expect("given");
+        assert!(link.overhead.is_some() && link.eager_limit.is_some());
+    }
+    let given = [machine.injection_beta, machine.gamma, machine.copy];
+    assert!(given.iter().all(Option::is_some) && machine.noise.is_some());
+}
+
+#[test]
+fn mistakes_in_a_file_have_a_place_and_a_remedy() {
+    let check = |from: &str, to: &str, line: &str, parts: &[&str]| {
+        let text = REFERENCE.replace(from, to);
+        let error = Machine::from_yaml(&text).expect_err(to);
+        let said = format!("{error}; {}", error.help());
+        assert_eq!(error.source_line.trim(), line, "{said}");
+        for part in parts {
+            assert!(said.contains(part), "no {part} in: {said}");
+        }
+    };
+    check(
+        "gamma: 0.1",
+        "gama: 0.1",
+        "gama: 0.1e-9",
+        &["unknown field `gama`", "did you mean `gamma`?"],
+    );
+    check(
+        "  beta: 0.06e-9",
+        "  beta: fast",
+        "beta: fast",
+        &["node.beta", "fast", "reference.yaml"],
+    );
+    check(
+        "  beta: 0.06e-9",
+        "  beta: -1",
+        "beta: -1",
+        &["node.beta", "not negative"],
+    );
+    check(
+        "overhead: 0.4e-6",
+        "overhead: 4e-6",
+        "overhead: 4e-6",
+        &["network.overhead", "part of `alpha`"],
+    );
+    check(
+        "ranks_per_node: 32",
+        "ranks_per_node: 0",
+        "ranks_per_node: 0",
+        &["at least one"],
+    );
+    let file = Machine::from_yaml("name: a\nranks_per_node: 1\n").expect_err("no link");
+    assert_eq!(file.problem, MachineProblem::Value(InvalidMachine::NoLink));
+    assert!(Machine::from_yaml("name: [").is_err());
 }

@@ -5,8 +5,11 @@
 mod cases;
 mod catalogue;
 mod counts;
+mod faults;
 mod house;
 mod memory;
 mod mutants;
+mod outcomes;
 mod proofs;
+mod script;
 mod twins;

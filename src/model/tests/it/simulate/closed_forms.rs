@@ -1,0 +1,181 @@
+//! The simulator against the closed forms, and the lemma against brute force, on flat machines.
+
+use model::{BlocksBy, Call, Level, Setting, Topology, best_blocks, predict, simulate};
+use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, Schedule};
+
+use super::flat;
+
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    ranks: u32,
+    /// None of its own if the algorithm takes none.
+    blocks: Option<u32>,
+    units: u64,
+}
+
+const UNIT_BYTES: u64 = 8;
+
+impl Case {
+    fn parameters(self) -> Parameters<'static> {
+        self.blocks
+            .map_or(Parameters::default(), Parameters::blocks)
+    }
+
+    fn request(self) -> Request<'static> {
+        Request {
+            units: self.units,
+            parameters: self.parameters(),
+            ..Request::ranks(self.ranks)
+        }
+    }
+
+    fn simulated(self, algorithm: &'static Algorithm, [alpha, beta, gamma]: [f64; 3]) -> f64 {
+        let schedule = Schedule::new(algorithm, &self.request()).unwrap();
+        let setting = Setting {
+            machine: &flat(alpha, beta, gamma),
+            topology: Topology::flat(self.ranks),
+            unit_bytes: UNIT_BYTES,
+        };
+        simulate(&schedule, &setting).unwrap().seconds
+    }
+
+    fn predicted(self, algorithm: &'static Algorithm, [alpha, beta, gamma]: [f64; 3]) -> f64 {
+        let rates = flat(alpha, beta, gamma).rates(Level::Network).unwrap();
+        let call = Call {
+            ranks: self.ranks,
+            bytes: self.units * UNIT_BYTES,
+            unit_bytes: UNIT_BYTES,
+            parameters: self.parameters(),
+        };
+        predict(algorithm, rates, &call).unwrap().seconds
+    }
+}
+
+/// The calls on up to 70 ranks for which the closed form is exact, and that are cut evenly.
+fn exact(algorithm: &'static Algorithm) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for ranks in 2..=70_u32 {
+        if algorithm.even_ranks && !ranks.is_multiple_of(2) {
+            continue;
+        }
+        let case = |blocks, units| Case {
+            ranks,
+            blocks,
+            units,
+        };
+        match algorithm.cost(ranks) {
+            None => {}
+            Some(Cost::Fixed { parts, .. }) => cases.push(case(None, parts * 3)),
+            Some(Cost::Pipelined { exact, .. }) => {
+                let blocks = [1, 2, 3, 8, 21].into_iter().filter(|b| exact.holds(*b));
+                cases.extend(blocks.map(|b| case(Some(b), u64::from(b) * 2)));
+            }
+        }
+    }
+    cases
+}
+
+/// The one algorithm whose critical path is another where combining is slow: it combines one block
+/// while the next is under way.
+const OVERLAPPING: &str = "allreduce/doubly_pipelined_tree";
+
+/// Whether combining two blocks takes no longer than a message of one.
+fn combines_quickly([_, beta, gamma]: [f64; 3]) -> bool {
+    2.0 * gamma <= beta
+}
+
+#[test]
+fn the_simulator_agrees_with_the_closed_forms_to_rounding() {
+    let mut compared = 0;
+    for rates in [
+        [1e-6, 0.0, 0.0],
+        [0.0, 1e-9, 0.0],
+        [1e-6, 1e-8, 1e-10],
+        [1e-6, 1e-7, 5e-8],
+        [1e-7, 1e-7, 3e-7],
+        [0.0, 0.0, 1e-9],
+    ] {
+        for algorithm in ALGORITHMS {
+            if algorithm.name() == OVERLAPPING && !combines_quickly(rates) {
+                continue;
+            }
+            for case in exact(algorithm) {
+                let predicted = case.predicted(algorithm, rates);
+                let simulated = case.simulated(algorithm, rates);
+                assert!(
+                    (simulated - predicted).abs() <= 1e-9 * predicted,
+                    "{algorithm} {case:?} {rates:?}: {simulated} s, not {predicted} s"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10_000, "{compared}");
+}
+
+/// On six ranks from two combinations a message on, otherwise once combining takes longer than a
+/// message.
+#[test]
+fn where_combining_is_slow_the_doubly_pipelined_tree_takes_longer_than_its_closed_form() {
+    let algorithm = schedule::find(OVERLAPPING).unwrap();
+    for (gamma, all) in [(0.6, false), (1.0, false), (1.5, true)] {
+        let rates = [0.0, 1e-7, gamma * 1e-7];
+        for case in exact(algorithm).into_iter().filter(|case| case.ranks > 5) {
+            let excess = case.simulated(algorithm, rates) / case.predicted(algorithm, rates) - 1.0;
+            let is_another = all || case.ranks == 6;
+            assert_eq!(
+                excess > 1e-9,
+                is_another,
+                "{case:?} gamma {gamma} beta: {excess}"
+            );
+            assert!(excess > -1e-9, "{case:?}");
+        }
+    }
+}
+
+/// The time with the lemma's number of blocks against the best of all numbers.
+#[test]
+fn the_lemmas_number_of_blocks_is_nearly_the_best() {
+    let mut lemmas = 0;
+    for algorithm in ALGORITHMS {
+        if !algorithm.takes(Parameter::Blocks) {
+            continue;
+        }
+        for ranks in [4, 9, 16, 30] {
+            for units in [64, 400] {
+                for rates in [[1e-6, 1e-9, 2e-10], [1e-6, 2e-8, 1e-8], [1e-6, 2e-7, 2e-7]] {
+                    lemmas += u32::from(check_best(algorithm, ranks, units, rates));
+                }
+            }
+        }
+    }
+    assert!(lemmas > 200, "{lemmas}");
+}
+
+/// Whether the number is the lemma's.
+fn check_best(algorithm: &'static Algorithm, ranks: u32, units: u64, rates: [f64; 3]) -> bool {
+    let [alpha, beta, gamma] = rates;
+    let case = |blocks| Case {
+        ranks,
+        blocks: Some(blocks),
+        units,
+    };
+    let setting = Setting {
+        machine: &flat(alpha, beta, gamma),
+        topology: Topology::flat(ranks),
+        unit_bytes: UNIT_BYTES,
+    };
+    let found = best_blocks(algorithm, &case(1).request(), &setting)
+        .unwrap()
+        .unwrap();
+    let seconds = |blocks| case(blocks).simulated(algorithm, rates);
+    let pieces = u64::from(algorithm.pieces(ranks)).max(1);
+    let most = units.div_ceil(pieces) as u32;
+    let best = (1..=most).map(seconds).fold(f64::INFINITY, f64::min);
+    let loss = seconds(found.blocks) / best - 1.0;
+    assert!(
+        loss <= 0.1,
+        "{algorithm} p={ranks} {units} units {rates:?}: {found:?} takes {loss} longer than the best"
+    );
+    found.by == BlocksBy::Lemma
+}

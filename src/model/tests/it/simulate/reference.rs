@@ -60,7 +60,9 @@ impl Slow<'_> {
         let process = &self.processes[rank as usize];
         let sends = process.sends.iter().map(|key| self.messages[key].freed);
         let recvs = process.recvs.iter().map(|key| self.messages[key].delivered);
-        sends.chain(recvs).try_fold(process.worked, |end, ends| Some(end.max(ends?)))
+        sends
+            .chain(recvs)
+            .try_fold(process.worked, |end, ends| Some(end.max(ends?)))
     }
 
     /// Begins the next round if the current one has ended by `now`.
@@ -132,7 +134,10 @@ impl Slow<'_> {
         let ready = |(key, message): (&(Rank, Rank, usize), &Message)| {
             let (from, to, _) = *key;
             let sent = message.sent.filter(|_| message.freed.is_none())?;
-            let is_eager = self.link(from, to).eager_limit.is_some_and(|l| message.bytes <= l);
+            let is_eager = self
+                .link(from, to)
+                .eager_limit
+                .is_some_and(|l| message.bytes <= l);
             let ready = match is_eager {
                 true => sent,
                 false => sent.max(message.awaited?),
@@ -181,7 +186,10 @@ impl Slow<'_> {
                 continue;
             }
             let ends = (0..ranks).filter_map(|rank| self.end(rank));
-            let ports = self.processes.iter().flat_map(|p| [p.send_free, p.recv_free]);
+            let ports = self
+                .processes
+                .iter()
+                .flat_map(|p| [p.send_free, p.recv_free]);
             let later = ends.chain(ports).filter(|time| *time > now);
             match later.min_by(f64::total_cmp) {
                 Some(next) => now = next,
@@ -190,7 +198,11 @@ impl Slow<'_> {
         }
         let finished = |rank| {
             let process = &self.processes[rank as usize];
-            assert_eq!(process.next, process.program.rounds(), "rank {rank} is stuck");
+            assert_eq!(
+                process.next,
+                process.program.rounds(),
+                "rank {rank} is stuck"
+            );
             self.end(rank).unwrap()
         };
         (0..ranks).map(finished).collect()
@@ -234,7 +246,10 @@ fn links() -> impl Strategy<Value = Link> {
 }
 
 fn machines() -> impl Strategy<Value = Machine> {
-    let injection = prop_oneof![Just(None), (1u32..4).prop_map(|b| Some(f64::from(b) / 128.0))];
+    let injection = prop_oneof![
+        Just(None),
+        (1u32..4).prop_map(|b| Some(f64::from(b) / 128.0))
+    ];
     (links(), links(), injection, 0u32..3, 0u32..3).prop_map(
         |(network, node, injection_beta, gamma, copy)| Machine {
             name: "any".to_owned(),
@@ -250,22 +265,32 @@ fn machines() -> impl Strategy<Value = Machine> {
 }
 
 fn schedules() -> impl Strategy<Value = Schedule> {
-    let any = (0..ALGORITHMS.len(), 1u32..14, 0u32..14, 0u64..60, 1u32..9, any::<bool>());
-    any.prop_filter_map("supported", |(algorithm, ranks, root, units, blocks, in_place)| {
-        let algorithm = &ALGORITHMS[algorithm];
-        let parameters = match algorithm.takes(Parameter::Blocks) {
-            true => Parameters::blocks(blocks),
-            false => Parameters::default(),
-        };
-        let request = Request {
-            root: root % ranks,
-            units,
-            in_place,
-            parameters,
-            ..Request::ranks(ranks)
-        };
-        Schedule::new(algorithm, &request).ok()
-    })
+    let any = (
+        0..ALGORITHMS.len(),
+        1u32..14,
+        0u32..14,
+        0u64..60,
+        1u32..9,
+        any::<bool>(),
+    );
+    any.prop_filter_map(
+        "supported",
+        |(algorithm, ranks, root, units, blocks, in_place)| {
+            let algorithm = &ALGORITHMS[algorithm];
+            let parameters = match algorithm.takes(Parameter::Blocks) {
+                true => Parameters::blocks(blocks),
+                false => Parameters::default(),
+            };
+            let request = Request {
+                root: root % ranks,
+                units,
+                in_place,
+                parameters,
+                ..Request::ranks(ranks)
+            };
+            Schedule::new(algorithm, &request).ok()
+        },
+    )
 }
 
 proptest! {

@@ -1,0 +1,310 @@
+//! Every way to be wrong, in programs of a few actions that are right but for one thing.
+//!
+//! What is wrong would do no harm where a program is run one action after the other, as the verifier
+//! does: only the check that the case is about can refuse it.
+
+use schedule::{
+    Action, Buffer, Fault, Misdeed, Rank, Request, Schedule, Span, find, verify::verify_programs,
+};
+
+use crate::cases::schedule;
+use crate::script::{
+    INPUT, OUTPUT, SCRATCH, Script, all, at, combine, copy, parts, recv, send, some,
+};
+
+type Rounds = Vec<Vec<Action>>;
+
+fn request(ranks: u32, in_place: bool) -> Request<'static> {
+    Request {
+        units: 4,
+        in_place,
+        ..Request::ranks(ranks)
+    }
+}
+
+fn call(name: &str, request: &Request<'_>) -> Schedule {
+    schedule(find(name).unwrap(), request)
+}
+
+/// An ordered allreduce of four units on two ranks, which has scratch memory for the whole vector.
+fn pair() -> Schedule {
+    call("allreduce/recursive_doubling", &request(2, false))
+}
+
+fn pair_in_place() -> Schedule {
+    call("allreduce/recursive_doubling", &request(2, true))
+}
+
+fn verdict(schedule: &Schedule, programs: &[Rounds]) -> Result<(), Fault> {
+    let program = |rank: Rank| Script(programs[rank as usize].clone());
+    verify_programs(schedule, &|rank| Box::new(program(rank))).map(drop)
+}
+
+fn check(schedule: &Schedule, programs: &[Rounds], expected: Fault) {
+    assert_eq!(verdict(schedule, programs), Err(expected), "{programs:?}");
+}
+
+/// The first round of an allreduce of two: inputs are exchanged, the other's goes to scratch.
+fn exchange(rank: Rank) -> Vec<Action> {
+    vec![send(1 - rank, all(INPUT)), recv(1 - rank, all(SCRATCH))]
+}
+
+/// What a rank of the allreduce of two combines, in the order of ranks.
+fn join(rank: Rank, piece: impl Fn(Buffer) -> Span, into: Span) -> Action {
+    match rank {
+        0 => combine(piece(INPUT), piece(SCRATCH), into),
+        _ => combine(piece(SCRATCH), piece(INPUT), into),
+    }
+}
+
+fn honest(rank: Rank) -> Rounds {
+    vec![exchange(rank), vec![join(rank, all, all(OUTPUT))]]
+}
+
+/// Rank `rank` exchanges inputs and does the given rounds, of which one action is refused.
+fn check_rank(schedule: &Schedule, rank: Rank, rounds: Rounds, round: u64, why: &Misdeed) {
+    let mut program = vec![exchange(rank)];
+    program.extend(rounds);
+    let culprit = *program[round as usize].last().unwrap();
+    let mut programs = [honest(0), honest(1)];
+    programs[rank as usize] = program;
+    check(schedule, &programs, at(rank, round, culprit, why.clone()));
+}
+
+#[test]
+fn what_the_broken_programs_are_made_from_is_right() {
+    for schedule in [pair(), pair_in_place()] {
+        assert_eq!(verdict(&schedule, &[honest(0), honest(1)]), Ok(()));
+    }
+}
+
+#[test]
+fn the_input_must_not_be_written() {
+    let forbidden = |schedule: &Schedule, rounds, round| {
+        check_rank(schedule, 0, rounds, round, &Misdeed::Forbidden);
+    };
+    let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(all);
+    let into_input = combine(input, scratch, input);
+    forbidden(
+        &pair(),
+        vec![vec![into_input], vec![copy(input, output)]],
+        1,
+    );
+    forbidden(&pair_in_place(), vec![vec![into_input]], 1);
+    let right = combine(input, scratch, output);
+    forbidden(&pair(), vec![vec![right], vec![copy(output, input)]], 2);
+    // By a message.
+    let program = vec![
+        vec![copy(input, output)],
+        vec![send(1, output), recv(1, input)],
+        vec![combine(output, input, output)],
+    ];
+    let fault = at(0, 1, program[1][1], Misdeed::Forbidden);
+    check(&pair(), &[program, honest(1)], fault);
+    // The root of a scatter in place has its result where it is, in its input.
+    let scatter = call("scatter/linear", &request(2, true));
+    let [own, other] = [0, 1].map(|rank| parts(INPUT, rank, 1));
+    let programs = [
+        vec![vec![send(1, other)], vec![recv(1, own.of(OUTPUT))]],
+        vec![
+            vec![recv(0, other.of(OUTPUT))],
+            vec![send(0, other.of(OUTPUT))],
+        ],
+    ];
+    let fault = at(0, 1, programs[0][1][0], Misdeed::Forbidden);
+    check(&scatter, &programs, fault);
+}
+
+#[test]
+fn operands_must_be_as_long_as_the_target() {
+    let half = |half| move |buffer| some(buffer, half, 1, 2);
+    let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(half(0));
+    let rest = vec![join(0, half(1), half(1)(OUTPUT))];
+    for first in [
+        combine(all(INPUT), scratch, output),
+        combine(input, all(SCRATCH), output),
+        combine(all(INPUT), all(SCRATCH), output),
+    ] {
+        let rounds = vec![vec![first], rest.clone()];
+        check_rank(&pair(), 0, rounds, 1, &Misdeed::ShapeMismatch);
+    }
+    let rounds = vec![
+        vec![join(0, all, all(SCRATCH))],
+        vec![copy(all(SCRATCH), output)],
+        vec![copy(half(1)(SCRATCH), half(1)(OUTPUT))],
+    ];
+    check_rank(&pair(), 0, rounds, 2, &Misdeed::ShapeMismatch);
+}
+
+#[test]
+fn a_target_must_not_overlap_an_operand_in_part() {
+    let [low, beside, high] = [0, 1, 2].map(|start| move |buffer| some(buffer, start, 2, 4));
+    // Rank 0 has its scratch memory on the right of the operator, rank 1 on the left.
+    for rank in [0, 1] {
+        let rounds = vec![
+            vec![join(rank, high, high(OUTPUT))],
+            vec![join(rank, low, beside(SCRATCH))],
+            vec![copy(beside(SCRATCH), low(OUTPUT))],
+        ];
+        check_rank(&pair(), rank, rounds, 2, &Misdeed::ShapeMismatch);
+    }
+    let rounds = vec![
+        vec![join(0, all, all(SCRATCH))],
+        vec![copy(high(SCRATCH), high(OUTPUT))],
+        vec![copy(low(SCRATCH), beside(SCRATCH))],
+        vec![copy(beside(SCRATCH), low(OUTPUT))],
+    ];
+    check_rank(&pair(), 0, rounds, 3, &Misdeed::ShapeMismatch);
+}
+
+#[test]
+fn only_messages_wrap_around() {
+    let [around, rest] =
+        [(3, 2), (1, 2)].map(|(start, count)| move |buffer| some(buffer, start, count, 4));
+    let rounds = vec![
+        vec![join(0, around, around(OUTPUT))],
+        vec![join(0, rest, rest(OUTPUT))],
+    ];
+    check_rank(&pair(), 0, rounds, 1, &Misdeed::ShapeMismatch);
+    let rounds = vec![
+        vec![join(0, all, all(SCRATCH))],
+        vec![copy(around(SCRATCH), around(OUTPUT))],
+        vec![copy(rest(SCRATCH), rest(OUTPUT))],
+    ];
+    check_rank(&pair(), 0, rounds, 2, &Misdeed::ShapeMismatch);
+    // Messages may.
+    let wrapped = |rank: Rank| {
+        let transfers = |piece: &dyn Fn(Buffer) -> Span| {
+            vec![send(1 - rank, piece(INPUT)), recv(1 - rank, piece(SCRATCH))]
+        };
+        vec![
+            transfers(&around),
+            transfers(&rest),
+            vec![join(rank, all, all(OUTPUT))],
+        ]
+    };
+    assert_eq!(verdict(&pair(), &[wrapped(0), wrapped(1)]), Ok(()));
+}
+
+#[test]
+fn peers_are_other_ranks() {
+    // Of four units in five blocks the last is empty: it moves nothing, and is refused all the same.
+    let nothing = some(INPUT, 4, 1, 5);
+    let [input, scratch] = [INPUT, SCRATCH].map(all);
+    let [signal, wait] = [Action::Signal { to: 0 }, Action::Await { from: 0 }];
+    for first in [
+        vec![send(0, input), recv(0, scratch)],
+        vec![recv(0, scratch), send(0, input)],
+        vec![signal, wait],
+        vec![wait, signal],
+        vec![send(0, nothing)],
+        vec![send(2, nothing)],
+        vec![recv(2, nothing.of(SCRATCH))],
+        vec![Action::Signal { to: 2 }],
+        vec![Action::Await { from: Rank::MAX }],
+    ] {
+        let culprit = first[0];
+        let program = [vec![first], honest(0)].concat();
+        let fault = at(0, 0, culprit, Misdeed::BadPeer);
+        check(&pair(), &[program, honest(1)], fault);
+    }
+    let program = [vec![vec![send(1, nothing)]], honest(0)].concat();
+    assert_eq!(verdict(&pair(), &[program, honest(1)]), Ok(()));
+}
+
+#[test]
+fn actions_of_a_round_leave_each_others_memory_alone() {
+    let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(all);
+    let conflict = |rounds| check_rank(&pair(), 0, rounds, 1, &Misdeed::Conflict);
+    let right = combine(input, scratch, output);
+    let half = |buffer| some(buffer, 1, 1, 2);
+    // Two writes; a write of what is half written; a read of what is written, and the reverse.
+    conflict(vec![vec![right, right]]);
+    conflict(vec![vec![right, join(0, half, half(OUTPUT))]]);
+    let in_scratch = combine(input, scratch, scratch);
+    conflict(vec![vec![in_scratch, copy(scratch, output)]]);
+    conflict(vec![
+        vec![copy(input, output), copy(half(INPUT), half(OUTPUT))],
+        vec![right],
+    ]);
+    // A message leaves while another arrives in its place.
+    for transfers in [
+        [send(1, output), recv(1, output)],
+        [recv(1, output), send(1, output)],
+    ] {
+        let program = vec![
+            vec![copy(input, output)],
+            transfers.to_vec(),
+            vec![combine(input, output, output)],
+        ];
+        let fault = at(0, 1, transfers[1], Misdeed::Conflict);
+        check(&pair(), &[program, honest(1)], fault);
+    }
+    // The same, where only the call in place makes one memory of two.
+    let program = vec![
+        vec![copy(input, scratch)],
+        vec![send(1, input), recv(1, output)],
+        vec![combine(scratch, output, output)],
+    ];
+    let programs = [program, honest(1)];
+    let fault = at(0, 1, programs[0][1][1], Misdeed::Conflict);
+    check(&pair_in_place(), &programs, fault);
+    assert_eq!(verdict(&pair(), &programs), Ok(()));
+    // Reading what others read is no conflict.
+    let program = vec![
+        vec![copy(input, output), send(1, input), recv(1, scratch)],
+        vec![right],
+    ];
+    assert_eq!(verdict(&pair(), &[program, honest(1)]), Ok(()));
+}
+
+#[test]
+fn memory_must_be_written_before_it_is_read() {
+    let [input, scratch, output] = [INPUT, SCRATCH, OUTPUT].map(all);
+    let undefined = |culprit, taken: Vec<Vec<Action>>| {
+        let programs = [
+            [vec![vec![culprit]], honest(0)].concat(),
+            [taken, honest(1)].concat(),
+        ];
+        let fault = at(0, 0, culprit, Misdeed::ReadsUndefined);
+        check(&pair(), &programs, fault);
+    };
+    undefined(send(1, output), vec![vec![recv(0, output)]]);
+    undefined(copy(scratch, output), vec![]);
+    undefined(combine(input, scratch, output), vec![]);
+    undefined(combine(scratch, input, output), vec![]);
+    let half = [INPUT, OUTPUT].map(|buffer| some(buffer, 0, 1, 2));
+    let rounds = vec![vec![copy(half[0], half[1])], vec![copy(output, scratch)]];
+    let fault = at(0, 1, rounds[1][0], Misdeed::ReadsUndefined);
+    check(&pair(), &[[rounds, honest(0)].concat(), honest(1)], fault);
+}
+
+#[test]
+fn spans_lie_in_buffers_that_there_are() {
+    let bad = |name: &str, rank: usize, culprit: Action| {
+        let mut programs = [vec![], vec![]];
+        programs[rank] = vec![vec![culprit]];
+        let fault = at(rank as Rank, 0, culprit, Misdeed::OutOfBounds);
+        check(&call(name, &request(2, false)), &programs, fault);
+    };
+    let [input, output] = [INPUT, OUTPUT].map(all);
+    let allreduce = "allreduce/recursive_doubling";
+    // Blocks that there are not, or more than there are.
+    bad(allreduce, 0, send(1, some(INPUT, 4, 1, 4)));
+    bad(allreduce, 0, send(1, some(INPUT, 2, 5, 4)));
+    bad(allreduce, 0, copy(input, all(Buffer::Scratch(1))));
+    // Buffers that a rank does not have, in either direction.
+    bad("bcast/binomial", 0, send(1, input));
+    bad("bcast/binomial", 1, recv(0, input));
+    bad("reduce/linear", 1, copy(input, output));
+    bad("gather/linear", 1, recv(0, output));
+    bad("scatter/linear", 1, send(0, parts(INPUT, 1, 1)));
+    // Pieces of the vector that a buffer does not hold, alone or beside some that it does.
+    bad("allgather/ring", 0, send(1, parts(INPUT, 1, 1)));
+    bad("allgather/ring", 1, send(0, parts(INPUT, 0, 2)));
+    bad("reduce_scatter/ring", 0, recv(1, output));
+    // A window has room for one block, and for those of its own partition only.
+    let window = "reduce_scatter_block/ring";
+    bad(window, 0, recv(1, parts(SCRATCH, 0, 2)));
+    bad(window, 0, recv(1, some(SCRATCH, 0, 1, 2)));
+}

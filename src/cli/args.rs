@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     completions, decide, doctor, explain, fit, init, lookup, man, measure, plan, report, schedule,
-    tune,
+    simulate, tune,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -49,6 +49,7 @@ enum Verb {
     Lookup(lookup::Args),
     Explain(explain::Args),
     Schedule(schedule::Args),
+    Simulate(simulate::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -69,6 +70,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Lookup(args) => args.run(console),
         Verb::Explain(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
+        Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),
         Verb::Man(args) => args.run(console),
     }

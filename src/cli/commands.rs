@@ -12,6 +12,7 @@ pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod schedule;
+pub(crate) mod simulate;
 pub(crate) mod tune;
 
 mod grid;

@@ -10,12 +10,17 @@ use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 
+use crate::commands::simulate::SimulateError;
+
 /// A command that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
     /// Measuring, fitting, deciding.
     #[error(transparent)]
     Tuner(Box<TunerError>),
+    /// Simulating.
+    #[error(transparent)]
+    Simulate(Box<SimulateError>),
     /// No algorithm of that name.
     #[error("there is no algorithm `{name}`")]
     UnknownAlgorithm {
@@ -102,6 +107,7 @@ impl CliError {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Tuner(error) => error.help(),
+            Self::Simulate(error) => error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
                 let all = "`colltune schedule list` names them all";
                 Some(match similar {
@@ -142,6 +148,12 @@ impl CliError {
 impl From<Unsupported> for CliError {
     fn from(error: Unsupported) -> Self {
         Self::Unsupported(error)
+    }
+}
+
+impl From<SimulateError> for CliError {
+    fn from(error: SimulateError) -> Self {
+        Self::Simulate(Box::new(error))
     }
 }
 

@@ -95,6 +95,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::TooLargeToProve { .. }
         | CliError::PartOfElement { .. }
         | CliError::Untraceable(_)
+        | CliError::Simulate(_)
         | CliError::StoreMoved { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,

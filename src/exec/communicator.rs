@@ -6,7 +6,7 @@ use std::time::Duration;
 use mpi::ffi;
 
 use crate::ExecError;
-use crate::api::{byte, check, count, is_finalized, status_ignore};
+use crate::api::{byte, check, count, is_finalized};
 
 /// MPI, initialised.
 ///
@@ -114,6 +114,7 @@ impl Communicator {
     }
 
     /// The library's handle, as long as this value exists.
+    #[inline]
     pub fn raw(&self) -> ffi::MPI_Comm {
         self.raw
     }
@@ -235,131 +236,6 @@ impl Communicator {
         check("MPI_Bcast", code)
     }
 
-    /// Sends bytes; may block until they are received.
-    pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
-        let message = Message::bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
-        // SAFETY: the slice is valid for the length given.
-        unsafe { self.send(message) }
-    }
-
-    /// Receives exactly as many bytes as the slice holds.
-    pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
-        let message = Message::bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
-        // SAFETY: the slice is valid for the length given.
-        unsafe { self.recv(message) }
-    }
-
-    /// Sends to one rank while receiving from another.
-    pub fn exchange_bytes(
-        &self,
-        send: &[u8],
-        to: u32,
-        recv: &mut [u8],
-        from: u32,
-    ) -> Result<(), ExecError> {
-        let send = Message::bytes(send.as_ptr().cast_mut(), send.len(), to)?;
-        let recv = Message::bytes(recv.as_mut_ptr(), recv.len(), from)?;
-        // SAFETY: the slices are valid for the lengths given and do not overlap.
-        unsafe { self.exchange(send, recv) }
-    }
-
-    /// # Safety
-    ///
-    /// The message lies in memory that may be read.
-    pub(crate) unsafe fn send(&self, message: Message) -> Result<(), ExecError> {
-        let Message {
-            data,
-            count,
-            datatype,
-            peer,
-        } = message;
-        // SAFETY: the caller's.
-        let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, TAG, self.raw) };
-        check("MPI_Send", code)
-    }
-
-    /// # Safety
-    ///
-    /// The message lies in memory that may be written.
-    pub(crate) unsafe fn recv(&self, message: Message) -> Result<(), ExecError> {
-        let Message {
-            data,
-            count,
-            datatype,
-            peer,
-        } = message;
-        let ignore = status_ignore();
-        // SAFETY: the caller's.
-        let code = unsafe { ffi::MPI_Recv(data, count, datatype, peer, TAG, self.raw, ignore) };
-        check("MPI_Recv", code)
-    }
-
-    /// # Safety
-    ///
-    /// The messages lie in memory that may be read and written, and do not overlap.
-    pub(crate) unsafe fn exchange(&self, send: Message, recv: Message) -> Result<(), ExecError> {
-        // SAFETY: the caller's.
-        let code = unsafe {
-            ffi::MPI_Sendrecv(
-                send.data,
-                send.count,
-                send.datatype,
-                send.peer,
-                TAG,
-                recv.data,
-                recv.count,
-                recv.datatype,
-                recv.peer,
-                TAG,
-                self.raw,
-                status_ignore(),
-            )
-        };
-        check("MPI_Sendrecv", code)
-    }
-
-    /// # Safety
-    ///
-    /// The message lies in memory that may be read, and is not written until the request ends.
-    pub(crate) unsafe fn start_send(
-        &self,
-        message: Message,
-    ) -> Result<ffi::MPI_Request, ExecError> {
-        let Message {
-            data,
-            count,
-            datatype,
-            peer,
-        } = message;
-        // SAFETY: the caller's; the request is written by the call.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Isend(data, count, datatype, peer, TAG, self.raw, &mut request);
-            check("MPI_Isend", code).map(|()| request)
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The message lies in memory that may be written, and is not touched until the request ends.
-    pub(crate) unsafe fn start_recv(
-        &self,
-        message: Message,
-    ) -> Result<ffi::MPI_Request, ExecError> {
-        let Message {
-            data,
-            count,
-            datatype,
-            peer,
-        } = message;
-        // SAFETY: the caller's; the request is written by the call.
-        unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let code = ffi::MPI_Irecv(data, count, datatype, peer, TAG, self.raw, &mut request);
-            check("MPI_Irecv", code).map(|()| request)
-        }
-    }
-
     fn free(&mut self) {
         // SAFETY: the handle is ours; a null handle has been freed.
         unsafe {
@@ -367,30 +243,6 @@ impl Communicator {
                 ffi::MPI_Comm_free(&mut self.raw);
             }
         }
-    }
-}
-
-/// All messages of ours: communicators are private and messages of a pair match in order.
-const TAG: c_int = 0;
-
-/// One end of a message.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
-    /// Where it begins; only written if it is received.
-    pub(crate) data: *mut c_void,
-    pub(crate) count: c_int,
-    pub(crate) datatype: ffi::MPI_Datatype,
-    pub(crate) peer: c_int,
-}
-
-impl Message {
-    fn bytes(data: *mut u8, length: usize, peer: u32) -> Result<Self, ExecError> {
-        Ok(Self {
-            data: data.cast(),
-            count: count(length as u64)?,
-            datatype: byte(),
-            peer: peer as c_int,
-        })
     }
 }
 

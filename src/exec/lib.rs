@@ -25,6 +25,7 @@ mod handle;
 mod kernel;
 mod library;
 mod machine;
+mod messages;
 mod requests;
 mod runner;
 mod staging;

@@ -3,8 +3,8 @@
 use schedule::{Buffer, Layout};
 
 use crate::combiner::{Addresses, Combiner};
-use crate::communicator::Message;
 use crate::copier::Copier;
+use crate::messages::Message;
 use crate::requests::{Requests, Wait};
 use crate::steps::{INPUT, OUTPUT, Place, SCRATCH, Step, Transfer, Work};
 use crate::unit::Unit;
@@ -66,6 +66,7 @@ impl Machine {
         self.bases[place.slot].wrapping_add(place.start)
     }
 
+    #[inline]
     fn message(&self, transfer: &Transfer) -> Message {
         let base = self.bases[transfer.places[0].slot];
         Message {
@@ -77,6 +78,7 @@ impl Machine {
     }
 
     /// Carries out a round. Receives of the next one are posted if that is marked so.
+    #[inline]
     pub(crate) fn carry_out(
         &mut self,
         step: Step<'_>,
@@ -102,6 +104,8 @@ impl Machine {
     }
 
     /// The same, nonblocking with the work in between.
+    // Out of the way of the short paths, which are inlined: a call of a few bytes is felt there.
+    #[inline(never)]
     fn start_and_finish(
         &mut self,
         step: Step<'_>,

@@ -150,6 +150,7 @@ impl Steps {
         self.rounds.len()
     }
 
+    #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<Step<'_>> {
         let round = self.rounds.get(index)?;
         Some(Step {
@@ -192,19 +193,17 @@ impl Resolver {
         for action in round.actions() {
             match action {
                 Action::Send { to, span } => {
-                    let send = self.transfer(*to, span, &mut steps.derived)?;
-                    steps.sends.extend(send);
+                    self.transfer(*to, span, &mut steps.sends, &mut steps.derived)?;
                 }
                 Action::Recv { from, span } => {
-                    let recv = self.transfer(*from, span, &mut steps.derived)?;
-                    steps.recvs.extend(recv);
+                    self.transfer(*from, span, &mut steps.recvs, &mut steps.derived)?;
                 }
                 Action::Signal { to } => steps.sends.push(self.signal(*to)),
                 Action::Await { from } => steps.recvs.push(self.signal(*from)),
                 Action::Combine { left, right, into } => {
-                    steps.work.extend(self.combine(left, right, into));
+                    self.combine(left, right, into, &mut steps.work);
                 }
-                Action::Copy { from, into } => steps.work.extend(self.copy(from, into)),
+                Action::Copy { from, into } => self.copy(from, into, &mut steps.work),
             }
         }
         let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
@@ -242,13 +241,14 @@ impl Resolver {
         &self,
         peer: u32,
         span: &Span,
+        transfers: &mut Vec<Transfer>,
         derived: &mut Vec<Derived>,
-    ) -> Result<Option<Transfer>, ExecError> {
+    ) -> Result<(), ExecError> {
         let places = self.places(span);
         let [first, second] = places;
         let count = self.unit.count(first.length + second.length)?;
         if count == 0 {
-            return Ok(None);
+            return Ok(());
         }
         let mut transfer = Transfer {
             peer: peer as c_int,
@@ -265,7 +265,8 @@ impl Resolver {
             transfer.datatype = datatype.raw();
             derived.push(datatype);
         }
-        Ok(Some(transfer))
+        transfers.push(transfer);
+        Ok(())
     }
 
     fn signal(&self, peer: u32) -> Transfer {
@@ -283,7 +284,7 @@ impl Resolver {
         }
     }
 
-    fn combine(&self, left: &Span, right: &Span, into: &Span) -> Option<Work> {
+    fn combine(&self, left: &Span, right: &Span, into: &Span, work: &mut Vec<Work>) {
         let [left, right, into] = [left, right, into].map(|span| self.place(span));
         for operand in [left, right] {
             assert!(
@@ -292,16 +293,20 @@ impl Resolver {
             );
             assert_eq!(operand.length, into.length, "operands differ in length");
         }
-        (into.length > 0).then_some(Work::Combine { left, right, into })
+        if into.length > 0 {
+            work.push(Work::Combine { left, right, into });
+        }
     }
 
-    fn copy(&self, from: &Span, into: &Span) -> Option<Work> {
+    fn copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
         let [from, into] = [from, into].map(|span| self.place(span));
         assert_eq!(from.length, into.length, "a copy of another length");
         assert!(
             from == into || !from.overlaps(&into),
             "a copy onto itself in part"
         );
-        (into.length > 0 && from != into).then_some(Work::Copy { from, into })
+        if into.length > 0 && from != into {
+            work.push(Work::Copy { from, into });
+        }
     }
 }

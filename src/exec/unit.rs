@@ -11,10 +11,8 @@ use crate::{Bytes, ExecError};
 pub(crate) struct Unit {
     /// Bytes from one unit to the next.
     pub(crate) stride: usize,
-    /// The datatype of a message of units.
+    /// The datatype of a message of units: bytes, or the sparse one.
     pub(crate) datatype: ffi::MPI_Datatype,
-    /// How many of these a unit is.
-    elements: usize,
     /// The bytes that hold a unit's data, from its address.
     first_byte: isize,
     span: usize,
@@ -28,7 +26,6 @@ impl Unit {
         Self {
             stride: length,
             datatype: byte(),
-            elements: length,
             first_byte: 0,
             span: length,
             sparse: None,
@@ -46,7 +43,6 @@ impl Unit {
             (Ok(stride), Ok(span)) if stride > 0 => Ok(Self {
                 stride,
                 datatype: datatype.raw(),
-                elements: 1,
                 first_byte: datatype.true_lower_bound(),
                 span,
                 sparse: Some(*datatype),
@@ -55,9 +51,13 @@ impl Unit {
         }
     }
 
-    /// So many bytes of memory as the elements of a message.
+    /// So many bytes of memory as elements of the message's datatype.
     pub(crate) fn count(&self, length: usize) -> Result<i32, ExecError> {
-        count((length / self.stride * self.elements) as u64)
+        match self.sparse {
+            // No division: messages of long programs are counted while they are timed.
+            None => count(length as u64),
+            Some(_) => count((length / self.stride) as u64),
+        }
     }
 
     /// Memory for units, and the address of the first one. It is aligned as the allocation is, for

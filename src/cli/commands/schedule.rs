@@ -47,7 +47,7 @@ impl Args {
 }
 
 /// The algorithm of a full name, or of a bare id that only one collective has.
-fn named(name: &str) -> Result<&'static Algorithm, CliError> {
+pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
     if let Some(algorithm) = schedule::find(name) {
         return Ok(algorithm);
     }

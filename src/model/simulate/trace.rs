@@ -82,7 +82,7 @@ pub struct Segment {
 }
 
 /// What a segment consists of, as an index into the trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// One of [`Trace::messages`].
     Message(usize),

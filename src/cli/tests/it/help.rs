@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "doctor",
     "init",
     "plan",
@@ -14,6 +14,7 @@ const VERBS: [&str; 13] = [
     "lookup",
     "explain",
     "schedule",
+    "simulate",
     "completions",
     "man",
 ];

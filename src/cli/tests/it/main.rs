@@ -12,4 +12,5 @@ mod mpi;
 mod results;
 mod run;
 mod schedules;
+mod simulations;
 mod stages;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use exec::{ApplicationCall, Arguments, Communicator, Elements, ExecError, OperatorHandle, Wait};
-use schedule::{Algorithm, Collective, Request, Schedule, Unsupported};
+use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, Wait};
+use schedule::{Algorithm, Request, Schedule, Unsupported};
 use wire::Parameters;
 
 use crate::kind::Kind;
@@ -65,16 +65,6 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// What one rank passes.
-struct Call<'a> {
-    arguments: Arguments<'a>,
-    is_in_place: bool,
-    send: Memory,
-    recv: Memory,
-    /// Elements of `recv` that the collective defines.
-    result: std::ops::Range<u64>,
-}
-
 impl Case<'_> {
     /// Whether the algorithm must be refused: out of order, or on an odd number of ranks.
     fn must_be_refused(&self) -> bool {
@@ -121,7 +111,7 @@ impl Case<'_> {
         };
         let known = self.by_library(communicator);
         let mut expected = call.recv.clone();
-        expected.take(call.result.clone(), &known.0, known.1);
+        expected.take(call.result, &known);
         let mut outcome = Outcome::Agreed;
         // What a first call leaves behind must not be seen by a second. No rank stays behind.
         for turn in ["first", "second"] {
@@ -160,7 +150,7 @@ impl Case<'_> {
     /// numbers (where ranks describe it differently, Open MPI 4.1 cuts messages differently; MPICH
     /// 4.0 scatters pairs with their gaps), and nothing is in place (with a type of the user's MPICH
     /// 4.0 takes `MPI_IN_PLACE` for an address).
-    fn by_library(&self, communicator: &Communicator) -> (Memory, u64) {
+    fn by_library(&self, communicator: &Communicator) -> Memory {
         let kind = self.kind.stand_in();
         let case = Case {
             kind,
@@ -182,150 +172,6 @@ impl Case<'_> {
                 call.recv.address().cast(),
             );
         }
-        (call.recv, call.result.start)
+        call.recv
     }
-
-    fn call(&self, rank: u32, others: [bool; 2], in_place: bool) -> Call<'_> {
-        use Collective::{
-            Allgather, Allreduce, Bcast, Gather, Reduce, ReduceScatter, ReduceScatterBlock, Scatter,
-        };
-        let (count, all, root) = (self.count, u64::from(self.ranks), self.root);
-        let is_root = rank == root;
-        let collective = self.algorithm.collective;
-        let whole: u64 = match collective {
-            ReduceScatter => self.counts.iter().sum(),
-            _ if collective.is_sized_by_part() => count * all,
-            _ => count,
-        };
-        let is_in_place = in_place && (is_root || !collective.is_rooted());
-        // Elements of the two buffers in ordinary elements.
-        let (sent, received) = match collective {
-            Bcast => (0, whole),
-            Reduce => (whole, if is_root { whole } else { 0 }),
-            Allreduce => (whole, whole),
-            Gather => (count, if is_root { whole } else { 0 }),
-            Scatter => (if is_root { whole } else { 0 }, count),
-            Allgather => (count, whole),
-            ReduceScatter | ReduceScatterBlock => {
-                (whole, if is_in_place { whole } else { self.part(rank) })
-            }
-        };
-        // Whether the rank's input stands in its output, and where.
-        let at = match collective {
-            _ if !is_in_place => None,
-            Gather | Allgather => Some(u64::from(rank) * count),
-            Scatter => None,
-            _ => Some(0),
-        };
-        let at = if collective == Bcast && is_root {
-            Some(0)
-        } else {
-            at
-        };
-        let result = match collective {
-            Reduce | Gather if !is_root => 0..0,
-            Bcast if is_root => 0..0,
-            Scatter if is_in_place => 0..0,
-            ReduceScatter | ReduceScatterBlock => 0..self.part(rank),
-            _ => 0..received,
-        };
-        let describe = |is_other: bool, elements: u64| match is_other {
-            true => {
-                let numbers = elements * self.kind.fields.len() as u64;
-                (
-                    self.other_kind,
-                    numbers / self.other_kind.fields.len() as u64,
-                )
-            }
-            false => (self.kind, elements),
-        };
-        let (send_kind, send_count) = describe(others[0], sent);
-        let (recv_kind, recv_count) = describe(others[1], received);
-        let result = match others[1] {
-            true => describe(true, result.start).1..describe(true, result.end).1,
-            false => result,
-        };
-        let mut send = Memory::new(send_kind, send_count);
-        let mut recv = Memory::new(recv_kind, recv_count);
-        let value = |number: u64| contribution(rank, number);
-        let is_idle = (collective == Scatter || collective == Bcast) && !is_root;
-        match at {
-            _ if is_idle => {}
-            Some(first) => {
-                let length = if collective == Gather || collective == Allgather {
-                    count
-                } else {
-                    received
-                };
-                recv.fill(
-                    describe(others[1], first).1,
-                    describe(others[1], length).1,
-                    value,
-                );
-            }
-            None => send.fill(0, send_count, value),
-        }
-        Call {
-            arguments: self.arguments(others),
-            is_in_place,
-            send,
-            recv,
-            result,
-        }
-    }
-
-    /// Elements of a rank's part of the result.
-    fn part(&self, rank: u32) -> u64 {
-        match self.algorithm.collective {
-            Collective::ReduceScatter => self.counts[rank as usize],
-            _ => self.count,
-        }
-    }
-
-    fn arguments(&self, others: [bool; 2]) -> Arguments<'_> {
-        let root = self.root;
-        let [send, recv] = others.map(|is_other| match is_other {
-            true => {
-                let numbers = self.count * self.kind.fields.len() as u64;
-                Elements {
-                    count: numbers / self.other_kind.fields.len() as u64,
-                    datatype: self.other_kind.datatype,
-                }
-            }
-            false => Elements {
-                count: self.count,
-                datatype: self.kind.datatype,
-            },
-        });
-        let data = send;
-        match (self.algorithm.collective, self.operator) {
-            (Collective::Reduce, Some((_, operator))) => Arguments::Reduce {
-                data,
-                operator,
-                root,
-            },
-            (Collective::Allreduce, Some((_, operator))) => Arguments::Allreduce { data, operator },
-            (Collective::ReduceScatter, Some((_, operator))) => Arguments::ReduceScatter {
-                counts: &self.counts,
-                datatype: self.kind.datatype,
-                operator,
-            },
-            (Collective::ReduceScatterBlock, Some((_, operator))) => {
-                Arguments::ReduceScatterBlock {
-                    part: data,
-                    operator,
-                }
-            }
-            (Collective::Gather, _) => Arguments::Gather { send, recv, root },
-            (Collective::Scatter, _) => Arguments::Scatter { send, recv, root },
-            (Collective::Allgather, _) => Arguments::Allgather { send, recv },
-            _ => Arguments::Bcast { data: recv, root },
-        }
-    }
-}
-
-/// A small whole number, the same however the data is described.
-fn contribution(rank: u32, number: u64) -> i32 {
-    let mixed = (u64::from(rank) * 7919 + number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    1 + (mixed >> 58) as i32
 }

@@ -39,6 +39,11 @@ pub(crate) struct Kind {
 }
 
 impl Kind {
+    /// Numbers in an element.
+    pub(crate) fn numbers(&self) -> u64 {
+        self.fields.len() as u64
+    }
+
     /// Whether all its numbers are integers, so that other types can describe them.
     pub(crate) fn is_of_integers(&self) -> bool {
         self.fields

@@ -39,6 +39,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Elements of a call, or of a part.
+const COUNT: u64 = 3000;
+
 /// Returns the number of failures on this rank.
 pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     let kinds = kinds()?;
@@ -85,46 +88,10 @@ fn second_call(
     wait: Wait,
     communicator: &Communicator,
 ) -> Result<Option<u64>, ExecError> {
-    const COUNT: u64 = 3000;
     let ranks = u64::from(communicator.size());
-    let data = Elements {
-        count: COUNT,
-        datatype: kind.datatype,
-    };
-    let operator = kind.operators.first().map(|(_, operator)| *operator);
     let counts = vec![COUNT; ranks as usize];
-    let arguments = match (algorithm.collective, operator) {
-        (Collective::Bcast, _) => Arguments::Bcast { data, root: 0 },
-        (Collective::Gather, _) => Arguments::Gather {
-            send: data,
-            recv: data,
-            root: 0,
-        },
-        (Collective::Scatter, _) => Arguments::Scatter {
-            send: data,
-            recv: data,
-            root: 0,
-        },
-        (Collective::Allgather, _) => Arguments::Allgather {
-            send: data,
-            recv: data,
-        },
-        (_, None) => return Ok(None),
-        (Collective::Reduce, Some(operator)) => Arguments::Reduce {
-            data,
-            operator,
-            root: 0,
-        },
-        (Collective::Allreduce, Some(operator)) => Arguments::Allreduce { data, operator },
-        (Collective::ReduceScatter, Some(operator)) => Arguments::ReduceScatter {
-            counts: &counts,
-            datatype: kind.datatype,
-            operator,
-        },
-        (Collective::ReduceScatterBlock, Some(operator)) => Arguments::ReduceScatterBlock {
-            part: data,
-            operator,
-        },
+    let Some(arguments) = arguments(algorithm, kind, &counts) else {
+        return Ok(None);
     };
     let parameters = Parameters {
         blocks,
@@ -155,4 +122,46 @@ fn second_call(
         unsafe { call.call(communicator, send.address().cast(), recv.address().cast())? };
     }
     Ok(Some(ALLOCATIONS.load(Ordering::Relaxed) - before))
+}
+
+/// `None` for a reduction of what has no operator.
+fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Option<Arguments<'a>> {
+    let data = Elements {
+        count: COUNT,
+        datatype: kind.datatype,
+    };
+    let operator = kind.operators.first().map(|(_, operator)| *operator);
+    Some(match (algorithm.collective, operator) {
+        (Collective::Bcast, _) => Arguments::Bcast { data, root: 0 },
+        (Collective::Gather, _) => Arguments::Gather {
+            send: data,
+            recv: data,
+            root: 0,
+        },
+        (Collective::Scatter, _) => Arguments::Scatter {
+            send: data,
+            recv: data,
+            root: 0,
+        },
+        (Collective::Allgather, _) => Arguments::Allgather {
+            send: data,
+            recv: data,
+        },
+        (_, None) => return None,
+        (Collective::Reduce, Some(operator)) => Arguments::Reduce {
+            data,
+            operator,
+            root: 0,
+        },
+        (Collective::Allreduce, Some(operator)) => Arguments::Allreduce { data, operator },
+        (Collective::ReduceScatter, Some(operator)) => Arguments::ReduceScatter {
+            counts,
+            datatype: kind.datatype,
+            operator,
+        },
+        (Collective::ReduceScatterBlock, Some(operator)) => Arguments::ReduceScatterBlock {
+            part: data,
+            operator,
+        },
+    })
 }

@@ -22,9 +22,6 @@ pub(crate) unsafe fn call(
     // SAFETY: the caller's.
     let code = unsafe {
         match *arguments {
-            Arguments::Bcast { data, .. } => {
-                ffi::MPI_Bcast(recv, int(data.count), data.datatype.raw(), root, comm)
-            }
             Arguments::Reduce { data, operator, .. } => {
                 let (count, datatype) = (int(data.count), data.datatype.raw());
                 ffi::MPI_Reduce(send, recv, count, datatype, operator.raw(), root, comm)
@@ -32,6 +29,44 @@ pub(crate) unsafe fn call(
             Arguments::Allreduce { data, operator } => {
                 let (count, datatype) = (int(data.count), data.datatype.raw());
                 ffi::MPI_Allreduce(send, recv, count, datatype, operator.raw(), comm)
+            }
+            Arguments::ReduceScatter {
+                counts,
+                datatype,
+                operator,
+            } => {
+                let counts: Vec<c_int> = counts.iter().copied().map(int).collect();
+                let (datatype, operator) = (datatype.raw(), operator.raw());
+                ffi::MPI_Reduce_scatter(send, recv, counts.as_ptr(), datatype, operator, comm)
+            }
+            Arguments::ReduceScatterBlock { part, operator } => {
+                let (count, datatype) = (int(part.count), part.datatype.raw());
+                ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator.raw(), comm)
+            }
+            _ => move_data(arguments, communicator, send, recv),
+        }
+    };
+    assert_eq!(code, 0, "{}: {}", arguments.collective(), text(code));
+}
+
+/// The collectives that move data.
+///
+/// # Safety
+///
+/// As [`exec::ApplicationCall::call`].
+unsafe fn move_data(
+    arguments: &Arguments<'_>,
+    communicator: &Communicator,
+    send: *const c_void,
+    recv: *mut c_void,
+) -> c_int {
+    let (comm, root) = (communicator.raw(), arguments.root() as c_int);
+    let int = |count: u64| count as c_int;
+    // SAFETY: the caller's.
+    unsafe {
+        match *arguments {
+            Arguments::Bcast { data, .. } => {
+                ffi::MPI_Bcast(recv, int(data.count), data.datatype.raw(), root, comm)
             }
             Arguments::Gather {
                 send: sent,
@@ -73,22 +108,9 @@ pub(crate) unsafe fn call(
                 got.datatype.raw(),
                 comm,
             ),
-            Arguments::ReduceScatter {
-                counts,
-                datatype,
-                operator,
-            } => {
-                let counts: Vec<c_int> = counts.iter().copied().map(int).collect();
-                let (datatype, operator) = (datatype.raw(), operator.raw());
-                ffi::MPI_Reduce_scatter(send, recv, counts.as_ptr(), datatype, operator, comm)
-            }
-            Arguments::ReduceScatterBlock { part, operator } => {
-                let (count, datatype) = (int(part.count), part.datatype.raw());
-                ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator.raw(), comm)
-            }
+            _ => unreachable!("a reduction"),
         }
-    };
-    assert_eq!(code, 0, "{}: {}", arguments.collective(), text(code));
+    }
 }
 
 /// The library's text for a return code.

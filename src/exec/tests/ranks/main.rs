@@ -3,6 +3,7 @@
 //! usage: `exec-ranks conformance|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code is 0 only if all
 //! ranks found everything right.
 
+mod call;
 mod case;
 mod conformance;
 mod kernels;

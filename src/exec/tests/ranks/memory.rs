@@ -74,12 +74,12 @@ impl Memory {
         }
     }
 
-    /// Takes over the numbers of some elements, in order, from those of another memory that begin
-    /// with element `first`.
-    pub(crate) fn take(&mut self, elements: std::ops::Range<u64>, from: &Self, first: u64) {
-        let mine = self.numbers(elements);
+    /// Takes over the numbers of the first elements, in order, from the first ones of another
+    /// memory.
+    pub(crate) fn take(&mut self, elements: u64, from: &Self) {
+        let mine = self.numbers(0..elements);
         let count = mine.len() as u64 / from.fields.len() as u64;
-        let theirs = from.numbers(first..first + count);
+        let theirs = from.numbers(0..count);
         for ((_, place, field), (_, their_place, their_field)) in mine.into_iter().zip(theirs) {
             let value = their_field.read(&from.bytes()[their_place]);
             field.write(value, &mut self.bytes.as_mut_slice()[place]);

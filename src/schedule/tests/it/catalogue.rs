@@ -1,8 +1,8 @@
 //! The registry, requests that it refuses, and the text form.
 
 use schedule::{
-    ALGORITHMS, Action, Blocks, Collective, Parameter, Parameters, Request, Round, Schedule,
-    Unsupported, find, text,
+    ALGORITHMS, Blocks, Collective, Parameter, Parameters, Request, Schedule, Unsupported, find,
+    text,
 };
 
 use crate::cases::schedule;
@@ -29,11 +29,7 @@ fn names_are_unique_and_found() {
 
 #[test]
 fn requests_that_cannot_be_served_are_refused() {
-    let check = |name: &str, request: Request<'_>, expected: Unsupported| {
-        let refused = Schedule::new(find(name).unwrap(), &request).unwrap_err();
-        assert_eq!(refused, expected);
-        assert!(!refused.to_string().is_empty());
-    };
+    let check = |name, request, expected| refused(name, request, &expected);
     check(
         "bcast/binomial",
         Request {
@@ -86,6 +82,105 @@ fn requests_that_cannot_be_served_are_refused() {
     );
 }
 
+fn refused(name: &str, request: Request<'_>, expected: &Unsupported) {
+    let refusal = Schedule::new(find(name).unwrap(), &request).unwrap_err();
+    assert_eq!(&refusal, expected, "{name} {request:?}");
+    assert!(!refusal.to_string().is_empty());
+}
+
+#[test]
+fn a_radix_is_from_2_to_64() {
+    let with = |radix| Request {
+        parameters: Parameters {
+            radix: Some(radix),
+            ..Parameters::default()
+        },
+        ..Request::ranks(4)
+    };
+    for radix in [0, 1, 65, u32::MAX] {
+        refused("bcast/knomial", with(radix), &Unsupported::Radix { radix });
+    }
+    for radix in [2, 3, 64] {
+        let schedule = schedule(find("bcast/knomial").unwrap(), &with(radix));
+        assert_eq!(schedule.shape().radix, radix);
+    }
+    let not_taken = Unsupported::Parameter {
+        algorithm: "bcast/binomial".into(),
+        parameter: Parameter::Radix,
+    };
+    refused("bcast/binomial", with(4), &not_taken);
+}
+
+#[test]
+fn counts_are_one_a_rank_of_a_reduce_scatter_and_add_up() {
+    let with = |counts| Request {
+        units: 6,
+        counts: Some(counts),
+        ..Request::ranks(3)
+    };
+    let check = |name, counts| refused(name, with(counts), &Unsupported::Counts);
+    check("reduce_scatter/ring", &[]);
+    check("reduce_scatter/ring", &[3, 3]);
+    check("reduce_scatter/ring", &[2, 2, 1, 1]);
+    check("reduce_scatter/ring", &[2, 2, 1]);
+    check("reduce_scatter/ring", &[2, 2, 3]);
+    check("reduce_scatter_block/ring", &[2, 2, 2]);
+    check("allgather/ring", &[2, 2, 2]);
+    check("allreduce/ring", &[2, 2, 2]);
+    schedule(find("reduce_scatter/ring").unwrap(), &with(&[0, 5, 1]));
+}
+
+#[test]
+fn vectors_that_cannot_be_counted_are_refused() {
+    let of = |units, ranks| Request {
+        units,
+        ..Request::ranks(ranks)
+    };
+    let too_long = &Unsupported::TooLong;
+    for name in [
+        "gather/linear",
+        "allgather/ring",
+        "reduce_scatter_block/ring",
+    ] {
+        refused(name, of(u64::MAX, 2), too_long);
+        refused(name, of(u64::MAX / 3 + 1, 3), too_long);
+        schedule(find(name).unwrap(), &of(1 << 58, 3));
+    }
+    let counts = [u64::MAX, 2];
+    let request = Request {
+        counts: Some(&counts),
+        ..of(1, 2)
+    };
+    refused("reduce_scatter/ring", request, too_long);
+}
+
+/// One algorithm of allgather works on pairs of ranks. All others serve any number of ranks.
+#[test]
+fn the_only_refusal_of_a_number_of_ranks_is_of_odd_ones_by_one_allgather() {
+    let picky: Vec<_> = ALGORITHMS.iter().filter(|a| a.even_ranks).collect();
+    let [picky] = picky[..] else {
+        panic!("{picky:?} serve even numbers of ranks only");
+    };
+    assert_eq!(picky.name(), "allgather/neighbor_exchange");
+    for algorithm in ALGORITHMS {
+        for ranks in 1..=33 {
+            let made = Schedule::new(algorithm, &Request::ranks(ranks));
+            let expected = (algorithm.even_ranks && ranks > 1 && ranks % 2 == 1).then(|| {
+                Unsupported::OddRanks {
+                    algorithm: algorithm.name(),
+                    ranks,
+                }
+            });
+            assert_eq!(made.err(), expected, "{algorithm} p={ranks}");
+        }
+    }
+    let refusal = Unsupported::OddRanks {
+        algorithm: picky.name(),
+        ranks: 7,
+    };
+    assert!(refusal.to_string().contains("even"), "{refusal}");
+}
+
 #[test]
 fn a_block_size_gives_the_fewest_blocks_that_are_no_larger() {
     assert_eq!(Blocks::Size(4).count(12), 3);
@@ -113,38 +208,4 @@ fn a_reduce_to_the_middle_mirrors_its_lower_half() {
         ..Request::ranks(7)
     };
     insta::assert_snapshot!(text::render(&schedule(algorithm, &request), None));
-}
-
-/// The example of the definition: 9 ranks, root 1.
-#[test]
-fn the_minimum_spanning_tree_is_that_of_its_definition() {
-    let algorithm = find("bcast/mst").unwrap();
-    let request = Request {
-        root: 1,
-        ..Request::ranks(9)
-    };
-    let schedule = schedule(algorithm, &request);
-    let mut sends = Vec::new();
-    for rank in 0..9 {
-        let program = schedule.program(rank);
-        for index in 0..program.rounds() {
-            let mut round = Round::default();
-            program.round(index, &mut round);
-            if let [Action::Send { to, .. }] = round.actions() {
-                sends.push((rank, *to));
-            }
-        }
-    }
-    // By sender, each in its own order; across senders the rounds follow from the dependencies.
-    let expected = [
-        (1, 8),
-        (1, 4),
-        (1, 2),
-        (1, 0),
-        (4, 3),
-        (5, 6),
-        (8, 5),
-        (8, 7),
-    ];
-    assert_eq!(sends, expected);
 }

@@ -145,30 +145,6 @@ fn trees_take_log_p_rounds_and_rings_move_the_least() {
     }
 }
 
-/// The busiest rank's work on 3 * 2^k ranks, of which half as many as the power of two fold.
-#[test]
-fn the_balanced_fold_halves_the_combining_of_the_busiest_rank_and_not_its_bytes() {
-    for ranks in [3_u32, 6, 12, 24, 48] {
-        let positions = u64::from(ranks) / 3 * 2;
-        let units = 4 * positions;
-        let request = Request {
-            units,
-            ..Request::ranks(ranks)
-        };
-        let of = |name: &str| {
-            let schedule = schedule(find(name).unwrap(), &request);
-            verify(&schedule).unwrap().tally
-        };
-        let balanced = of("reduce/rabenseifner");
-        let classic = of("reduce/rabenseifner_unbalanced");
-        let halving = units / positions * (positions - 1);
-        assert_eq!(balanced.most_combined, units / 2 + halving);
-        assert_eq!(classic.most_combined, units + halving);
-        assert_eq!(balanced.moved, classic.moved);
-        assert_eq!(balanced.steps, classic.steps + 1);
-    }
-}
-
 #[test]
 fn gathers_move_what_their_shapes_say() {
     for ranks in [2_u32, 5, 8, 13] {

@@ -307,4 +307,13 @@ fn spans_lie_in_buffers_that_there_are() {
     let window = "reduce_scatter_block/ring";
     bad(window, 0, recv(1, parts(SCRATCH, 0, 2)));
     bad(window, 0, recv(1, some(SCRATCH, 0, 1, 2)));
+    // Two parts do not stand in it even if they are as long as one, since the second is empty.
+    let culprit = recv(1, parts(SCRATCH, 0, 2));
+    let short = Request {
+        units: 1,
+        ..Request::ranks(2)
+    };
+    let fault = at(0, 0, culprit, Misdeed::OutOfBounds);
+    let programs = [vec![vec![culprit]], vec![]];
+    check(&call("reduce_scatter/ring", &short), &programs, fault);
 }

@@ -21,7 +21,11 @@ fn contribution(rank: u64, units: u64) -> Vec<Matrix> {
 }
 
 /// What every rank must get: `whole[k]` is the combination of all contributions to element `k`.
-fn results<T: Clone>(schedule: &Schedule, given: &[Vec<T>], whole: &[T]) -> Vec<Option<Vec<T>>> {
+pub(crate) fn results<T: Clone>(
+    schedule: &Schedule,
+    given: &[Vec<T>],
+    whole: &[T],
+) -> Vec<Option<Vec<T>>> {
     let collective = schedule.algorithm().collective;
     let (ranks, root) = (given.len(), schedule.shape().root as usize);
     // Even parts, the larger ones first.
@@ -45,7 +49,7 @@ fn results<T: Clone>(schedule: &Schedule, given: &[Vec<T>], whole: &[T]) -> Vec<
 }
 
 /// Elements of what one rank gives.
-fn given_units(schedule: &Schedule) -> u64 {
+pub(crate) fn given_units(schedule: &Schedule) -> u64 {
     match schedule.algorithm().collective {
         Collective::Gather | Collective::Allgather => schedule.units(),
         _ => schedule.vector_units(),

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use model::{Link, Machine, Setting, Topology};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, Unsupported, verify};
@@ -132,6 +133,80 @@ fn where_only_messages_cost_simgrid_counts_the_steps_of_every_algorithm() {
         println!("{name}: {seconds} s, {steps} steps");
         about(seconds, steps as f64 * LATENCY_SECONDS);
     }
+}
+
+/// What the platform, the model and the traces make of our own terms.
+fn machine() -> Machine {
+    let link = Link {
+        // A message has an envelope of 16 bytes.
+        alpha: LATENCY_SECONDS + 16.0 / BYTES_PER_SECOND,
+        overhead: None,
+        beta: 1.0 / BYTES_PER_SECOND,
+        eager_limit: None,
+    };
+    Machine {
+        name: "platform".to_owned(),
+        ranks_per_node: 1,
+        network: Some(link),
+        node: None,
+        injection_beta: None,
+        // A flop a byte, and a nanosecond a flop.
+        gamma: Some(1e-9),
+        copy: None,
+        noise: None,
+    }
+}
+
+/// Bytes, blocks and combinations cost as much as start-ups. Where messages have to wait for a port,
+/// SimGrid shares its bandwidth, and the two differ.
+#[test]
+fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
+    let place = place();
+    let (mut compared, machine) = (0, machine());
+    for algorithm in ALGORITHMS {
+        let is_pipelined = algorithm.takes(Parameter::Blocks);
+        let ranks = if algorithm.even_ranks { 6 } else { 7 };
+        let (units, unit_bytes) = match algorithm.collective.is_reduction() {
+            true => (840_000, 4),
+            false => (3_360_000, 1),
+        };
+        let request = Request {
+            units,
+            root: 1,
+            parameters: match is_pipelined {
+                true => Parameters::blocks(3),
+                false => Parameters::default(),
+            },
+            ..Request::ranks(ranks)
+        };
+        let schedule = Schedule::new(algorithm, &request).unwrap();
+        let setting = Setting {
+            machine: &machine,
+            topology: Topology::flat(ranks),
+            unit_bytes,
+        };
+        let (ours, trace) = model::trace(&schedule, &setting, 10_000).unwrap();
+        if trace
+            .messages
+            .iter()
+            .any(|message| message.start > message.ready)
+        {
+            continue;
+        }
+        let blocks = if is_pipelined { "--blocks 3" } else { "" };
+        let bytes = units * unit_bytes;
+        let args = format!("{algorithm} --root 1 --bytes {bytes} {blocks}");
+        let theirs = simulate(&place, ranks, &args);
+        println!("{algorithm}: {theirs} s, ours {} s", ours.seconds);
+        let error = (theirs / ours.seconds - 1.0).abs();
+        assert!(
+            error < 0.01,
+            "{algorithm}: {theirs} s, ours {} s",
+            ours.seconds
+        );
+        compared += 1;
+    }
+    assert!(compared > ALGORITHMS.len() * 3 / 4, "{compared}");
 }
 
 #[test]

@@ -1,0 +1,341 @@
+mod curves;
+mod error;
+mod machine;
+mod point;
+mod rows;
+mod timeline;
+mod trace;
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use model::{Placement, Topology};
+use schedule::{Algorithm, Blocks, Collective, Parameters, Rank};
+
+use super::schedule::named;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::values;
+
+pub(crate) use error::SimulateError;
+use machine::MachineArgs;
+use point::{Call, Point};
+use rows::{Row, Skipped};
+
+/// Predict times by simulating the schedules on a described machine
+///
+/// The very rounds that would be executed are simulated: start-up and transfer of messages, the ports
+/// of ranks and nodes, placement, combining and copying. Without --algorithm all algorithms of the
+/// collective are compared, the fastest first; what cannot serve a call or would take too long is left
+/// out with a warning. Algorithms that take blocks get the best number by the pipelining lemma, or by
+/// a search where they have no closed form, unless --blocks or --block-bytes is given.
+///
+/// The closed form stands beside the simulated time where there is one; it knows neither placement
+/// nor shared ports, nor eager messages. The machine is a file like tuning/machines/reference.yaml,
+/// which is taken if none is named, or the store of a campaign, whose fitted parameters are taken.
+///
+/// --format svg draws times against bytes, or against ranks if there is one size; of one algorithm in
+/// one call, what every rank does when. --format trace prints that: what the end had to wait for, and
+/// when each round ends.
+///
+/// With --json, prints one object: `machine` (its name), `placement`, `element_bytes`; `results`, each
+/// with `collective`, `algorithm` (bare id), `nodes`, `ppn`, `ranks`, `bytes`, `blocks` and
+/// `block_bytes` (null if it takes none), `blocks_by` (`given`, `lemma`, `search` or null), `seconds`,
+/// `closed_form_seconds` (or null), `messages`; `skipped`, each with `algorithm`, `ranks`, `bytes`,
+/// `reason`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The collective
+    #[arg(long, short, value_parser = values::collective(), required_unless_present = "algorithm")]
+    collective: Option<Collective>,
+    /// Algorithms, as in dual_root or allreduce/dual_root [default: all of the collective]
+    #[arg(long, short, value_name = "NAME", value_delimiter = ',')]
+    algorithm: Vec<String>,
+    /// Ranks, on as few nodes as hold them: a number, or a range as in 2..1M x2
+    #[arg(
+        long,
+        value_name = "RANGE",
+        required_unless_present = "nodes",
+        conflicts_with = "nodes",
+        value_parser = count_range
+    )]
+    ranks: Option<Counts>,
+    /// Nodes, all of them full: a number, or a range as in 1..64 x2
+    #[arg(long, short, value_name = "RANGE", value_parser = count_range)]
+    nodes: Option<Counts>,
+    /// Ranks on each node [default: what the machine says]
+    #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
+    ppn: Option<u32>,
+    /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
+    /// scatter, allgather and reduce_scatter_block, of the whole vector in others
+    #[arg(long, short, value_name = "RANGE", value_parser = byte_range)]
+    bytes: Sizes,
+    #[command(flatten)]
+    machine: MachineArgs,
+    /// Whether neighbouring ranks share a node
+    #[arg(long, value_enum, default_value_t = Placed::Block)]
+    placement: Placed,
+    #[command(flatten)]
+    parameters: ParameterArgs,
+    /// The root, of collectives that have one
+    #[arg(long, default_value_t = 0)]
+    root: Rank,
+    /// Size of an element in a reduction: no block ends within one
+    #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    element_bytes: u64,
+    /// The form of the output
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write to this file instead of printing
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What is chosen about algorithms that take it.
+#[derive(Debug, clap::Args)]
+struct ParameterArgs {
+    /// Number of pipeline blocks [default: the best]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    blocks: Option<u32>,
+    /// Cut into blocks of at most so many bytes instead of so many blocks
+    #[arg(
+        long,
+        value_name = "BYTES",
+        conflicts_with = "blocks",
+        value_parser = wire::units::parse_bytes
+    )]
+    block_bytes: Option<u64>,
+    /// Radix of a tree, from 2 to 64 [default: 4]
+    #[arg(long)]
+    radix: Option<u32>,
+    /// Id of the inner reduce of a composition [default: binomial]
+    #[arg(long, value_name = "ID")]
+    reduce: Option<String>,
+    /// Id of the inner broadcast of a composition [default: binomial]
+    #[arg(long, value_name = "ID")]
+    bcast: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Columns for people
+    Table,
+    /// Comma-separated values, with a header
+    Csv,
+    /// Times against bytes or ranks; of one algorithm in one call, its time-line
+    Svg,
+    /// Of one algorithm in one call, what its end waited for, and its rounds
+    Trace,
+    /// One object
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Placed {
+    /// A node is filled before the next one
+    Block,
+    /// Ranks are dealt to the nodes in turn
+    Cyclic,
+}
+
+/// Numbers of ranks or nodes.
+#[derive(Clone, Debug)]
+struct Counts(Vec<u32>);
+
+/// Lengths of calls.
+#[derive(Clone, Debug)]
+struct Sizes(Vec<u64>);
+
+fn byte_range(text: &str) -> Result<Sizes, wire::units::UnitError> {
+    wire::units::parse_byte_range(text).map(Sizes)
+}
+
+fn count_range(text: &str) -> Result<Counts, String> {
+    let wrong = || "write a number, or a range as in 2..1K x2 (both ends included)".to_owned();
+    let counts = wire::units::parse_byte_range(text).map_err(|_| wrong())?;
+    let counts = counts.into_iter().map(|count| u32::try_from(count).ok());
+    let counts = counts.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+    match counts.contains(&0) {
+        true => Err(wrong()),
+        false => Ok(Counts(counts)),
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune simulate --collective allreduce --nodes 36 --ppn 8 --bytes '64K..16M x16'
+  colltune simulate -c bcast -a binomial,two_tree --ranks '2..1M x32' --bytes 64K --format csv
+  colltune simulate -c allreduce -a dual_root --ranks 6 --bytes 24K --blocks 3 --format svg -o dual.svg
+  colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let machine = self.machine.load()?;
+        let algorithms = self.algorithms()?;
+        let points = self.points(&algorithms, machine.ranks_per_node);
+        let call = Call {
+            machine: &machine,
+            placement: self.placement(),
+            root: self.root,
+            element_bytes: self.element_bytes,
+            parameters: Parameters {
+                blocks: self.parameters.blocks.map(Blocks::Count),
+                radix: self.parameters.radix,
+                reduce: self.parameters.reduce.as_deref(),
+                bcast: self.parameters.bcast.as_deref(),
+            },
+            block_bytes: self.parameters.block_bytes,
+        };
+        let format = if self.json { Format::Json } else { self.format };
+        if let (Format::Svg | Format::Trace, [point]) = (format, &points[..]) {
+            let traced = call.trace(*point)?;
+            let text = match format {
+                Format::Svg => timeline::render(&traced)?,
+                _ => trace::describe(&traced),
+            };
+            return self.put(console, &text);
+        }
+        if format == Format::Trace {
+            return Err(SimulateError::NotOne.into());
+        }
+        let (mut rows, skipped) = self.simulate(console, &call, &points)?;
+        rows::sort(&mut rows);
+        let text = match format {
+            Format::Csv => rows::to_csv(&rows),
+            Format::Json => rows::to_json(&call, &rows, &skipped)?,
+            Format::Svg => curves::render(&call, &rows)?,
+            Format::Table | Format::Trace => rows::to_table(&rows),
+        };
+        if format != Format::Json {
+            for reason in rows::reasons(&skipped) {
+                console.warn(reason);
+            }
+        }
+        self.put(console, &text)
+    }
+
+    fn algorithms(&self) -> Result<Vec<&'static Algorithm>, CliError> {
+        let Some(collective) = self.collective else {
+            return self.algorithm.iter().map(|name| named(name)).collect();
+        };
+        if self.algorithm.is_empty() {
+            return Ok(schedule::of(collective).collect());
+        }
+        let of_collective = |name: &String| {
+            let bare = match name.split_once('/') {
+                Some((_, id)) => id,
+                None => name,
+            };
+            let algorithm = named(&format!("{collective}/{bare}"))?;
+            match name.contains('/') && *name != algorithm.name() {
+                true => Err(SimulateError::OtherCollective {
+                    name: name.clone(),
+                    collective,
+                }
+                .into()),
+                false => Ok(algorithm),
+            }
+        };
+        self.algorithm.iter().map(of_collective).collect()
+    }
+
+    fn placement(&self) -> Placement {
+        match self.placement {
+            Placed::Block => Placement::Block,
+            Placed::Cyclic => Placement::Cyclic,
+        }
+    }
+
+    /// Every algorithm on every communicator with every size.
+    fn points(&self, algorithms: &[&'static Algorithm], ranks_per_node: u32) -> Vec<Point> {
+        let ppn = self.ppn.unwrap_or(ranks_per_node);
+        let placement = self.placement();
+        let by_ranks = self.ranks.iter().flat_map(|counts| &counts.0);
+        let by_ranks = by_ranks.map(|ranks| {
+            (
+                u64::from(*ranks),
+                Topology::of_ranks(*ranks, ppn, placement),
+            )
+        });
+        let by_nodes = self.nodes.iter().flat_map(|counts| &counts.0);
+        let by_nodes = by_nodes.map(|nodes| {
+            let topology = Topology::new(*nodes, ppn, placement);
+            (topology.ranks(), topology)
+        });
+        let mut points = Vec::new();
+        for (ranks, topology) in by_ranks.chain(by_nodes) {
+            for bytes in &self.bytes.0 {
+                points.extend(algorithms.iter().map(|algorithm| Point {
+                    algorithm,
+                    ranks,
+                    ppn,
+                    topology,
+                    bytes: *bytes,
+                }));
+            }
+        }
+        points
+    }
+
+    /// The simulated points, and those that were left out because others could be simulated.
+    fn simulate(
+        &self,
+        console: Console,
+        call: &Call<'_>,
+        points: &[Point],
+    ) -> Result<(Vec<Row>, Vec<Skipped>), CliError> {
+        let bar = progress_bar(console, points.len());
+        let (mut rows, mut skipped, mut refusal) = (Vec::new(), Vec::new(), None);
+        for point in points {
+            match call.simulate(*point) {
+                Ok(row) => rows.push(row),
+                Err(error) if error.concerns_one_algorithm() => {
+                    let point = *point;
+                    let reason = error.to_string();
+                    skipped.push(Skipped { point, reason });
+                    refusal = Some(error);
+                }
+                Err(error) => {
+                    bar.finish_and_clear();
+                    return Err(error.into());
+                }
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        match refusal {
+            Some(error) if rows.is_empty() => Err(error.into()),
+            _ => Ok((rows, skipped)),
+        }
+    }
+
+    fn put(&self, console: Console, text: &str) -> Result<Answer, CliError> {
+        if let Some(path) = &self.output {
+            let text = format!("{}\n", text.trim_end());
+            tuner::write_atomically(path, &text)?;
+            console.remark(format_args!("{} is written", path.display()))?;
+        } else {
+            console.print(text.trim_end())?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+fn progress_bar(console: Console, points: usize) -> ProgressBar {
+    if !console.shows_progress() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(points as u64);
+    let style = "simulating [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go";
+    // The template is fixed; a bar of the default style would do as well.
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}

@@ -1,0 +1,154 @@
+//! What can go wrong in a simulation.
+
+use std::io;
+use std::path::PathBuf;
+
+use model::{MachineFileError, SimulationError};
+use schedule::Collective;
+use thiserror::Error;
+
+/// A simulation that could not be carried out.
+#[derive(Debug, Error)]
+pub(crate) enum SimulateError {
+    /// The machine file cannot be read.
+    #[error("cannot read the machine {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The machine file has a mistake.
+    #[error("{}", in_file(path, error))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The mistake.
+        error: Box<MachineFileError>,
+    },
+    /// A store from which no machine follows.
+    #[error("the measurements in {} do not suffice for a machine", path.display())]
+    NoMachine {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The schedule cannot be simulated.
+    #[error(transparent)]
+    Simulation(SimulationError),
+    /// A length that cuts an element in two.
+    #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
+    PartOfElement {
+        /// The length of the call.
+        bytes: u64,
+        /// The size of an element.
+        element_bytes: u64,
+    },
+    /// An algorithm of another collective than the one named.
+    #[error("`{name}` is no algorithm of {collective}")]
+    OtherCollective {
+        /// The name given.
+        name: String,
+        /// The collective.
+        collective: Collective,
+    },
+    /// More than can be simulated in sensible time and memory.
+    #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
+    TooLong {
+        /// The algorithm.
+        name: String,
+        /// Ranks in the communicator.
+        ranks: u32,
+        /// How many.
+        messages: String,
+        /// How many are simulated.
+        limit: String,
+    },
+    /// More ranks than fit into memory.
+    #[error("{ranks} ranks are more than {limit}")]
+    TooManyRanks {
+        /// Ranks in the communicator.
+        ranks: u64,
+        /// How many are simulated.
+        limit: u32,
+    },
+    /// More than one call where one is to be looked at closely.
+    #[error("a trace is that of one algorithm in one call")]
+    NotOne,
+    /// A picture with nothing on its horizontal axis.
+    #[error("there is nothing to draw times against")]
+    NoAxis,
+    /// A picture that nobody could read.
+    #[error(
+        "{what} is more than can be drawn: {ranks} ranks and {events} messages and pieces of work"
+    )]
+    TooLargeToDraw {
+        /// The schedule.
+        what: String,
+        /// Its ranks.
+        ranks: u32,
+        /// What they do.
+        events: usize,
+    },
+}
+
+impl SimulateError {
+    /// What the user can do about it, where the message does not say so itself.
+    pub(crate) fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Read { .. } => {
+                "name a machine file, as tuning/machines/reference.yaml, or the store of a campaign"
+            }
+            Self::File { error, .. } => return Some(error.help()),
+            Self::NoMachine { .. } => "`colltune fit` says what is missing",
+            Self::Simulation(SimulationError::NoLink { .. } | SimulationError::NoGamma { .. }) => {
+                "tuning/machines/reference.yaml explains every key of a machine"
+            }
+            Self::Simulation(SimulationError::TooMuch { .. }) | Self::TooLong { .. } => {
+                "ask for fewer ranks or blocks"
+            }
+            Self::PartOfElement { .. } => {
+                "choose another length, or the size of an element with --element-bytes"
+            }
+            Self::NotOne => "name one with --algorithm, one number of ranks and one size",
+            Self::NoAxis => {
+                "give --bytes, --ranks or --nodes as a range, or one --algorithm for its time-line"
+            }
+            Self::TooLargeToDraw { .. } => "ask for fewer ranks or blocks, or for --format trace",
+            Self::OtherCollective { .. } => "`colltune schedule list` names them all",
+            Self::Simulation(_) | Self::TooManyRanks { .. } => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether other algorithms may still be simulated.
+    pub(super) fn concerns_one_algorithm(&self) -> bool {
+        matches!(
+            self,
+            Self::Simulation(SimulationError::Unsupported(_)) | Self::TooLong { .. }
+        )
+    }
+}
+
+impl From<SimulationError> for SimulateError {
+    fn from(error: SimulationError) -> Self {
+        Self::Simulation(error)
+    }
+}
+
+/// The mistake, its place, and the line.
+fn in_file(path: &std::path::Path, error: &MachineFileError) -> String {
+    let MachineFileError {
+        line,
+        column,
+        source_line,
+        problem,
+    } = error;
+    let number = line.to_string();
+    let margin = " ".repeat(number.len());
+    let caret = " ".repeat(column.saturating_sub(1));
+    format!(
+        "{problem}\n{margin}--> {}:{line}:{column}\n{margin} |\n{number} | {}\n{margin} | {caret}^",
+        path.display(),
+        source_line.trim_end()
+    )
+}

@@ -1,0 +1,223 @@
+//! One algorithm in one call.
+
+use model::{
+    BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
+    predict, simulate, trace,
+};
+use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Round, Schedule};
+
+use super::SimulateError;
+use super::rows::{BlocksFrom, Row};
+
+/// About a minute's work.
+const MOST_MESSAGES: f64 = 5e8;
+/// What fits into the memory of a laptop.
+const MOST_RANKS: u32 = 1 << 24;
+/// Messages, combinations and copies that are recorded.
+const MOST_RECORDED: usize = 200_000;
+/// Ranks whose programs are looked at to estimate the work.
+const SAMPLES: u32 = 64;
+
+/// An algorithm, a communicator and a length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) algorithm: &'static Algorithm,
+    pub(super) ranks: u64,
+    pub(super) ppn: u32,
+    pub(super) topology: Topology,
+    /// As the collective counts it.
+    pub(super) bytes: u64,
+}
+
+/// What all points have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) placement: Placement,
+    pub(super) root: Rank,
+    pub(super) element_bytes: u64,
+    /// For algorithms that take them.
+    pub(super) parameters: Parameters<'a>,
+    /// The size of blocks, unless their number is given.
+    pub(super) block_bytes: Option<u64>,
+}
+
+/// One algorithm in one call, looked at closely.
+pub(super) struct Traced {
+    pub(super) row: Row,
+    pub(super) schedule: Schedule,
+    pub(super) simulation: Simulation,
+    pub(super) trace: Trace,
+}
+
+impl Call<'_> {
+    fn setting(&self, point: Point) -> Setting<'_> {
+        Setting {
+            machine: self.machine,
+            topology: point.topology,
+            unit_bytes: self.unit_bytes(point.algorithm),
+        }
+    }
+
+    fn unit_bytes(&self, algorithm: &Algorithm) -> u64 {
+        match algorithm.collective.is_reduction() {
+            true => self.element_bytes,
+            false => 1,
+        }
+    }
+
+    pub(super) fn simulate(&self, point: Point) -> Result<Row, SimulateError> {
+        let (schedule, by) = self.schedule(point)?;
+        let simulation = simulate(&schedule, &self.setting(point))?;
+        Ok(self.row(point, &schedule, by, &simulation))
+    }
+
+    pub(super) fn trace(&self, point: Point) -> Result<Traced, SimulateError> {
+        let (schedule, by) = self.schedule(point)?;
+        let (simulation, trace) = trace(&schedule, &self.setting(point), MOST_RECORDED)?;
+        Ok(Traced {
+            row: self.row(point, &schedule, by, &simulation),
+            schedule,
+            simulation,
+            trace,
+        })
+    }
+
+    /// The schedule, and where its number of blocks comes from.
+    fn schedule(&self, point: Point) -> Result<(Schedule, Option<BlocksFrom>), SimulateError> {
+        let Point {
+            algorithm, bytes, ..
+        } = point;
+        let ranks = match u32::try_from(point.ranks) {
+            Ok(ranks) if ranks <= MOST_RANKS => ranks,
+            _ => {
+                let (ranks, limit) = (point.ranks, MOST_RANKS);
+                return Err(SimulateError::TooManyRanks { ranks, limit });
+            }
+        };
+        let unit_bytes = self.unit_bytes(algorithm);
+        if !bytes.is_multiple_of(unit_bytes) {
+            return Err(SimulateError::PartOfElement {
+                bytes,
+                element_bytes: unit_bytes,
+            });
+        }
+        let size = self.block_bytes.map(|bytes| match bytes {
+            0 => Blocks::Size(0),
+            _ => Blocks::Size((bytes / unit_bytes).max(1)),
+        });
+        let takes = |parameter| algorithm.takes(parameter);
+        let given = Parameters {
+            blocks: self
+                .parameters
+                .blocks
+                .or(size)
+                .filter(|_| takes(Parameter::Blocks)),
+            radix: self.parameters.radix.filter(|_| takes(Parameter::Radix)),
+            reduce: self.parameters.reduce.filter(|_| takes(Parameter::Reduce)),
+            bcast: self.parameters.bcast.filter(|_| takes(Parameter::Bcast)),
+        };
+        let mut request = Request {
+            root: self.root,
+            units: bytes / unit_bytes,
+            parameters: given,
+            ..Request::ranks(ranks)
+        };
+        let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
+        let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
+        check_length(&schedule)?;
+        if given.blocks.is_some() {
+            return Ok((schedule, Some(BlocksFrom::Given)));
+        }
+        let Some(best) = best_blocks(algorithm, &request, &self.setting(point))? else {
+            return Ok((schedule, None));
+        };
+        request.parameters.blocks = Some(Blocks::Count(best.blocks));
+        let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
+        check_length(&schedule)?;
+        let by = match best.by {
+            BlocksBy::Lemma => BlocksFrom::Lemma,
+            BlocksBy::Search => BlocksFrom::Search,
+        };
+        Ok((schedule, Some(by)))
+    }
+
+    fn row(
+        &self,
+        point: Point,
+        schedule: &Schedule,
+        by: Option<BlocksFrom>,
+        simulation: &Simulation,
+    ) -> Row {
+        let Point {
+            algorithm,
+            topology,
+            bytes,
+            ..
+        } = point;
+        let unit_bytes = self.unit_bytes(algorithm);
+        let shape = schedule.shape();
+        let takes = |parameter| algorithm.takes(parameter);
+        let call = model::Call {
+            ranks: shape.ranks,
+            bytes,
+            unit_bytes,
+            parameters: Parameters {
+                blocks: by.map(|_| Blocks::Count(shape.blocks)),
+                radix: takes(Parameter::Radix).then_some(shape.radix),
+                reduce: takes(Parameter::Reduce).then_some(shape.parts.reduce.id),
+                bcast: takes(Parameter::Bcast).then_some(shape.parts.bcast.id),
+            },
+        };
+        let level = topology.only_level(shape.ranks).unwrap_or(Level::Network);
+        let rates = self.machine.rates(level).filter(|_| shape.root == 0);
+        let closed_form = rates.and_then(|rates| predict(algorithm, rates, &call));
+        let block_bytes = model::blocks(algorithm, &call).map(|(_, bytes)| bytes);
+        Row {
+            algorithm,
+            nodes: topology.nodes(),
+            ppn: point.ppn,
+            ranks: shape.ranks,
+            bytes,
+            blocks: by.map(|by| (shape.blocks, block_bytes.unwrap_or(bytes), by)),
+            seconds: simulation.seconds,
+            closed_form_seconds: closed_form.map(|found| found.seconds),
+            messages: simulation.messages,
+        }
+    }
+}
+
+/// Refuses what would take very long, judging by the root and some of the other ranks.
+fn check_length(schedule: &Schedule) -> Result<(), SimulateError> {
+    let (ranks, root) = (schedule.shape().ranks, schedule.shape().root);
+    let samples = SAMPLES.min(ranks);
+    let sample = |index: u32| (u64::from(index) * u64::from(ranks) / u64::from(samples)) as Rank;
+    let others = (0..samples).map(sample).filter(|rank| *rank != root);
+    let (mut counted, mut actions) = (0_u32, 0.0);
+    for rank in others {
+        counted += 1;
+        actions += transfers(schedule, rank);
+    }
+    let others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
+    // Every message has two ends.
+    let messages = (transfers(schedule, root) + others) / 2.0;
+    if messages <= MOST_MESSAGES {
+        return Ok(());
+    }
+    Err(SimulateError::TooLong {
+        name: schedule.algorithm().name(),
+        ranks,
+        messages: format!("{messages:.0e}"),
+        limit: format!("{MOST_MESSAGES:.0e}"),
+    })
+}
+
+/// About how many actions a rank's program has, judging by some of its rounds.
+fn transfers(schedule: &Schedule, rank: Rank) -> f64 {
+    let program = schedule.program(rank);
+    let rounds = program.rounds();
+    let looked_at = rounds.min(4);
+    let mut round = Round::default();
+    (0..looked_at).for_each(|index| program.round(index * rounds / looked_at, &mut round));
+    round.actions().len() as f64 / looked_at.max(1) as f64 * rounds as f64
+}

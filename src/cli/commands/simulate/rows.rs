@@ -1,0 +1,167 @@
+//! Simulated times as text.
+
+use std::fmt::Write;
+
+use schedule::Algorithm;
+use serde_json::{Value, json};
+use wire::units::{format_bytes, format_seconds};
+
+use super::point::{Call, Point};
+use crate::commands::grid::grid;
+use crate::error::CliError;
+
+/// Where a number of blocks comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlocksFrom {
+    /// The command line.
+    Given,
+    /// The pipelining lemma.
+    Lemma,
+    /// Simulations with other numbers.
+    Search,
+}
+
+impl BlocksFrom {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Lemma => "lemma",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// What came of one point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) algorithm: &'static Algorithm,
+    pub(super) nodes: u32,
+    pub(super) ppn: u32,
+    pub(super) ranks: u32,
+    pub(super) bytes: u64,
+    /// How many blocks, the size of the largest, and why, of algorithms that take them.
+    pub(super) blocks: Option<(u32, u64, BlocksFrom)>,
+    pub(super) seconds: f64,
+    pub(super) closed_form_seconds: Option<f64>,
+    pub(super) messages: u64,
+}
+
+/// A point that was left out.
+pub(super) struct Skipped {
+    pub(super) point: Point,
+    pub(super) reason: String,
+}
+
+/// By communicator and size, the fastest first.
+pub(super) fn sort(rows: &mut [Row]) {
+    rows.sort_by(|a, b| {
+        let call = |row: &Row| (row.algorithm.collective, row.ranks, row.nodes, row.bytes);
+        call(a).cmp(&call(b)).then(a.seconds.total_cmp(&b.seconds))
+    });
+}
+
+pub(super) fn to_table(rows: &[Row]) -> String {
+    let row = |row: &Row| {
+        [
+            row.algorithm.name(),
+            row.ranks.to_string(),
+            format!("{}x{}", row.nodes, row.ppn),
+            format_bytes(row.bytes),
+            row.blocks
+                .map_or_else(String::new, |(blocks, ..)| blocks.to_string()),
+            format_seconds(row.seconds),
+            row.closed_form_seconds
+                .map_or_else(|| "-".to_owned(), format_seconds),
+        ]
+    };
+    let columns = [
+        "algorithm",
+        "ranks>",
+        "shape",
+        "bytes>",
+        "blocks>",
+        "time>",
+        "closed form>",
+    ];
+    grid(columns, rows.iter().map(row))
+}
+
+pub(super) fn to_csv(rows: &[Row]) -> String {
+    let mut csv = String::from(
+        "collective,algorithm,nodes,ppn,ranks,bytes,blocks,block_bytes,blocks_by,seconds,\
+         closed_form_seconds,messages\n",
+    );
+    for row in rows {
+        let (blocks, size, by) = match row.blocks {
+            Some((blocks, size, by)) => (blocks.to_string(), size.to_string(), by.name()),
+            None => Default::default(),
+        };
+        let closed_form = row
+            .closed_form_seconds
+            .map_or_else(String::new, |s| format!("{s:e}"));
+        let _ = writeln!(
+            csv,
+            "{},{},{},{},{},{},{blocks},{size},{by},{:e},{closed_form},{}",
+            row.algorithm.collective,
+            row.algorithm.id,
+            row.nodes,
+            row.ppn,
+            row.ranks,
+            row.bytes,
+            row.seconds,
+            row.messages
+        );
+    }
+    csv
+}
+
+pub(super) fn to_json(
+    call: &Call<'_>,
+    rows: &[Row],
+    skipped: &[Skipped],
+) -> Result<String, CliError> {
+    let row = |row: &Row| {
+        json!({
+            "collective": row.algorithm.collective.name(),
+            "algorithm": row.algorithm.id,
+            "nodes": row.nodes,
+            "ppn": row.ppn,
+            "ranks": row.ranks,
+            "bytes": row.bytes,
+            "blocks": row.blocks.map(|(blocks, ..)| blocks),
+            "block_bytes": row.blocks.map(|(_, bytes, _)| bytes),
+            "blocks_by": row.blocks.map(|(.., by)| by.name()),
+            "seconds": row.seconds,
+            "closed_form_seconds": row.closed_form_seconds,
+            "messages": row.messages,
+        })
+    };
+    let skip = |Skipped { point, reason }: &Skipped| {
+        json!({
+            "algorithm": point.algorithm.id,
+            "ranks": point.ranks,
+            "bytes": point.bytes,
+            "reason": reason,
+        })
+    };
+    let all: Value = json!({
+        "machine": call.machine.name,
+        "placement": call.placement.name(),
+        "element_bytes": call.element_bytes,
+        "results": rows.iter().map(row).collect::<Vec<_>>(),
+        "skipped": skipped.iter().map(skip).collect::<Vec<_>>(),
+    });
+    serde_json::to_string_pretty(&all).map_err(CliError::Json)
+}
+
+/// Why points were left out, each reason once.
+pub(super) fn reasons(skipped: &[Skipped]) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for Skipped { reason, .. } in skipped {
+        let reason = format!("left out: {reason}");
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}

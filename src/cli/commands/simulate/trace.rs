@@ -1,0 +1,54 @@
+//! What happened in one simulation, in words.
+
+use std::fmt::Write;
+
+use model::{Event, Labour};
+use wire::units::{format_bytes, format_seconds};
+
+use super::point::Traced;
+use crate::commands::grid::grid;
+
+/// The end, what it had to wait for, and every rank's rounds.
+pub(super) fn describe(traced: &Traced) -> String {
+    let mut text = format!(
+        "{} ends after {}\n\nwhat the end waited for, back to the start:\n",
+        schedule::text::headline(&traced.schedule),
+        format_seconds(traced.row.seconds)
+    );
+    let columns = ["from>", "to>", "what", "bytes>"];
+    let path = traced.trace.critical_path();
+    text += &grid(
+        columns,
+        path.iter().map(|segment| {
+            let (what, bytes) = match segment.event {
+                Event::Message(index) => {
+                    let message = &traced.trace.messages[index];
+                    (format!("{} to {}", message.from, message.to), message.bytes)
+                }
+                Event::Work(index) => {
+                    let work = &traced.trace.work[index];
+                    (format!("{} {}", work.rank, labour(work.labour)), work.bytes)
+                }
+            };
+            [
+                format_seconds(segment.start),
+                format_seconds(segment.end),
+                what,
+                format_bytes(bytes),
+            ]
+        }),
+    );
+    text += "\n\nwhen each round ends:\n";
+    for (rank, rounds) in traced.trace.rounds.iter().enumerate() {
+        let ends: Vec<_> = rounds.iter().map(|end| format_seconds(*end)).collect();
+        let _ = writeln!(text, "rank {rank}: {}", ends.join(", "));
+    }
+    text
+}
+
+pub(super) fn labour(labour: Labour) -> &'static str {
+    match labour {
+        Labour::Combine => "combines",
+        Labour::Copy => "copies",
+    }
+}

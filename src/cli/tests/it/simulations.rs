@@ -1,0 +1,243 @@
+//! Simulated times on described machines.
+
+use serde_json::{Value, json};
+
+use crate::made;
+use crate::run::{Place, Ran, keys};
+
+fn simulate(place: &Place, args: &str) -> Ran {
+    let args = format!("simulate {args}");
+    place.run(&args.split_whitespace().collect::<Vec<_>>())
+}
+
+/// A machine on which times can be seen through: start-up 1 us, 1 ns a byte, combining half of it.
+const FLAT: &str = "\
+name: flat
+ranks_per_node: 1
+network: {alpha: 1e-6, beta: 1e-9}
+gamma: 0.5e-9
+";
+
+fn flat() -> Place {
+    let place = Place::new();
+    place.write("flat.yaml", FLAT);
+    place
+}
+
+#[test]
+fn an_algorithm_takes_what_its_closed_form_says() {
+    let place = flat();
+    let args = "-c bcast -a chain --ranks 5 --bytes 4000 --blocks 4 -m flat.yaml";
+    let object = simulate(&place, &format!("{args} --json")).good().json();
+    let expected = [
+        "element_bytes",
+        "machine",
+        "placement",
+        "results",
+        "skipped",
+    ];
+    assert_eq!(keys(&object), expected);
+    assert_eq!(object["machine"], "flat");
+    assert_eq!(object["skipped"], json!([]));
+    let result = &object["results"][0];
+    let expected = [
+        "algorithm",
+        "block_bytes",
+        "blocks",
+        "blocks_by",
+        "bytes",
+        "closed_form_seconds",
+        "collective",
+        "messages",
+        "nodes",
+        "ppn",
+        "ranks",
+        "seconds",
+    ];
+    assert_eq!(keys(result), expected);
+    let seconds = result["seconds"].as_f64().unwrap();
+    assert!((seconds - 7.0 * 2e-6).abs() < 1e-15, "{seconds}");
+    let closed_form = result["closed_form_seconds"].as_f64().unwrap();
+    assert!((seconds / closed_form - 1.0).abs() < 1e-9);
+    assert_eq!(
+        (&result["block_bytes"], &result["messages"]),
+        (&json!(1000), &json!(16))
+    );
+
+    let csv = simulate(&place, &format!("{args} --format csv")).good().out;
+    let lines: Vec<_> = csv.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[0].split(',').count(), lines[1].split(',').count());
+    assert!(
+        lines[1].starts_with("bcast,chain,5,1,5,4000,4,1000,given,1.4"),
+        "{csv}"
+    );
+    let written = simulate(&place, &format!("{args} --format csv -o times/chain.csv")).good();
+    assert_eq!(written.out, "times/chain.csv is written\n");
+    assert_eq!(place.read("times/chain.csv"), csv);
+}
+
+#[test]
+fn the_algorithms_of_a_collective_are_compared() {
+    let place = flat();
+    let sweep = "-c allgather --ranks 7 --bytes 1K..16Kx4 -m flat.yaml";
+    let ran = simulate(&place, sweep);
+    assert_eq!(ran.code, Some(0));
+    // What serves only even numbers of ranks is left out, and said once.
+    assert_eq!(ran.err.matches("left out").count(), 1, "{}", ran.err);
+    assert!(ran.err.contains("even number of ranks"), "{}", ran.err);
+    let algorithms: Vec<_> = schedule::of(schedule::Collective::Allgather).collect();
+    assert_eq!(
+        ran.out.lines().count(),
+        1 + 3 * (algorithms.len() - 1),
+        "{}",
+        ran.out
+    );
+
+    let object = simulate(&place, &format!("{sweep} --json")).good().json();
+    assert_eq!(object["skipped"].as_array().unwrap().len(), 3);
+    let results = object["results"].as_array().unwrap();
+    let time = |result: &Value| result["seconds"].as_f64().unwrap();
+    for pair in results
+        .windows(2)
+        .filter(|pair| pair[0]["bytes"] == pair[1]["bytes"])
+    {
+        assert!(
+            time(&pair[0]) <= time(&pair[1]),
+            "the fastest first: {object}"
+        );
+    }
+    let blocks = results.iter().filter(|result| !result["blocks"].is_null());
+    assert!(blocks.clone().count() > 0, "{object}");
+    let svg = simulate(&place, &format!("{sweep} --format svg -q")).out;
+    assert_eq!(
+        svg.matches("<polyline").count(),
+        algorithms.len() - 1,
+        "{svg}"
+    );
+}
+
+#[test]
+fn blocks_come_from_the_lemma_or_a_search() {
+    let place = flat();
+    let args = "-c allreduce --ranks 12 --bytes 256K -m flat.yaml --json";
+    let object = simulate(&place, args).good().json();
+    let results = object["results"].as_array().unwrap();
+    let by = |name: &str| {
+        results
+            .iter()
+            .filter(|result| result["blocks_by"] == name)
+            .count()
+    };
+    assert!(by("lemma") > 2 && by("search") > 0, "{object}");
+}
+
+/// Placement and the nodes' shared ports matter on the reference machine, which none is named for.
+#[test]
+fn placement_matters() {
+    let place = Place::new();
+    let time = |args: &str| {
+        let args = format!("-c allgather -a ring --bytes 64K --json {args}");
+        let object = simulate(&place, &args).good().json();
+        assert_eq!(object["machine"], "reference");
+        object["results"][0]["seconds"].as_f64().unwrap()
+    };
+    let block = time("--nodes 4 --ppn 8");
+    let cyclic = time("--nodes 4 --ppn 8 --placement cyclic");
+    assert!(cyclic > 3.0 * block, "{cyclic} s against {block} s");
+    assert!(time("--ranks 32") < block, "on one node");
+}
+
+#[test]
+fn a_trace_tells_what_the_end_waited_for() {
+    let place = flat();
+    let args = "-c reduce -a chain --ranks 3 --bytes 4000 --blocks 2 -m flat.yaml";
+    let trace = simulate(&place, &format!("{args} --format trace"))
+        .good()
+        .out;
+    insta::assert_snapshot!(trace);
+    let svg = simulate(&place, &format!("{args} --format svg")).good().out;
+    // Four messages, each with two bars, and four combinations; five kinds and a frame in the legend.
+    assert_eq!(svg.matches("<title>").count(), 1 + 2 * 4 + 4, "{svg}");
+    assert!(svg.contains(">rank 2</text>") && !svg.contains(">rank 3</text>"));
+    assert_eq!(svg.matches("<rect").count(), 1 + 2 * 4 + 4 + 6, "{svg}");
+}
+
+#[test]
+fn what_was_measured_is_a_machine_too() {
+    let place = made::place();
+    let store = ".colltune/made.db";
+    let args = format!("-c bcast -a binomial --ranks 2 --bytes 1K --json -m {store}");
+    let object = simulate(&place, &args).good().json();
+    assert!(object["results"][0]["seconds"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_million_ranks_are_simulated() {
+    let place = flat();
+    let args = "-c bcast -a binomial --ranks 1M --bytes 1K -m flat.yaml --json";
+    let object = simulate(&place, args).good().json();
+    let seconds = object["results"][0]["seconds"].as_f64().unwrap();
+    assert!(
+        (seconds / (20.0 * 2.024e-6) - 1.0).abs() < 1e-9,
+        "{seconds}"
+    );
+    let args = "-c allgather -a ring --ranks 1M --bytes 1K -m flat.yaml";
+    let parts = ["allgather/ring on 1048576 ranks", "fewer ranks"];
+    simulate(&place, args).bad(2, &parts);
+}
+
+#[test]
+fn mistakes_are_told() {
+    let place = flat();
+    place.write("typo.yaml", FLAT.replace("gamma", "gama"));
+    place.write("no-gamma.yaml", FLAT.replace("gamma: 0.5e-9\n", ""));
+    for (args, parts) in [
+        ("--ranks 4 --bytes 8", &["--collective"][..]),
+        ("-c bcast --bytes 8", &["--ranks"]),
+        ("-c bcast --ranks 0 --bytes 8", &["2..1K x2"]),
+        ("-c bcast --ranks 4 --bytes much", &["much"]),
+        (
+            "-c bcast -a chian --ranks 4 --bytes 8",
+            &["bcast/chian", "bcast/chain"],
+        ),
+        (
+            "-c bcast -a reduce/chain --ranks 4 --bytes 8",
+            &["no algorithm of bcast"],
+        ),
+        (
+            "-c reduce --ranks 4 --bytes 10",
+            &["10 bytes", "--element-bytes"],
+        ),
+        ("-c bcast --ranks 4 --bytes 8 --root 4", &["root 4"]),
+        ("-c bcast --ranks 4G --bytes 8", &["number"]),
+        ("-c bcast --ranks 1G --bytes 8", &["1073741824 ranks"]),
+        (
+            "-c bcast --ranks 4 --bytes 8 -m none.yaml",
+            &["cannot read", "none.yaml"],
+        ),
+        (
+            "-c bcast --ranks 4 --bytes 8 -m typo.yaml",
+            &["typo.yaml:4:1", "4 | gama: 0.5e-9", "did you mean `gamma`?"],
+        ),
+        (
+            "-c reduce --ranks 4 --bytes 8 -m no-gamma.yaml",
+            &["no `gamma`", "reference.yaml"],
+        ),
+        (
+            "-c bcast --ranks 4 --ppn 2 --bytes 8 -m flat.yaml",
+            &["no `node`"],
+        ),
+        (
+            "-c bcast --ranks 4 --bytes 8 --format trace",
+            &["one algorithm"],
+        ),
+        ("-c bcast --ranks 4 --bytes 8 --format svg", &["as a range"]),
+        (
+            "-c bcast -a chain --ranks 400 --bytes 8 --format svg",
+            &["more than can be drawn"],
+        ),
+    ] {
+        simulate(&place, args).bad(2, parts);
+    }
+}

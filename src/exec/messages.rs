@@ -1,0 +1,162 @@
+//! Messages between two ranks.
+
+use std::ffi::{c_int, c_void};
+
+use mpi::ffi;
+
+use crate::api::{byte, check, count, status_ignore};
+use crate::{Communicator, ExecError};
+
+/// All messages of ours: communicators are private and messages of a pair match in order.
+const TAG: c_int = 0;
+
+/// One end of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    /// Where it begins; only written if it is received.
+    pub(crate) data: *mut c_void,
+    pub(crate) count: c_int,
+    pub(crate) datatype: ffi::MPI_Datatype,
+    pub(crate) peer: c_int,
+}
+
+impl Message {
+    fn bytes(data: *mut u8, length: usize, peer: u32) -> Result<Self, ExecError> {
+        Ok(Self {
+            data: data.cast(),
+            count: count(length as u64)?,
+            datatype: byte(),
+            peer: peer as c_int,
+        })
+    }
+}
+
+impl Communicator {
+    /// Sends bytes; may block until they are received.
+    pub fn send_bytes(&self, bytes: &[u8], to: u32) -> Result<(), ExecError> {
+        let message = Message::bytes(bytes.as_ptr().cast_mut(), bytes.len(), to)?;
+        // SAFETY: the slice is valid for the length given.
+        unsafe { self.send(message) }
+    }
+
+    /// Receives exactly as many bytes as the slice holds.
+    pub fn recv_bytes(&self, bytes: &mut [u8], from: u32) -> Result<(), ExecError> {
+        let message = Message::bytes(bytes.as_mut_ptr(), bytes.len(), from)?;
+        // SAFETY: the slice is valid for the length given.
+        unsafe { self.recv(message) }
+    }
+
+    /// Sends to one rank while receiving from another.
+    pub fn exchange_bytes(
+        &self,
+        send: &[u8],
+        to: u32,
+        recv: &mut [u8],
+        from: u32,
+    ) -> Result<(), ExecError> {
+        let send = Message::bytes(send.as_ptr().cast_mut(), send.len(), to)?;
+        let recv = Message::bytes(recv.as_mut_ptr(), recv.len(), from)?;
+        // SAFETY: the slices are valid for the lengths given and do not overlap.
+        unsafe { self.exchange(send, recv) }
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be read.
+    #[inline]
+    pub(crate) unsafe fn send(&self, message: Message) -> Result<(), ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's.
+        let code = unsafe { ffi::MPI_Send(data, count, datatype, peer, TAG, self.raw()) };
+        check("MPI_Send", code)
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be written.
+    #[inline]
+    pub(crate) unsafe fn recv(&self, message: Message) -> Result<(), ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        let ignore = status_ignore();
+        // SAFETY: the caller's.
+        let code = unsafe { ffi::MPI_Recv(data, count, datatype, peer, TAG, self.raw(), ignore) };
+        check("MPI_Recv", code)
+    }
+
+    /// # Safety
+    ///
+    /// The messages lie in memory that may be read and written, and do not overlap.
+    #[inline]
+    pub(crate) unsafe fn exchange(&self, send: Message, recv: Message) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        let code = unsafe {
+            ffi::MPI_Sendrecv(
+                send.data,
+                send.count,
+                send.datatype,
+                send.peer,
+                TAG,
+                recv.data,
+                recv.count,
+                recv.datatype,
+                recv.peer,
+                TAG,
+                self.raw(),
+                status_ignore(),
+            )
+        };
+        check("MPI_Sendrecv", code)
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be read, and is not written until the request ends.
+    pub(crate) unsafe fn start_send(
+        &self,
+        message: Message,
+    ) -> Result<ffi::MPI_Request, ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's; the request is written by the call.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let code = ffi::MPI_Isend(data, count, datatype, peer, TAG, self.raw(), &mut request);
+            check("MPI_Isend", code).map(|()| request)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The message lies in memory that may be written, and is not touched until the request ends.
+    pub(crate) unsafe fn start_recv(
+        &self,
+        message: Message,
+    ) -> Result<ffi::MPI_Request, ExecError> {
+        let Message {
+            data,
+            count,
+            datatype,
+            peer,
+        } = message;
+        // SAFETY: the caller's; the request is written by the call.
+        unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let code = ffi::MPI_Irecv(data, count, datatype, peer, TAG, self.raw(), &mut request);
+            check("MPI_Irecv", code).map(|()| request)
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! A second reading of schedules, which shares nothing with the verifier: it checks nothing, and lets
+//! happen in any order what a round or MPI leaves open.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use schedule::{
+    Action, Buffer, Collective, Held, Layout, Partition, Place, Program, Rank, Round, Schedule,
+    Span,
+};
+
+use crate::memory::{given_units, results};
+use crate::random::Random;
+
+/// When a message's data leaves the sender's memory and reaches the receiver's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Delivery {
+    /// It is copied when the send is posted, and delivered before other work is done.
+    Early,
+    /// It is read when nothing else can be done any more.
+    Late,
+    /// At any time.
+    Random,
+}
+
+/// Combinations of contributions. Joining is associative; it commutes only if all weights are 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    /// The letters as a number in base `BASE`, modulo 2^64.
+    hash: u64,
+    /// `BASE` to the power of the number of letters.
+    weight: u64,
+}
+
+impl Word {
+    const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    fn letter(random: &mut Random, ordered: bool) -> Self {
+        Self {
+            hash: random.next(),
+            weight: if ordered { Self::BASE } else { 1 },
+        }
+    }
+
+    fn join(self, right: Self) -> Self {
+        Self {
+            hash: self
+                .hash
+                .wrapping_mul(right.weight)
+                .wrapping_add(right.hash),
+            weight: self.weight.wrapping_mul(right.weight),
+        }
+    }
+}
+
+type Memory = HashMap<Buffer, Vec<Option<Word>>>;
+
+struct Process {
+    program: Box<dyn Program>,
+    layout: Layout,
+    memory: Memory,
+    next: u64,
+    /// Actions of the current round that have not ended.
+    open: usize,
+}
+
+/// A send that has been posted.
+enum Leaving {
+    /// Its data is still in the sender's memory; an empty message has no place there.
+    Posted(Option<Place>),
+    /// The sender has gone on.
+    Copied(Vec<Option<Word>>),
+}
+
+#[derive(Default)]
+struct Pair {
+    sends: VecDeque<Leaving>,
+    recvs: VecDeque<Option<Place>>,
+}
+
+struct Interpreter {
+    processes: Vec<Process>,
+    pairs: BTreeMap<(Rank, Rank), Pair>,
+    /// Combinations and copies of the current rounds.
+    local: Vec<(Rank, Action)>,
+    delivery: Delivery,
+    random: Random,
+}
+
+/// Whether programs give what the collective promises, whatever is left open.
+pub(crate) fn is_right(schedule: &Schedule, programs: &dyn Fn(Rank) -> Box<dyn Program>) -> bool {
+    let ranks = schedule.shape().ranks;
+    let units = given_units(schedule);
+    let mut random = Random::named("letters");
+    let mut vector = || -> Vec<_> {
+        let letters = (0..units).map(|_| Word::letter(&mut random, schedule.ordered()));
+        letters.collect()
+    };
+    let given: Vec<_> = (0..ranks).map(|_| vector()).collect();
+    let joined = |unit: usize| given.iter().map(|vector| vector[unit]).reduce(Word::join);
+    let whole: Vec<Word> = (0..units as usize).filter_map(joined).collect();
+    let expected = results(schedule, &given, &whole);
+    let orders = [
+        Delivery::Early,
+        Delivery::Late,
+        Delivery::Random,
+        Delivery::Random,
+    ];
+    orders.into_iter().enumerate().all(|(turn, delivery)| {
+        let random = Random::named(&format!("order {turn}"));
+        outputs(schedule, programs, &given, delivery, random).as_ref() == Some(&expected)
+    })
+}
+
+/// The part of the vector that a rank gives or gets, or all of it.
+fn piece(buffer: Buffer, is_part: bool, schedule: &Schedule, rank: Rank) -> Span {
+    match is_part {
+        true => Span::block(
+            buffer,
+            Partition::parts(schedule.shape().ranks),
+            rank.into(),
+        ),
+        false => Span::whole(buffer),
+    }
+}
+
+fn indices(place: &Place) -> impl Iterator<Item = usize> {
+    let ranges = place.ranges.clone().into_iter();
+    ranges.flat_map(|range| range.start as usize..range.end as usize)
+}
+
+/// What every rank ends with; `None` if the programs do not end, or reach outside of their memory, or
+/// change an input.
+fn outputs(
+    schedule: &Schedule,
+    programs: &dyn Fn(Rank) -> Box<dyn Program>,
+    given: &[Vec<Word>],
+    delivery: Delivery,
+    random: Random,
+) -> Option<Vec<Option<Vec<Word>>>> {
+    let collective = schedule.algorithm().collective;
+    let gives_part = matches!(collective, Collective::Gather | Collective::Allgather);
+    let gets_part = matches!(
+        collective,
+        Collective::Scatter | Collective::ReduceScatter | Collective::ReduceScatterBlock
+    );
+    let start = |rank: Rank| {
+        let layout = schedule.layout(rank);
+        let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let buffers = scratch.chain([Buffer::Input, Buffer::Output]);
+        let mut memory: Memory = buffers
+            .map(|buffer| (buffer, vec![None; layout.capacity(buffer) as usize]))
+            .collect();
+        let (buffer, held) = collective.before(schedule.shape(), rank);
+        if held != Held::Undefined {
+            let place = layout.locate(&piece(buffer, gives_part, schedule, rank))?;
+            for (index, value) in indices(&place).zip(&given[rank as usize]) {
+                memory.get_mut(&place.memory)?[index] = Some(*value);
+            }
+        }
+        Some(Process {
+            program: programs(rank),
+            layout,
+            memory,
+            next: 0,
+            open: 0,
+        })
+    };
+    let ranks = schedule.shape().ranks;
+    let processes: Vec<_> = (0..ranks).map(start).collect::<Option<_>>()?;
+    let inputs = |processes: &[Process]| -> Vec<_> {
+        let inputs = processes
+            .iter()
+            .map(|process| process.memory[&Buffer::Input].clone());
+        inputs.collect()
+    };
+    let before = inputs(&processes);
+    let mut interpreter = Interpreter {
+        processes,
+        pairs: BTreeMap::new(),
+        local: Vec::new(),
+        delivery,
+        random,
+    };
+    interpreter.run()?;
+    // A scatter in place has a result in an input, where it was.
+    if before != inputs(&interpreter.processes) {
+        return None;
+    }
+    (0..ranks)
+        .map(|rank| match collective.after(schedule.shape(), rank) {
+            Held::Undefined => Some(None),
+            Held::Ranks(..) | Held::Parts => {
+                let process = &interpreter.processes[rank as usize];
+                let span = piece(Buffer::Output, gets_part, schedule, rank);
+                let place = process.layout.locate(&span)?;
+                let memory = &process.memory[&place.memory];
+                let values: Option<Vec<Word>> = indices(&place).map(|i| memory[i]).collect();
+                values.map(Some)
+            }
+        })
+        .collect()
+}
+
+impl Interpreter {
+    /// `None` if something is left that can never be done.
+    fn run(&mut self) -> Option<()> {
+        for rank in 0..self.processes.len() {
+            self.begin_rounds(rank as Rank)?;
+        }
+        loop {
+            let ready: Vec<_> = self
+                .pairs
+                .iter()
+                .filter(|(_, pair)| !pair.sends.is_empty() && !pair.recvs.is_empty())
+                .map(|(ends, _)| *ends)
+                .collect();
+            let local = match (self.local.is_empty(), ready.is_empty()) {
+                (true, true) => break,
+                (true, false) => false,
+                (false, true) => true,
+                (false, false) => match self.delivery {
+                    Delivery::Early => false,
+                    Delivery::Late => true,
+                    Delivery::Random => self.random.below(2) == 0,
+                },
+            };
+            if local {
+                let chosen = self.random.below(self.local.len() as u64) as usize;
+                let (rank, action) = self.local.swap_remove(chosen);
+                self.work(rank, &action)?;
+                self.end_action(rank)?;
+            } else {
+                let (from, to) = self.random.pick(&ready);
+                self.deliver(from, to)?;
+            }
+        }
+        let ended = |process: &Process| process.open == 0;
+        self.processes.iter().all(ended).then_some(())
+    }
+
+    /// Starts a rank's next round, and further ones while there is nothing to wait for.
+    fn begin_rounds(&mut self, rank: Rank) -> Option<()> {
+        let process = &mut self.processes[rank as usize];
+        if process.open > 0 || process.next == process.program.rounds() {
+            return Some(());
+        }
+        let mut round = Round::default();
+        process.program.round(process.next, &mut round);
+        process.next += 1;
+        process.open = round.actions().len() + 1;
+        for action in round.actions() {
+            self.begin_action(rank, action)?;
+        }
+        self.end_action(rank)
+    }
+
+    fn end_action(&mut self, rank: Rank) -> Option<()> {
+        self.processes[rank as usize].open -= 1;
+        self.begin_rounds(rank)
+    }
+
+    fn begin_action(&mut self, rank: Rank, action: &Action) -> Option<()> {
+        let place = |span| self.processes[rank as usize].layout.locate(span);
+        let (send, ends, place) = match action {
+            Action::Send { to, span } => (true, (rank, *to), Some(place(span)?)),
+            Action::Recv { from, span } => (false, (*from, rank), Some(place(span)?)),
+            Action::Signal { to } => (true, (rank, *to), None),
+            Action::Await { from } => (false, (*from, rank), None),
+            Action::Combine { .. } | Action::Copy { .. } => {
+                self.local.push((rank, *action));
+                return Some(());
+            }
+        };
+        if place.as_ref().is_some_and(Place::is_empty) {
+            return self.end_action(rank);
+        }
+        let copies = match self.delivery {
+            Delivery::Early => true,
+            Delivery::Late => false,
+            Delivery::Random => self.random.below(2) == 0,
+        };
+        let pair = self.pairs.entry(ends).or_default();
+        if !send {
+            pair.recvs.push_back(place);
+            return Some(());
+        }
+        if !copies {
+            pair.sends.push_back(Leaving::Posted(place));
+            return Some(());
+        }
+        let values = read(&self.processes[rank as usize], place.as_ref())?;
+        pair.sends.push_back(Leaving::Copied(values));
+        self.end_action(rank)
+    }
+
+    fn deliver(&mut self, from: Rank, to: Rank) -> Option<()> {
+        let pair = self.pairs.get_mut(&(from, to))?;
+        let (leaving, place) = (pair.sends.pop_front()?, pair.recvs.pop_front()?);
+        let (values, was_posted) = match leaving {
+            Leaving::Copied(values) => (values, false),
+            Leaving::Posted(place) => (
+                read(self.processes.get(from as usize)?, place.as_ref())?,
+                true,
+            ),
+        };
+        let process = &mut self.processes[to as usize];
+        // A longer message is an error in MPI, a shorter one is none.
+        if values.len() as u64 > place.as_ref().map_or(0, Place::units) {
+            return None;
+        }
+        if let Some(place) = place {
+            let memory = process.memory.get_mut(&place.memory)?;
+            for (index, value) in indices(&place).zip(values) {
+                *memory.get_mut(index)? = value;
+            }
+        }
+        self.end_action(to)?;
+        match was_posted {
+            true => self.end_action(from),
+            false => Some(()),
+        }
+    }
+
+    /// Goes through the elements from either end, as if all spans were arrays.
+    fn work(&mut self, rank: Rank, action: &Action) -> Option<()> {
+        let backwards = self.random.below(2) == 0;
+        let process = &mut self.processes[rank as usize];
+        let (operands, into) = match action {
+            Action::Combine { left, right, into } => (vec![left, right], into),
+            Action::Copy { from, into } => (vec![from], into),
+            _ => return None,
+        };
+        let into = process.layout.locate(into)?;
+        let operands: Vec<_> = operands
+            .into_iter()
+            .map(|span| process.layout.locate(span))
+            .collect::<Option<_>>()?;
+        for step in 0..into.units() {
+            let offset = match backwards {
+                true => into.units() - 1 - step,
+                false => step,
+            };
+            let value = |place: &Place| -> Option<Option<Word>> {
+                let index = place.ranges[0].start + offset;
+                process.memory[&place.memory].get(index as usize).copied()
+            };
+            let result = match &operands[..] {
+                [left, right] => match (value(left)?, value(right)?) {
+                    (Some(left), Some(right)) => Some(left.join(right)),
+                    _ => None,
+                },
+                [from] => value(from)?,
+                _ => return None,
+            };
+            let index = into.ranges[0].start + offset;
+            let target = process.memory.get_mut(&into.memory)?;
+            *target.get_mut(index as usize)? = result;
+        }
+        Some(())
+    }
+}
+
+fn read(process: &Process, place: Option<&Place>) -> Option<Vec<Option<Word>>> {
+    let Some(place) = place else {
+        return Some(Vec::new());
+    };
+    let memory = process.memory.get(&place.memory)?;
+    indices(place)
+        .map(|index| memory.get(index).copied())
+        .collect()
+}

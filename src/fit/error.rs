@@ -16,7 +16,7 @@ pub enum FitError {
         /// What was measured.
         subject: Box<Subject>,
         /// With which candidate.
-        candidate: Candidate,
+        candidate: Box<Candidate>,
         /// In which launch.
         launch: u32,
         /// Index of the repetition in its sample.

@@ -78,7 +78,7 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
         if let Some(repetition) = sample.seconds.iter().position(|seconds| !is_time(seconds)) {
             return Err(FitError::NotATime {
                 subject: Box::new(sample.subject),
-                candidate: sample.candidate.clone(),
+                candidate: Box::new(sample.candidate.clone()),
                 launch: sample.launch,
                 repetition,
                 seconds: sample.seconds[repetition],

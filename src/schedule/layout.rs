@@ -386,7 +386,9 @@ mod tests {
             for start in 0..partition.blocks() {
                 for count in 0..=partition.blocks() {
                     let blocks = BlockRange { start, count };
-                    let [first, second] = vector.pieces(partition, blocks).expect("there are such blocks");
+                    let [first, second] = vector
+                        .pieces(partition, blocks)
+                        .expect("there are such blocks");
                     let span = Span::blocks(Buffer::Output, partition, start, count);
                     let expected = length(&first) + length(&second);
                     assert_eq!(vector.length(&span), expected, "{vector:?} {span}");

@@ -117,7 +117,7 @@ impl Prices {
     pub(super) fn injection(&self, from: Rank, to: Rank, bytes: u64) -> Option<([u32; 2], f64)> {
         let beta = self.injection_beta?;
         let nodes = [from, to].map(|rank| self.topology.node(rank));
-        (nodes[0] != nodes[1]).then(|| (nodes, beta * bytes as f64))
+        (nodes[0] != nodes[1]).then_some((nodes, beta * bytes as f64))
     }
 
     pub(super) fn nodes(&self) -> u32 {

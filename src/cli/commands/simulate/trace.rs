@@ -11,7 +11,7 @@ use crate::commands::grid::grid;
 /// The end, what it had to wait for, and every rank's rounds.
 pub(super) fn describe(traced: &Traced) -> String {
     let mut text = format!(
-        "{} ends after {}\n\nwhat the end waited for, back to the start:\n",
+        "{} ends after {}\n\nwhat the end waited for:\n",
         schedule::text::headline(&traced.schedule),
         format_seconds(traced.row.seconds)
     );

@@ -192,7 +192,8 @@ fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
     let reduces = || schedule::of(schedule::Collective::Reduce);
     let unordered = reduces().find(|reduce| !reduce.ordered && !reduce.ordered_at_ends);
     let ordered = reduces().find(|reduce| reduce.ordered);
-    let [unordered, ordered] = [unordered, ordered].map(|reduce| composed(reduce.unwrap()));
+    let [unordered, ordered] =
+        [unordered, ordered].map(|reduce| composed(reduce.expect("registered")));
     let times: [(Candidate, &[f64]); 3] = [
         (Candidate::Default, &[1.0; 6]),
         (unordered.clone(), &[0.4; 6]),
@@ -224,7 +225,7 @@ fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
     let decisions = decided(&launches(cell, &times), &[]);
     assert_eq!(decisions[1].operators, Operators::Noncommutative);
     for candidate in &candidates[1..] {
-        let algorithm = schedule::find(candidate.algorithm()).unwrap();
+        let algorithm = schedule::find(candidate.algorithm()).expect("registered");
         assert_eq!(
             decisions[1].ranked(candidate).is_some(),
             algorithm.ordered,

@@ -1,5 +1,7 @@
 //! Tests of the machine, the pipelining lemma and the predictions.
 
+#![expect(clippy::unwrap_used, reason = "tests panic")]
+
 mod machine;
 mod pipeline;
 mod predict;

@@ -4,10 +4,11 @@
 //! does: only the check that the case is about can refuse it.
 
 use schedule::{
-    Action, Buffer, Fault, Misdeed, Rank, Request, Schedule, Span, find, verify::verify_programs,
+    ALGORITHMS, Action, Buffer, Fault, Misdeed, Partition, Rank, Request, Schedule, Span, find,
+    verify::verify_programs,
 };
 
-use crate::cases::schedule;
+use crate::cases::{each_call, schedule};
 use crate::script::{
     INPUT, OUTPUT, SCRATCH, Script, all, at, combine, copy, parts, recv, send, some,
 };
@@ -316,4 +317,53 @@ fn spans_lie_in_buffers_that_there_are() {
     let fault = at(0, 0, culprit, Misdeed::OutOfBounds);
     let programs = [vec![vec![culprit]], vec![]];
     check(&call("reduce_scatter/ring", &short), &programs, fault);
+}
+
+/// The verifier can rely on it: what a layout locates is there.
+#[test]
+fn located_spans_lie_within_the_memory_of_their_buffer_and_are_as_long_as_they_should() {
+    let check = |schedule: &Schedule, rank: Rank, span: &Span| {
+        let layout = schedule.layout(rank);
+        let Some(place) = layout.locate(span) else {
+            return;
+        };
+        let capacity = layout.capacity(place.memory);
+        let within = place.ranges.iter().all(|range| range.end <= capacity);
+        assert!(within, "{schedule:?} {rank}: {span} at {place:?}");
+        assert_eq!(
+            place.units(),
+            schedule.span_units(span),
+            "{schedule:?} {span}"
+        );
+    };
+    for algorithm in ALGORITHMS {
+        for (ranks, units) in [(1, 1), (2, 0), (3, 5), (6, 4)] {
+            let chunks = 2;
+            let cuts = [
+                Partition::PerRank { ranks, chunks },
+                Partition::parts(ranks),
+            ];
+            let partitions = [1, 2, 5].map(Partition::Even).into_iter().chain(cuts);
+            let partitions: Vec<_> = partitions.collect();
+            let root = if algorithm.collective.is_rooted() {
+                ranks / 2
+            } else {
+                0
+            };
+            each_call(algorithm, ranks, root, units, |schedule| {
+                for partition in &partitions {
+                    let all = partition.blocks();
+                    let ranges = (0..all).flat_map(|start| (0..=all).map(move |n| (start, n)));
+                    for (start, count) in ranges {
+                        for buffer in [INPUT, OUTPUT, SCRATCH, Buffer::Scratch(1)] {
+                            for rank in [0, ranks / 2, ranks - 1] {
+                                let span = Span::blocks(buffer, *partition, start, count);
+                                check(schedule, rank, &span);
+                            }
+                        }
+                    }
+                }
+            });
+        }
+    }
 }

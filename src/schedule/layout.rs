@@ -190,9 +190,9 @@ impl Room {
     }
 
     /// Where a span stands from the beginning of the room.
-    fn locate(self, span: &Span, vector: &Vector) -> Option<[Range<u64>; 2]> {
+    fn locate(&self, span: &Span, vector: &Vector) -> Option<[Range<u64>; 2]> {
         let [first, second] = vector.pieces(span.partition, span.blocks)?;
-        match self {
+        match *self {
             Self::Window {
                 partition,
                 first: zero,
@@ -327,15 +327,25 @@ impl Layout {
 
     /// Where a span stands; `None` if its buffer is absent or has no room for it.
     pub fn locate(&self, span: &Span) -> Option<Place> {
-        let region = self.region(span.buffer)?;
-        let [first, second] = region.room.locate(span, &self.vector)?;
-        let shift = |range: Range<u64>| range.start + region.base..range.end + region.base;
+        // By reference: copying a region costs more than the rest.
+        let (memory, base, room) = match span.buffer {
+            Buffer::Scratch(index) => (span.buffer, 0, self.scratch.get(usize::from(index))?),
+            buffer => {
+                let region = match buffer {
+                    Buffer::Input => self.input.as_ref()?,
+                    _ => self.output.as_ref()?,
+                };
+                (region.home, region.base, &region.room)
+            }
+        };
+        let [first, second] = room.locate(span, &self.vector)?;
+        let shift = |range: Range<u64>| range.start + base..range.end + base;
         let second = match second.is_empty() {
             true => 0..0,
             false => shift(second),
         };
         Some(Place {
-            memory: region.home,
+            memory,
             ranges: [shift(first), second],
         })
     }

@@ -1,8 +1,10 @@
 //! How fast schedules are simulated, and in how much memory.
 //!
 //! `cargo bench -p model --bench simulate` prints a line a case: messages, the seconds for planning
-//! and simulating them, the fastest of several runs, and messages per second. The last case is run
-//! once, and says how much memory a rank takes.
+//! and simulating them, the fastest of several runs, and messages per second. The first case is run
+//! once, and says how much memory a rank takes. `plain` is a machine on which messages meet only at
+//! the ports of wide rounds; on the `contended` one short messages are eager and the ranks of a node
+//! share its port, so that all go through the agenda.
 
 use std::time::Instant;
 

@@ -23,10 +23,14 @@
 
 mod agenda;
 mod best;
+mod carrying;
 mod engine;
+mod meeting;
 mod offers;
 mod placement;
+mod ports;
 mod prices;
+mod process;
 mod trace;
 
 use schedule::{Rank, Schedule, Unsupported};

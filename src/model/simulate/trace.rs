@@ -84,9 +84,9 @@ pub struct Segment {
 /// What a segment consists of, as an index into the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// One of [`Trace::messages`].
+    /// One of the trace's messages.
     Message(usize),
-    /// One of [`Trace::work`].
+    /// One of its pieces of work.
     Work(usize),
 }
 

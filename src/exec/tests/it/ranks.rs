@@ -16,11 +16,12 @@ fn every_algorithm_does_what_mpi_does() {
 }
 
 #[test]
-fn a_second_call_on_mpi_allocates_nothing() {
+fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
     let ranks = match family() {
         LibraryName::OpenMpi => 3,
         LibraryName::Mpich => 2,
     };
     let printed = run("lean", ranks);
     assert!(printed.contains(" second calls looked at"));
+    assert!(printed.contains(" algorithms have had a million blocks"));
 }

@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use exec::{ApplicationCall, Arguments, Communicator, Elements, ExecError, Wait};
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Unsupported};
@@ -15,11 +16,13 @@ use crate::memory::Memory;
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the system's allocator does it all.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: the caller's.
         unsafe { System.alloc(layout) }
     }
@@ -31,6 +34,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(length as u64, Ordering::Relaxed);
         // SAFETY: the caller's.
         unsafe { System.realloc(memory, layout, length) }
     }
@@ -69,7 +73,39 @@ pub(crate) fn run(world: &Communicator) -> Result<u32, ExecError> {
     if world.rank() == 0 {
         println!("{calls} second calls looked at");
     }
+    // Two ranks do not wait for a core.
+    let pair = world.subset(world.rank() < 2)?;
+    if let (Some(pair), Some(kind)) = (pair, kinds.first()) {
+        failures += constant_memory(kind, &pair)?;
+    }
+    world.sleeping_barrier(Duration::from_millis(1))?;
     Ok(failures + u32::from(calls == 0))
+}
+
+/// A million blocks must not take more memory than two thousand, which are as many as are not
+/// resolved beforehand any more.
+fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> {
+    let (mut compared, mut failures) = (0, 0);
+    for algorithm in ALGORITHMS.iter().filter(|a| a.takes(Parameter::Blocks)) {
+        let mut needed = [0; 2];
+        for (needed, blocks) in needed.iter_mut().zip([2000, 1_000_000]) {
+            doing(format!("{algorithm}, {blocks} blocks"));
+            let before = BYTES.load(Ordering::Relaxed);
+            let Some(_) = second_call(algorithm, kind, Some(blocks), Wait::Block, world)? else {
+                continue;
+            };
+            *needed = BYTES.load(Ordering::Relaxed) - before;
+        }
+        compared += u32::from(needed[0] > 0);
+        if needed[1] > needed[0] {
+            eprintln!("{algorithm} allocates {needed:?} bytes for 2000 and a million blocks");
+            failures += 1;
+        }
+    }
+    if world.rank() == 0 {
+        println!("{compared} algorithms have had a million blocks");
+    }
+    Ok(failures + u32::from(compared == 0))
 }
 
 /// Few blocks, and more than are resolved beforehand.

@@ -224,6 +224,8 @@ fn actions_of_a_round_leave_each_others_memory_alone() {
     conflict(vec![vec![right, join(0, half, half(OUTPUT))]]);
     let in_scratch = combine(input, scratch, scratch);
     conflict(vec![vec![in_scratch, copy(scratch, output)]]);
+    let middle = some(SCRATCH, 1, 2, 4);
+    conflict(vec![vec![in_scratch, send(1, middle)]]);
     conflict(vec![
         vec![copy(input, output), copy(half(INPUT), half(OUTPUT))],
         vec![right],

@@ -1,0 +1,89 @@
+//! What a message does to the clocks.
+
+use super::engine::{Engine, Halt};
+use super::ports::Transfer;
+use super::trace::{Message, Observer};
+
+/// The ports that the ranks of a node share: when each has passed all that has started.
+#[derive(Clone, Copy, Default)]
+pub(super) struct NodePorts {
+    out: f64,
+    into: f64,
+}
+
+impl<O: Observer> Engine<'_, O> {
+    /// Carries a message whose ports are free.
+    pub(super) fn carry(&mut self, transfer: Transfer, start: f64) -> Result<(), Halt> {
+        let Transfer {
+            ready,
+            bytes,
+            from,
+            to,
+            early,
+            ..
+        } = transfer;
+        let tariff = self.prices.tariff(from, to);
+        let (latency, overhead) = (tariff.alpha - tariff.overhead, tariff.overhead);
+        // In this order, so that the result is what the closed forms say to the last bit or so.
+        let gap = tariff.beta * bytes as f64;
+        let (mut freed, mut delivered) = (start + (overhead + gap), start + (tariff.alpha + gap));
+        if let Some(passed) = self.inject(&transfer, start + overhead)
+            && passed > freed
+        {
+            freed = passed;
+            delivered = passed + latency;
+        }
+        self.messages += 1;
+        let sender = self.process(from);
+        let from_round = sender.next - 1;
+        sender.send_free = freed;
+        self.ends(from, freed);
+        let receiver = self.process(to);
+        receiver.recv_free = freed;
+        let is_awaited = match early {
+            None => true,
+            Some(number) => self.earlies.get_mut(number).is_claimed,
+        };
+        let to_round = is_awaited.then(|| self.process(to).next - 1);
+        let observed = self.observer.message(Message {
+            from,
+            to,
+            from_round,
+            to_round,
+            level: self.prices.level(from, to),
+            bytes,
+            ready,
+            start,
+            freed,
+            delivered,
+        })?;
+        if is_awaited {
+            self.ends(to, delivered);
+        }
+        match early {
+            Some(number) if is_awaited => self.earlies.forget(number),
+            Some(number) => {
+                let early = self.earlies.get_mut(number);
+                early.delivered = Some(delivered);
+                early.observed = observed;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// When the last byte of a message has passed the shared ports of its nodes, if there are any
+    /// on its way and the first is there at `first`.
+    fn inject(&mut self, transfer: &Transfer, first: f64) -> Option<f64> {
+        let Transfer {
+            from, to, bytes, ..
+        } = *transfer;
+        let ([out, into], seconds) = self.prices.injection(from, to, bytes)?;
+        let out = &mut self.nodes[out as usize].out;
+        *out = out.max(first) + seconds;
+        let out = *out;
+        let into = &mut self.nodes[into as usize].into;
+        *into = into.max(first) + seconds;
+        Some(out.max(*into))
+    }
+}

@@ -1,0 +1,129 @@
+//! How sends and receives find each other.
+
+use schedule::Rank;
+
+use super::engine::{Engine, Halt, Order};
+use super::offers::Offer;
+use super::ports::{Due, Transfer};
+use super::process::NOBODY;
+use super::trace::Observer;
+
+impl<O: Observer> Engine<'_, O> {
+    pub(super) fn send(&mut self, from: Rank, to: Rank, bytes: u64) -> Result<(), Halt> {
+        let is_eager = self.prices.is_eager(from, to, bytes);
+        if is_eager && self.order == Order::Dependency {
+            return Err(Halt::Eager);
+        }
+        if self.take_recv(from, to) {
+            return self.launch(from, to, bytes, is_eager, None);
+        }
+        if is_eager {
+            let early = self.earlies.add();
+            self.offers.put_send(from, to, Offer::Early(early));
+            return self.launch(from, to, bytes, true, Some(early));
+        }
+        let sender = self.process(from);
+        if sender.sends == 1 {
+            sender.send_to = to;
+            sender.send_bytes = bytes;
+        } else {
+            self.offers.put_send(from, to, Offer::Waiting(bytes));
+        }
+        Ok(())
+    }
+
+    pub(super) fn receive(&mut self, from: Rank, to: Rank) -> Result<(), Halt> {
+        match self.take_send(from, to) {
+            Some(Offer::Waiting(bytes)) => self.launch(from, to, bytes, false, None)?,
+            Some(Offer::Early(number)) => {
+                let early = self.earlies.get_mut(number);
+                early.is_claimed = true;
+                if let Some(delivered) = early.delivered {
+                    let observed = early.observed;
+                    self.earlies.forget(number);
+                    let receiver = self.process(to);
+                    let round = receiver.next - 1;
+                    receiver.ends = receiver.ends.max(delivered);
+                    receiver.waiting -= 1;
+                    self.observer.received(observed, round);
+                }
+            }
+            None => {
+                let receiver = self.process(to);
+                if receiver.recvs == 1 {
+                    receiver.recv_from = from;
+                } else {
+                    self.offers.put_recv(from, to);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the receiver waits for the sender; it does no longer.
+    fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
+        let receiver = self.process(to);
+        match receiver.recvs {
+            1 if receiver.recv_from == from => {
+                receiver.recv_from = NOBODY;
+                true
+            }
+            0 | 1 => false,
+            _ => self.offers.take_recv(from, to),
+        }
+    }
+
+    /// The first message that the sender has for the receiver.
+    fn take_send(&mut self, from: Rank, to: Rank) -> Option<Offer> {
+        // Those under way are of earlier rounds than the one that waits.
+        if self.order == Order::Time
+            && let Some(offer) = self.offers.take_send(from, to)
+        {
+            return Some(offer);
+        }
+        let sender = self.process(from);
+        match sender.sends {
+            1 if sender.send_to == to => {
+                sender.send_to = NOBODY;
+                Some(Offer::Waiting(sender.send_bytes))
+            }
+            0 | 1 => None,
+            _ => self.offers.take_send(from, to),
+        }
+    }
+
+    /// Carries a message that nothing can be in the way of, and leaves others to the agenda.
+    fn launch(
+        &mut self,
+        from: Rank,
+        to: Rank,
+        bytes: u64,
+        is_eager: bool,
+        early: Option<u32>,
+    ) -> Result<(), Halt> {
+        let receiver = self.process(to);
+        let (arrived, recvs) = (receiver.began, receiver.recvs);
+        let sender = self.process(from);
+        let place = sender.issued;
+        sender.issued += 1;
+        let ready = match is_eager {
+            true => sender.began,
+            false => sender.began.max(arrived),
+        };
+        let is_free = sender.sends == 1 && recvs == 1;
+        let transfer = Transfer {
+            ready,
+            bytes,
+            from,
+            to,
+            place,
+            early,
+        };
+        if self.order == Order::Dependency && is_free {
+            self.carry(transfer, ready)
+        } else {
+            self.agenda.push(ready, Due::Ready(transfer));
+            Ok(())
+        }
+    }
+}

@@ -114,7 +114,7 @@ fn line(algorithm: &Algorithm, verdict: &Verdict) -> String {
     let Verdict {
         shapes, most_steps, ..
     } = verdict;
-    format!("ok  {name:<45}  {order:<9}  {shapes:>6} shapes  at most {most_steps} steps{skipped}")
+    format!("ok  {name:<45}  {order:<9}  {shapes:>6} shapes  steps: {most_steps} at most{skipped}")
 }
 
 fn to_json(algorithm: &Algorithm, verdict: &Verdict) -> Value {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::layout::{Region, Vector};
+use crate::layout::Region;
+use crate::vector::Vector;
 use crate::{Buffer, Rank, Room, Shape};
 
 /// A collective operation of MPI (MPI 4.0, chapter 6).

@@ -1,8 +1,9 @@
 //! An algorithm bound to a call.
 
-use crate::layout::{Layout, Sizes, Vector};
+use crate::layout::Layout;
 use crate::program::Program;
 use crate::shape::Parts;
+use crate::vector::{Sizes, Vector};
 use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, Span, find};
 use std::fmt;
 

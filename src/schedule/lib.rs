@@ -45,6 +45,7 @@ pub mod svg;
 pub mod text;
 pub mod timeline;
 mod tree;
+mod vector;
 pub mod verify;
 
 pub use collective::{Collective, Held, UnknownCollective};

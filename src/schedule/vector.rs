@@ -1,0 +1,175 @@
+//! The vector of a call, of which all its buffers are pieces.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::{BlockRange, Partition, Span};
+
+/// The vector of a call: its length, and how it is divided among the ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct Vector {
+    pub(crate) units: u64,
+    pub(crate) ranks: u32,
+    /// Parts of given sizes; even parts if absent.
+    pub(crate) parts: Option<Sizes>,
+}
+
+/// Parts of a vector that need not be even.
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    /// Where each rank's part begins, and the end.
+    offsets: Arc<[u64]>,
+    largest: u64,
+}
+
+impl Sizes {
+    /// Parts of these sizes; `None` if they add up to more than can be counted.
+    pub(crate) fn new(counts: &[u64]) -> Option<Self> {
+        let mut offsets = vec![0_u64];
+        for count in counts {
+            offsets.push(offsets[offsets.len() - 1].checked_add(*count)?);
+        }
+        Some(Self {
+            offsets: offsets.into(),
+            largest: counts.iter().copied().max().unwrap_or(0),
+        })
+    }
+
+    /// Units of all parts.
+    pub(crate) fn units(&self) -> u64 {
+        self.offsets[self.offsets.len() - 1]
+    }
+}
+
+/// Where block `block` of `blocks` even ones begins in `units`.
+fn even(block: u64, blocks: u64, units: u64) -> u64 {
+    block * (units / blocks) + block.min(units % blocks)
+}
+
+impl Vector {
+    /// Where a rank's part begins; that of rank `ranks` is the end.
+    pub(crate) fn part(&self, rank: u64) -> u64 {
+        match &self.parts {
+            Some(parts) => parts.offsets[rank as usize],
+            None => even(rank, self.ranks.into(), self.units),
+        }
+    }
+
+    fn start(&self, partition: Partition, block: u64) -> u64 {
+        match partition {
+            Partition::Even(blocks) => even(block, blocks.into(), self.units),
+            Partition::PerRank { chunks, .. } => {
+                let (rank, chunk) = (block / u64::from(chunks), block % u64::from(chunks));
+                let start = self.part(rank);
+                match chunk {
+                    0 => start,
+                    _ => start + even(chunk, chunks.into(), self.part(rank + 1) - start),
+                }
+            }
+        }
+    }
+
+    /// The units of a span, which names blocks that there are.
+    ///
+    /// Simulations ask this for both ends of every message: one division, where finding the place
+    /// would take several.
+    pub(crate) fn length(&self, span: &Span) -> u64 {
+        let blocks = match (span.partition, &self.parts) {
+            (Partition::Even(blocks), _) => blocks,
+            (Partition::PerRank { ranks, chunks: 1 }, None) => ranks,
+            (partition, _) => {
+                let pieces = self.pieces(partition, span.blocks);
+                return pieces.map_or(0, |[first, second]| length(&first) + length(&second));
+            }
+        };
+        let BlockRange { start, count } = span.blocks;
+        let all = u64::from(blocks);
+        let (each, larger) = (self.units / all, self.units % all);
+        let larger_up_to = |block: u64| block.min(larger);
+        let end = start + count;
+        let larger_within = match end.checked_sub(all) {
+            None => larger_up_to(end) - larger_up_to(start),
+            Some(over) => larger - larger_up_to(start) + larger_up_to(over),
+        };
+        count * each + larger_within
+    }
+
+    /// Units of the largest block.
+    pub(crate) fn largest(&self, partition: Partition) -> u64 {
+        match partition {
+            Partition::Even(blocks) => self.units.div_ceil(blocks.into()),
+            Partition::PerRank { ranks, chunks } => {
+                let part = match &self.parts {
+                    Some(parts) => parts.largest,
+                    None => self.units.div_ceil(ranks.into()),
+                };
+                part.div_ceil(chunks.into())
+            }
+        }
+    }
+
+    /// The units of a cyclic range of blocks: up to the end of the vector, and from its beginning.
+    /// `None` if there are no such blocks.
+    pub(crate) fn pieces(
+        &self,
+        partition: Partition,
+        range: BlockRange,
+    ) -> Option<[Range<u64>; 2]> {
+        let BlockRange { start, count } = range;
+        let all = partition.blocks();
+        if start >= all || count > all {
+            return None;
+        }
+        let first = self.start(partition, start);
+        Some(match (start + count).checked_sub(all) {
+            None | Some(0) => [first..self.start(partition, start + count), 0..0],
+            Some(over) => [first..self.units, 0..self.start(partition, over)],
+        })
+    }
+}
+
+pub(crate) fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Sizes, Vector, length};
+    use crate::{BlockRange, Buffer, Partition, Span};
+
+    #[test]
+    fn the_length_of_a_span_is_that_of_its_pieces() {
+        let check = |vector: &Vector, partition: Partition| {
+            for start in 0..partition.blocks() {
+                for count in 0..=partition.blocks() {
+                    let blocks = BlockRange { start, count };
+                    let [first, second] = vector
+                        .pieces(partition, blocks)
+                        .expect("there are such blocks");
+                    let span = Span::blocks(Buffer::Output, partition, start, count);
+                    let expected = length(&first) + length(&second);
+                    assert_eq!(vector.length(&span), expected, "{vector:?} {span}");
+                }
+            }
+        };
+        for units in [0, 1, 6, 7, 23] {
+            let even = Vector {
+                units,
+                ranks: 3,
+                parts: None,
+            };
+            let uneven = Vector {
+                parts: Sizes::new(&[units / 3, 0, units - units / 3]),
+                ..even.clone()
+            };
+            for blocks in [1, 2, 5, 9] {
+                check(&even, Partition::Even(blocks));
+            }
+            for chunks in [1, 2, 4] {
+                for vector in [&even, &uneven] {
+                    check(vector, Partition::PerRank { ranks: 3, chunks });
+                }
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use model::Placement;
 use schedule::Collective;
 use wire::{CommShape, Datatype, Operator, Warning};
 
@@ -21,8 +22,8 @@ pub struct Campaign {
     pub name: String,
     /// Which MPI library is measured.
     pub library: LibraryChoice,
-    /// How the local launcher starts programs.
-    pub launcher: LocalOptions,
+    /// What measures.
+    pub launcher: Launching,
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
     /// The collectives with the lengths of their calls in bytes ([`wire::Cell::bytes`]), ascending,
@@ -89,6 +90,32 @@ impl LibraryName {
             Self::Mpich => "mpich",
         }
     }
+}
+
+/// What measures: MPI programs, or the simulator in their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launching {
+    /// Ranks on this machine.
+    Local(LocalOptions),
+    /// A simulated machine, without MPI.
+    Simulated(SimulatedOptions),
+}
+
+impl Default for Launching {
+    fn default() -> Self {
+        Self::Local(LocalOptions::default())
+    }
+}
+
+/// What is simulated instead of measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SimulatedOptions {
+    /// The machine file, relative to the working directory; absent for the reference machine.
+    pub machine: Option<PathBuf>,
+    /// How ranks are dealt to nodes.
+    pub placement: Placement,
+    /// What the noise is drawn from: the same seed gives the same noise.
+    pub seed: u32,
 }
 
 /// The local launcher's options.
@@ -237,8 +264,37 @@ impl Campaign {
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
     /// budget and the like may differ.
+    ///
+    /// Of simulations, the machine is not compared: each machine is a library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
-        self.launcher == other.launcher && self.synchronisation == other.synchronisation
+        let same_launcher = match (&self.launcher, &other.launcher) {
+            (Launching::Local(mine), Launching::Local(other)) => mine == other,
+            (Launching::Simulated(mine), Launching::Simulated(other)) => {
+                (mine.placement, mine.seed) == (other.placement, other.seed)
+            }
+            _ => false,
+        };
+        same_launcher && self.synchronisation == other.synchronisation
+    }
+
+    /// Whether times are those of a simulated machine, and so is the time that a budget is about.
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.launcher, Launching::Simulated(_))
+    }
+
+    /// What chance in a launch is drawn from, such as the order of candidates, if everything in it
+    /// was measured in `round` launches before. A launch that makes up for an interrupted one has
+    /// the same seed.
+    pub fn seed(&self, round: u32) -> u64 {
+        let start = match &self.launcher {
+            Launching::Local(_) => {
+                let digest = self.digest();
+                let start = digest.get(..16).map(|hex| u64::from_str_radix(hex, 16));
+                start.and_then(Result::ok).unwrap_or(0)
+            }
+            Launching::Simulated(options) => u64::from(options.seed) << 32,
+        };
+        start ^ u64::from(round)
     }
 
     /// The shape with the most ranks: what one launch needs for all cells.
@@ -251,7 +307,7 @@ impl Campaign {
             .unwrap_or(smallest)
     }
 
-    /// What makes the campaign's numbers less trustworthy on a machine of this many cores.
+    /// What makes the campaign's numbers less trustworthy if ranks share a node of this many cores.
     pub fn warnings(&self, cores: u32) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         if ranks > cores {

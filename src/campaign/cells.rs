@@ -58,30 +58,36 @@ impl Campaign {
         cells
     }
 
-    /// The measurements that show the machine's parameters: messages one way and both ways, and
-    /// combining in the campaign's datatype and operator, on the smallest shape.
+    /// The measurements that show the machine's parameters: messages one way and both ways between
+    /// two ranks of a node and of two nodes, as far as the campaign has either, and combining in the
+    /// campaign's datatype and operator.
     pub fn experiments(&self) -> Vec<Experiment> {
-        let shape = self
-            .shapes
-            .first()
-            .copied()
-            .unwrap_or(CommShape { nodes: 1, ppn: 2 });
+        let within = CommShape { nodes: 1, ppn: 2 };
+        let between = CommShape { nodes: 2, ppn: 1 };
+        let mut pairs = Vec::new();
+        if self.shapes.iter().any(|shape| shape.ppn > 1) {
+            pairs.push(within);
+        }
+        if self.shapes.iter().any(|shape| shape.nodes > 1) {
+            pairs.push(between);
+        }
+        let messages = pairs.iter().flat_map(|&shape| {
+            [ExperimentKind::PingPong, ExperimentKind::Exchange]
+                .map(|kind| (kind, shape, MESSAGE_BYTES))
+        });
         let combine = ExperimentKind::Combine {
             datatype: self.datatype,
             operator: self.operator,
         };
-        [
-            (ExperimentKind::PingPong, MESSAGE_BYTES),
-            (ExperimentKind::Exchange, MESSAGE_BYTES),
-            (combine, COMBINE_BYTES),
-        ]
-        .into_iter()
-        .flat_map(|(kind, (first, last))| {
-            std::iter::successors(Some(first), |bytes| Some(bytes * EXPERIMENT_FACTOR))
-                .take_while(move |bytes| *bytes <= last)
-                .map(move |bytes| Experiment { kind, shape, bytes })
-        })
-        .collect()
+        let anywhere = pairs.first().copied().unwrap_or(within);
+        messages
+            .chain([(combine, anywhere, COMBINE_BYTES)])
+            .flat_map(|(kind, shape, (first, last))| {
+                std::iter::successors(Some(first), |bytes| Some(bytes * EXPERIMENT_FACTOR))
+                    .take_while(move |bytes| *bytes <= last)
+                    .map(move |bytes| Experiment { kind, shape, bytes })
+            })
+            .collect()
     }
 
     /// When a candidate has been repeated often enough, if one launch takes `turns` turns: one a

@@ -49,7 +49,17 @@ pub(crate) struct LibraryDefinition {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub(crate) struct LauncherDefinition {
-    pub(crate) local: LocalDefinition,
+    pub(crate) local: Option<LocalDefinition>,
+    pub(crate) simulated: Option<SimulatedDefinition>,
+}
+
+/// `launcher.simulated`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct SimulatedDefinition {
+    pub(crate) machine: Option<PathBuf>,
+    pub(crate) placement: Option<Scalar>,
+    pub(crate) seed: Option<Whole>,
 }
 
 /// `launcher.local`.

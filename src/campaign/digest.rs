@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::Campaign;
+use crate::{Campaign, Launching};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
@@ -45,7 +45,10 @@ fn canonical(campaign: &Campaign) -> String {
     [
         format!("name {name:?}"),
         format!("library {library:?}"),
-        format!("launcher {launcher:?}"),
+        match launcher {
+            Launching::Local(options) => format!("launcher {options:?}"),
+            Launching::Simulated(options) => format!("simulated {options:?}"),
+        },
         format!("shapes {shapes:?}"),
         format!("sizes {sizes:?}"),
         format!("elements {} {}", datatype.name(), operator.name()),

@@ -31,7 +31,7 @@ pub trait Launcher {
 /// A program to run on several ranks.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The program, an MPI program.
+    /// The program, an MPI program; a launcher that is the program itself ignores it.
     pub driver: PathBuf,
     /// Its plan, the one argument.
     pub plan: PathBuf,

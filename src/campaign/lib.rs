@@ -29,8 +29,8 @@ mod template;
 mod validate;
 
 pub use campaign::{
-    Campaign, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe, ParameterGrid,
-    Repetitions, Slice, Synchronisation,
+    Campaign, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
+    ParameterGrid, Repetitions, SimulatedOptions, Slice, Synchronisation,
 };
 pub use candidates::Selection;
 pub use diagnostic::{CampaignError, Diagnostic};

@@ -7,7 +7,7 @@ use thiserror::Error;
 use wire::CommShape;
 use wire::units::{UnitError, format_bytes};
 
-use crate::validate::{LARGEST_LAUNCH_RANKS, LARGEST_SIZE_BYTES};
+use crate::validate::LARGEST_SIZE_BYTES;
 
 /// What is wrong at one place of a campaign file.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -160,12 +160,23 @@ pub enum Problem {
         /// The shape.
         shape: CommShape,
     },
-    /// A shape of more ranks than is sensible on one machine.
-    #[error("impossible shape {shape}: more than {LARGEST_LAUNCH_RANKS} ranks on one machine")]
+    /// A shape of more ranks than is sensible on one machine, or can be simulated.
+    #[error("impossible shape {shape}: more than {limit} ranks")]
     TooManyRanks {
         /// The shape.
         shape: CommShape,
+        /// The most that the launcher can have.
+        limit: u32,
     },
+    /// A launcher section that names no launcher, or several.
+    #[error("exactly one launcher must be named")]
+    NotOneLauncher,
+    /// A simulation of something that is not simulated.
+    #[error("there is no MPI library in a simulation")]
+    SimulatedLibrary,
+    /// A simulation that does not say on how many nodes.
+    #[error("a simulated machine has as many nodes as are asked for: `shapes` must name them")]
+    SimulatedShapes,
     /// A shape that needs what `oversubscribe: never` forbids.
     #[error(
         "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
@@ -273,6 +284,9 @@ impl Problem {
             Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
             Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
             Self::TooManyRanks { .. } => "use fewer ranks",
+            Self::NotOneLauncher => "write `local` or `simulated` under `launcher`",
+            Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
+            Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",
             Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
             Self::DefaultExcluded => "remove it from `exclude`",

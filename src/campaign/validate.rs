@@ -2,6 +2,7 @@
 //! here.
 
 mod elements;
+mod launcher;
 mod library;
 mod output;
 mod selection;
@@ -20,6 +21,8 @@ use crate::{Campaign, CampaignError, Field, Problem};
 
 /// More ranks on one machine than this are taken for a mistake.
 pub(crate) const LARGEST_LAUNCH_RANKS: u32 = 1024;
+/// More simulated ranks than this take too much memory and time.
+pub(crate) const LARGEST_SIMULATED_RANKS: u32 = 1 << 20;
 /// Longest vector of a call: counts in MPI calls are 32-bit integers.
 pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 
@@ -70,16 +73,14 @@ pub(crate) fn campaign(
 ) -> Result<Campaign, CampaignError> {
     let check = Check { source, machine };
     let name = check.name(&definition.name)?;
-    let (library, launcher) = (
-        check.library(definition.library.as_ref())?,
-        check.launcher(definition.launcher.as_ref())?,
-    );
+    let launcher = check.launcher(definition.launcher.as_ref())?;
+    let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
     let collectives = check.collectives(definition.collectives.as_ref(), &selection)?;
     let (datatype, operator) = check.elements(definition)?;
     let barrier = [("barrier", Synchronisation::Barrier)];
     let synchronisation = definition.synchronisation.as_ref();
-    let shapes = check.shapes(definition.shapes.as_ref(), launcher.oversubscribe)?;
+    let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,

@@ -124,11 +124,14 @@ fn is_full_disk(error: &CliError) -> bool {
 fn of_tuner(error: &TunerError) -> Code {
     match error {
         TunerError::Campaign(_)
+        | TunerError::Machine(_)
+        | TunerError::NoLibraryToChoose
         | TunerError::File { .. }
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
         | TunerError::NothingToDecide { .. } => Code::Input,
+        TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),
         TunerError::Fit(error) => match **error {

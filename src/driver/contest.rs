@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
+use sampling::{Progress, has_settled};
 use schedule::Collective;
 use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
 
 use crate::data;
 use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
-use crate::stopping::{Progress, has_settled};
 use crate::watchdog::Watchdog;
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
@@ -288,7 +288,7 @@ impl Seat {
             candidate: self.index,
             warmup: self.warmup,
             batch: 1,
-            seconds: self.progress.seconds,
+            seconds: self.progress.into_seconds(),
         }
     }
 }

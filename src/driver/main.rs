@@ -12,7 +12,6 @@ mod experiment;
 mod identify;
 mod session;
 mod spool;
-mod stopping;
 mod topology;
 mod watchdog;
 

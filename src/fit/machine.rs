@@ -46,7 +46,8 @@ impl MachineFit {
 /// 2 that they take turns. `gamma` is the time per byte of a combination; the machine's own is the
 /// median over datatypes and operators.
 ///
-/// The launch is the statistical unit here too: a line is fitted to each launch that measured
+/// The launch is the statistical unit here too, where a launch that was interrupted and the one that
+/// made up for it count as one: the first launch of every experiment, the second, and so on. A line is fitted to each launch that measured
 /// enough sizes, a parameter is the median of what these lines say, and its interval is that of
 /// this median, at the coverage that so many launches attain. A single launch is enough for a
 /// parameter to be identified, since block sizes are to be predicted after the first; its interval
@@ -138,9 +139,11 @@ impl Experiments {
                     combines.entry((datatype, operator)).or_default()
                 }
             };
-            let medians = summary.launch_medians.iter();
+            // A launch that makes up for an interrupted one stands for the same: what was measured
+            // for the first time belongs together.
             let bytes = bytes as f64;
-            points.extend(medians.map(|&(launch, seconds)| Point {
+            let medians = summary.launch_medians.iter().zip(1..);
+            points.extend(medians.map(|(&(_, seconds), launch)| Point {
                 launch,
                 bytes,
                 seconds,

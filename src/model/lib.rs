@@ -28,5 +28,5 @@ pub use pipeline::{Optimum, Pipeline};
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
     BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,
-    SimulationError, Topology, Trace, Work, best_blocks, simulate, trace,
+    SimulationError, Topology, Trace, Work, best_blocks, expected_messages, simulate, trace,
 };

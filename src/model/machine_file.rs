@@ -37,6 +37,9 @@ pub enum MachineProblem {
 }
 
 impl Machine {
+    /// The file of the reference machine, which explains every key.
+    pub const REFERENCE: &str = include_str!("../../tuning/machines/reference.yaml");
+
     /// Reads a machine file, which is YAML with the machine's own keys.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use campaign::Campaign;
 use fit::MachineFit;
 use model::{Call, predict_best};
 use schedule::Algorithm;
-use store::Store;
+use store::{Store, StoreError};
 use wire::{
     Candidate, Cell, Experiment, Library, Parameters, Repetition, Sample, Subject, Task, Work,
 };
@@ -69,6 +69,15 @@ impl Stock {
             .iter()
             .filter(move |c| !self.failed.contains(&(subject, (*c).clone())))
     }
+}
+
+/// What the next launch has to do.
+#[derive(Debug)]
+pub(crate) struct Due {
+    /// How many launches have measured these tasks before.
+    pub(crate) round: u32,
+    /// The tasks; none if everything is done.
+    pub(crate) tasks: Vec<Task>,
 }
 
 impl Agenda {
@@ -157,8 +166,8 @@ impl Agenda {
 
     /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
     /// that all cells advance together and an interrupted launch is made up for first. Experiments
-    /// that were never made come alone. Empty when everything is done.
-    pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
+    /// that were never made come alone.
+    pub(crate) fn next(&self, stock: &Stock) -> Due {
         let open: Vec<(u32, Subject, &[Candidate])> = self
             .subjects()
             .filter_map(|(subject, candidates)| {
@@ -173,7 +182,7 @@ impl Agenda {
             .unwrap_or(0);
         let due = || open.iter().filter(|(launches, ..)| *launches == fewest);
         let calibrating = fewest == 0 && due().any(|(_, s, _)| matches!(s, Subject::Experiment(_)));
-        due()
+        let tasks = due()
             .filter(|(_, subject, _)| !calibrating || matches!(subject, Subject::Experiment(_)))
             .zip(0..)
             .map(|((_, subject, candidates), id)| {
@@ -186,7 +195,11 @@ impl Agenda {
                 };
                 Task { id, work }
             })
-            .collect()
+            .collect();
+        Due {
+            round: fewest,
+            tasks,
+        }
     }
 
     /// Turns left after what is in the store.
@@ -232,6 +245,18 @@ pub(crate) fn repetition(
         repetition.slice_seconds *= share * launches;
     }
     repetition
+}
+
+/// What of a campaign's budget is spent: time on the clock, or that of the simulated machine.
+pub(crate) fn spent_seconds(
+    store: &Store,
+    campaign: &Campaign,
+    library: &Library,
+) -> Result<f64, StoreError> {
+    match campaign.is_simulated() {
+        true => store.measuring_seconds(library),
+        false => store.spent_seconds(library),
+    }
 }
 
 /// The samples of each experiment from the first launch that made it.

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use campaign::CampaignError;
 use campaign::launcher::LaunchError;
 use fit::FitError;
+use simulated::RulesError;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
 use wire::Library;
+
+use crate::MachineError;
 
 /// A stage that could not be carried out.
 #[derive(Debug, Error)]
@@ -20,6 +23,15 @@ pub enum TunerError {
     /// Starting or running MPI programs.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// The machine that is simulated.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The library that stands for one in a simulation.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// An MPI library is asked for where none is used.
+    #[error("the campaign is simulated: there is no MPI library to choose")]
+    NoLibraryToChoose,
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -109,6 +121,8 @@ impl TunerError {
         match self {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
+            Self::Machine(error) => Some(error.help()),
+            Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
             }

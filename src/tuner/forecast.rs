@@ -4,7 +4,7 @@ use campaign::Campaign;
 use store::{Lock, Store};
 use wire::Library;
 
-use crate::agenda::{Stock, repetition};
+use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::{Agenda, Progress, TunerError, Workplace};
 
 /// Wall-clock time that starting and ending a launch takes beside its tasks.
@@ -38,7 +38,10 @@ impl Agenda {
         library: &Library,
     ) -> Result<Forecast, TunerError> {
         let (stock, spent_seconds) = match store {
-            Some(store) => (Stock::of(store, library)?, store.spent_seconds(library)?),
+            Some(store) => (
+                Stock::of(store, library)?,
+                spent_seconds(store, campaign, library)?,
+            ),
             None => (Stock::default(), 0.0),
         };
         let left = (campaign.budget_seconds - spent_seconds).max(0.0);
@@ -49,7 +52,12 @@ impl Agenda {
         // Experiments that were never made have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
         let seconds = if left > 0.0 {
-            f64::from(launches_left) * LAUNCH_SECONDS + (turns * slice).min(left)
+            let starting = if campaign.is_simulated() {
+                0.0
+            } else {
+                f64::from(launches_left) * LAUNCH_SECONDS
+            };
+            starting + (turns * slice).min(left)
         } else {
             0.0
         };

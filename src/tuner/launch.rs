@@ -98,7 +98,7 @@ impl<'a> Launch<'a> {
             None => None,
         };
         let mut running = at.launcher.start(&Job {
-            driver: at.driver.clone(),
+            driver: at.driver.clone().unwrap_or_default(),
             plan: path,
             ranks: shape.ranks(),
             ppn: shape.ppn,

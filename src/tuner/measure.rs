@@ -8,7 +8,7 @@ use campaign::Campaign;
 use store::{Lock, Outcome, Store};
 use wire::{Finish, Plan, WIRE_VERSION};
 
-use crate::agenda::{Stock, repetition};
+use crate::agenda::{Due, Stock, repetition, spent_seconds};
 use crate::launch::{Ended, Launch, file};
 use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
 
@@ -133,12 +133,12 @@ impl Measuring<'_> {
         } = self.at;
         let agenda = Agenda::new(campaign, Some(&self.store), library)?;
         let stock = Stock::of(&self.store, library)?;
-        let tasks = agenda.next(&stock);
+        let Due { round, tasks } = agenda.next(&stock);
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {
             return Ok(false);
         }
-        let spent = self.store.spent_seconds(library)?;
+        let spent = spent_seconds(&self.store, campaign, library)?;
         let left = campaign.budget_seconds - spent;
         if left <= 0.0 {
             self.observer.notice(Event::BudgetSpent { progress });
@@ -150,7 +150,7 @@ impl Measuring<'_> {
             version: WIRE_VERSION,
             campaign: campaign.digest(),
             launch: number,
-            seed: seed(&campaign.digest(), number),
+            seed: campaign.seed(round),
             library: library.clone(),
             spool: absolute(&spool)?,
             cores: self.at.cores,
@@ -236,12 +236,4 @@ fn absolute(path: &std::path::Path) -> Result<std::path::PathBuf, TunerError> {
         path: path.to_owned(),
         source,
     })
-}
-
-/// Another order of candidates in every launch, the same if the launch is repeated.
-fn seed(digest: &str, launch: u32) -> u64 {
-    let start = digest
-        .get(..16)
-        .and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    start.unwrap_or(0) ^ u64::from(launch)
 }

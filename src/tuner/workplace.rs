@@ -7,10 +7,12 @@ use campaign::launcher::{
     Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover, driver_directories,
     find_driver, select,
 };
-use campaign::{Campaign, LibraryChoice};
+use campaign::{Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
+use simulated::SimulatedLauncher;
 use wire::{Library, Warning};
 
 use crate::TunerError;
+use crate::machine::{check_suffices, load_machine};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +38,8 @@ pub struct Workplace {
     pub campaign: Campaign,
     /// The library that is measured.
     pub library: Library,
-    /// The measuring program for that library.
-    pub driver: PathBuf,
+    /// The measuring program for that library; absent where the launcher needs none.
+    pub driver: Option<PathBuf>,
     /// Cores of a node, where known.
     pub cores: Option<u32>,
     /// What starts it.
@@ -60,22 +62,48 @@ impl Workplace {
         let campaign = Campaign::load(path)?;
         // Not written into the campaign: it asks for the same measurements of whichever library,
         // so its digest must not change.
-        let library = library.unwrap_or_else(|| campaign.library.clone());
-        Self::of(campaign, &library, places)
+        match campaign.launcher.clone() {
+            Launching::Local(options) => {
+                let library = library.unwrap_or_else(|| campaign.library.clone());
+                Self::local(campaign, options, &library, places)
+            }
+            Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
+            Launching::Simulated(options) => Self::simulated(campaign, &options),
+        }
     }
 
-    fn of(campaign: Campaign, choice: &LibraryChoice, places: &Places) -> Result<Self, TunerError> {
+    fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
+        let machine = load_machine(options.machine.as_deref())?;
+        check_suffices(&machine, &campaign)?;
+        Ok(Self {
+            library: simulated::library(&machine),
+            driver: None,
+            cores: None,
+            warnings: vec![Warning::Simulated {
+                machine: machine.name.clone(),
+            }],
+            launcher: Box::new(SimulatedLauncher::new(machine, options.placement)?),
+            campaign,
+        })
+    }
+
+    fn local(
+        campaign: Campaign,
+        options: LocalOptions,
+        choice: &LibraryChoice,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
         let directories = places.driver_directories();
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
         let driver = find_driver(&library, &directories)?;
         let cores = campaign::cores();
         let warnings = campaign.warnings(cores);
-        let launcher = LocalLauncher::new(installation, campaign.launcher.clone(), cores);
+        let launcher = LocalLauncher::new(installation, options, cores);
         Ok(Self {
             campaign,
             library,
-            driver,
+            driver: Some(driver),
             cores: Some(cores),
             launcher: Box::new(launcher),
             warnings,

@@ -95,6 +95,11 @@ pub struct Environment {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum Warning {
+    /// Nothing was measured.
+    Simulated {
+        /// The machine's name.
+        machine: String,
+    },
     /// More ranks than cores on a node.
     Oversubscribed {
         /// Ranks on the node.
@@ -127,6 +132,11 @@ impl fmt::Display for Warning {
     /// A full sentence that says what to do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Simulated { machine } => write!(
+                f,
+                "these are times of the simulated machine `{machine}`, and nothing was measured: do \
+                 not deploy the table; measure with `launcher: local` on the machine that is meant"
+            ),
             Self::Oversubscribed { ranks, cores } => write!(
                 f,
                 "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say \

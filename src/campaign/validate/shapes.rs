@@ -2,8 +2,8 @@
 
 use wire::CommShape;
 
-use super::{Check, Checked, LARGEST_LAUNCH_RANKS, Machine};
-use crate::campaign::Oversubscribe;
+use super::{Check, Checked, LARGEST_LAUNCH_RANKS, LARGEST_SIMULATED_RANKS, Machine};
+use crate::campaign::{Launching, Oversubscribe};
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::{Field, Problem};
@@ -13,7 +13,7 @@ impl Check<'_> {
     pub(super) fn shapes(
         &self,
         given: Option<&OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
-        oversubscribe: Oversubscribe,
+        launcher: &Launching,
     ) -> Checked<Vec<CommShape>> {
         let field = Field::of("shapes");
         let auto = OneOrMany(vec![Shorthand::Short(Scalar("auto".to_owned()))]);
@@ -25,9 +25,12 @@ impl Check<'_> {
         for (index, entry) in entries.iter().enumerate() {
             let field = field.index(index);
             match entry {
-                Shorthand::Short(text) if text.0 == "auto" => {
-                    shapes.extend(auto_shapes(self.machine.cores()))
-                }
+                Shorthand::Short(text) if text.0 == "auto" => match launcher {
+                    Launching::Local(_) => shapes.extend(auto_shapes(self.machine.cores())),
+                    Launching::Simulated(_) => {
+                        return Err(self.error(&field, Problem::SimulatedShapes));
+                    }
+                },
                 Shorthand::Short(text) => {
                     let shape = parse_shape(&text.0).ok_or_else(|| {
                         self.error(
@@ -37,7 +40,7 @@ impl Check<'_> {
                             },
                         )
                     })?;
-                    shapes.push(self.possible(&field, shape, oversubscribe)?);
+                    shapes.push(self.possible(&field, shape, launcher)?);
                 }
                 Shorthand::Full(ShapeDefinition { nodes, ppn }) => {
                     for (place, ppn) in ppn.0.iter().enumerate() {
@@ -50,7 +53,7 @@ impl Check<'_> {
                         } else {
                             field.key("ppn").index(place)
                         };
-                        shapes.push(self.possible(&field, shape, oversubscribe)?);
+                        shapes.push(self.possible(&field, shape, launcher)?);
                     }
                     if ppn.0.is_empty() {
                         return Err(self.error(&field.key("ppn"), Problem::EmptyList));
@@ -63,24 +66,29 @@ impl Check<'_> {
         Ok(shapes)
     }
 
-    /// The shape, if the local launcher can start it.
+    /// The shape, if it can be launched.
     fn possible(
         &self,
         field: &Field,
         shape: CommShape,
-        oversubscribe: Oversubscribe,
+        launcher: &Launching,
     ) -> Checked<CommShape> {
-        let problem = match shape {
-            CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. } => Problem::TooFewRanks { shape },
-            CommShape { nodes: 2.., .. } => Problem::TooManyNodes { shape },
-            CommShape { ppn: 1, .. } => Problem::TooFewRanks { shape },
-            CommShape { ppn, .. } if ppn > LARGEST_LAUNCH_RANKS => Problem::TooManyRanks { shape },
-            CommShape { ppn, .. } => match (oversubscribe, self.machine) {
-                (Oversubscribe::Never, Machine::Known { cores }) if ppn > cores => {
-                    Problem::Oversubscribed { shape, cores }
-                }
-                _ => return Ok(shape),
-            },
+        let (local, limit) = match launcher {
+            Launching::Local(local) => (Some(local), LARGEST_LAUNCH_RANKS),
+            Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS),
+        };
+        let never = local.is_some_and(|local| local.oversubscribe == Oversubscribe::Never);
+        let problem = match (shape, self.machine) {
+            (CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. }, _) => {
+                Problem::TooFewRanks { shape }
+            }
+            (CommShape { nodes: 2.., .. }, _) if local.is_some() => Problem::TooManyNodes { shape },
+            (CommShape { nodes: 1, ppn: 1 }, _) => Problem::TooFewRanks { shape },
+            (shape, _) if shape.ranks() > limit => Problem::TooManyRanks { shape, limit },
+            (CommShape { ppn, .. }, Machine::Known { cores }) if never && ppn > cores => {
+                Problem::Oversubscribed { shape, cores }
+            }
+            _ => return Ok(shape),
         };
         Err(self.error(field, problem))
     }

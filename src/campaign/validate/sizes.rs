@@ -29,7 +29,10 @@ impl Check<'_> {
             let sizes = OneOrMany(vec![Scalar(sizes.to_owned())]);
             self.size_list(&field, &sizes)
         };
-        let (wholes, parts) = (standard(DEFAULT_SIZES)?, standard(DEFAULT_PART_SIZES)?);
+        let (wholes, mut parts) = (standard(DEFAULT_SIZES)?, standard(DEFAULT_PART_SIZES)?);
+        let most_ranks = shapes.iter().map(|shape| shape.ranks()).max();
+        let longest_part = LARGEST_SIZE_BYTES / u64::from(most_ranks.unwrap_or(1).max(1));
+        parts.retain(|bytes| *bytes <= longest_part);
         let mut others = None;
         let mut own: BTreeMap<Collective, Vec<u64>> = BTreeMap::new();
         match given {

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use indicatif::HumanDuration;
@@ -20,7 +21,8 @@ use crate::exit::Answer;
 /// and about how long the rest takes. The block sizes that the model predicts join the candidates
 /// once the machine's parameters have been measured, which the first launch does.
 ///
-/// With --json, prints one object: `name`, `library`, `driver`, `store`, `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
+/// With --json, prints one object: `name`, `library`, `driver` (null in simulations), `store`,
+/// `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
 /// `candidates` (of all cells together), `calibrated` (whether predicted block sizes are among
 /// them), `done` and `total` (measurements of one cell in one launch), `budget_seconds`,
 /// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
@@ -148,7 +150,7 @@ impl Plan<'_> {
         let mut lines = vec![
             ("campaign", campaign.name.clone()),
             ("library", at.library.to_string()),
-            ("driver", at.driver.display().to_string()),
+            ("driver", describe_driver(at.driver.as_deref())),
             ("shapes", shapes.join(", ")),
             (
                 "cells",
@@ -217,6 +219,13 @@ impl Plan<'_> {
             )
         }
     }
+}
+
+fn describe_driver(driver: Option<&Path>) -> String {
+    driver.map_or_else(
+        || "none: times are simulated".to_owned(),
+        |driver| driver.display().to_string(),
+    )
 }
 
 fn duration(seconds: f64) -> HumanDuration {

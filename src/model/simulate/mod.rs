@@ -31,6 +31,7 @@ mod placement;
 mod ports;
 mod prices;
 mod process;
+mod size;
 mod trace;
 
 use schedule::{Rank, Schedule, Unsupported};
@@ -38,6 +39,7 @@ use thiserror::Error;
 
 pub use best::{BestBlocks, BlocksBy, best_blocks};
 pub use placement::{Placement, Topology};
+pub use size::expected_messages;
 pub use trace::{Event, Labour, Message, Segment, Trace, Work};
 
 use crate::{InvalidMachine, Level, Machine};

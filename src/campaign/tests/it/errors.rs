@@ -75,6 +75,15 @@ fn keys_are_strict() {
         "unknown key",
         "local",
     );
+    for launcher in ["{}", "{local: {}, simulated: {}}"] {
+        check(
+            &format!("name: x\nlauncher: {launcher}\n"),
+            (2, 11),
+            "launcher",
+            "exactly one launcher",
+            "`local` or `simulated`",
+        );
+    }
     check(
         "name: x\nname: y\n",
         (2, 1),

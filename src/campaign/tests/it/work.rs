@@ -1,5 +1,7 @@
 //! Which cells, candidates and experiments a campaign asks for.
 
+use std::collections::BTreeSet;
+
 use campaign::Campaign;
 use schedule::{Algorithm, Collective, Parameter, Parameters, Request, Round, Schedule};
 use wire::{Cell, CommShape, Datatype, Operator};
@@ -397,6 +399,27 @@ fn experiments_cover_messages_and_combining() {
 }
 
 #[test]
+fn experiments_are_made_on_every_level_that_is_used() {
+    for (shapes, expected) in [
+        ("[4x1, 8x1]", "combine 2x1, exchange 2x1, ping_pong 2x1"),
+        ("[1x4]", "combine 1x2, exchange 1x2, ping_pong 1x2"),
+        (
+            "[2x1, 2x4]",
+            "combine 1x2, exchange 1x2, exchange 2x1, ping_pong 1x2, ping_pong 2x1",
+        ),
+    ] {
+        let lines = format!("launcher: simulated\nshapes: {shapes}\n");
+        let experiments = campaign(&lines).experiments();
+        let kinds: BTreeSet<String> = experiments
+            .iter()
+            .map(|e| format!("{} {}", e.kind.name(), e.shape))
+            .collect();
+        let kinds: Vec<String> = kinds.into_iter().collect();
+        assert_eq!(kinds.join(", "), expected, "{shapes}");
+    }
+}
+
+#[test]
 fn the_budget_is_divided_between_the_turns() {
     let given = campaign("budget: 100s\nlaunches: 5\nconfidence: 0.9\n").repetition(10);
     assert!((given.slice_seconds - 1.4).abs() < 1e-12, "{given:?}");
@@ -405,4 +428,15 @@ fn the_budget_is_divided_between_the_turns() {
     assert!((fixed.slice_seconds - 0.02).abs() < 1e-12, "{fixed:?}");
     assert_eq!((fixed.minimum, fixed.maximum), (3, 10_000));
     assert!(campaign("").repetition(0).slice_seconds.is_finite());
+}
+
+#[test]
+fn default_sizes_end_where_vectors_become_too_long() {
+    let last = |shape: &str, collective| {
+        let campaign = campaign(&format!("launcher: simulated\nshapes: {shape}\n"));
+        campaign.sizes[&collective].last().copied()
+    };
+    assert_eq!(last("64x32", Collective::Gather), Some(512 << 10));
+    assert_eq!(last("64x32", Collective::Bcast), Some(4 << 20));
+    assert_eq!(last("4x32", Collective::Gather), Some(1 << 20));
 }

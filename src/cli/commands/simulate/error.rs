@@ -1,31 +1,14 @@
 //! What can go wrong in a simulation.
 
-use std::io;
 use std::path::PathBuf;
 
-use model::{MachineFileError, SimulationError};
+use model::SimulationError;
 use schedule::Collective;
 use thiserror::Error;
 
 /// A simulation that could not be carried out.
 #[derive(Debug, Error)]
 pub(crate) enum SimulateError {
-    /// The machine file cannot be read.
-    #[error("cannot read the machine {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The machine file has a mistake.
-    #[error("{}", in_file(path, error))]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The mistake.
-        error: Box<MachineFileError>,
-    },
     /// A store from which no machine follows.
     #[error("the measurements in {} do not suffice for a machine", path.display())]
     NoMachine {
@@ -95,10 +78,6 @@ impl SimulateError {
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         let text = match self {
-            Self::Read { .. } => {
-                "name a machine file, as tuning/machines/reference.yaml, or the store of a campaign"
-            }
-            Self::File { error, .. } => return Some(error.help()),
             Self::NoMachine { .. } => "`colltune fit` says what is missing",
             Self::Simulation(SimulationError::NoLink { .. } | SimulationError::NoGamma { .. }) => {
                 "tuning/machines/reference.yaml explains every key of a machine"
@@ -133,22 +112,4 @@ impl From<SimulationError> for SimulateError {
     fn from(error: SimulationError) -> Self {
         Self::Simulation(error)
     }
-}
-
-/// The mistake, its place, and the line.
-fn in_file(path: &std::path::Path, error: &MachineFileError) -> String {
-    let MachineFileError {
-        line,
-        column,
-        source_line,
-        problem,
-    } = error;
-    let number = line.to_string();
-    let margin = " ".repeat(number.len());
-    let caret = " ".repeat(column.saturating_sub(1));
-    format!(
-        "{problem}\n{margin}--> {}:{line}:{column}\n{margin} |\n{number} | {}\n{margin} | {caret}^",
-        path.display(),
-        source_line.trim_end()
-    )
 }

@@ -1,16 +1,14 @@
 //! Where the machine comes from.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::Machine;
+use tuner::{MachineError, TunerError, load_machine, parse_machine};
 
 use super::SimulateError;
 use crate::commands::stored::LibraryArg;
 use crate::error::CliError;
-
-/// What is taken if no machine is named.
-const REFERENCE: &str = include_str!("../../../../tuning/machines/reference.yaml");
 
 /// What an SQLite file begins with.
 const STORE: &[u8] = b"SQLite format 3\0";
@@ -27,27 +25,20 @@ pub(super) struct MachineArgs {
 
 impl MachineArgs {
     pub(super) fn load(&self) -> Result<Machine, CliError> {
-        let reference = Path::new("tuning/machines/reference.yaml");
         let Some(path) = &self.machine else {
-            return Ok(parse(reference, REFERENCE)?);
+            return Ok(load_machine(None).map_err(TunerError::from)?);
         };
-        let read = |source| SimulateError::Read {
+        let read = |source| MachineError::Read {
             path: path.clone(),
             source,
         };
-        let content = fs::read(path).map_err(read)?;
+        let content = fs::read(path).map_err(read).map_err(TunerError::from)?;
         if content.starts_with(STORE) {
             let fitted = self.library.analyse(path)?.machine.machine;
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
         }
-        Ok(parse(path, &String::from_utf8_lossy(&content))?)
+        let text = String::from_utf8_lossy(&content);
+        Ok(parse_machine(path, &text).map_err(TunerError::from)?)
     }
-}
-
-fn parse(path: &Path, text: &str) -> Result<Machine, SimulateError> {
-    Machine::from_yaml(text).map_err(|error| SimulateError::File {
-        path: path.to_owned(),
-        error: Box::new(error),
-    })
 }

@@ -2,9 +2,9 @@
 
 use model::{
     BlocksBy, Level, Machine, Placement, Setting, Simulation, Topology, Trace, best_blocks,
-    predict, simulate, trace,
+    expected_messages, predict, simulate, trace,
 };
-use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Round, Schedule};
+use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
 use super::SimulateError;
 use super::rows::{BlocksFrom, Row};
@@ -15,8 +15,6 @@ const MOST_MESSAGES: f64 = 5e8;
 const MOST_RANKS: u32 = 1 << 24;
 /// Messages, combinations and copies that are recorded.
 const MOST_RECORDED: usize = 200_000;
-/// Ranks whose programs are looked at to estimate the work.
-const SAMPLES: u32 = 64;
 
 /// An algorithm, a communicator and a length.
 #[derive(Clone, Copy, Debug)]
@@ -187,37 +185,16 @@ impl Call<'_> {
     }
 }
 
-/// Refuses what would take very long, judging by the root and some of the other ranks.
+/// Refuses what would take very long.
 fn check_length(schedule: &Schedule) -> Result<(), SimulateError> {
-    let (ranks, root) = (schedule.shape().ranks, schedule.shape().root);
-    let samples = SAMPLES.min(ranks);
-    let sample = |index: u32| (u64::from(index) * u64::from(ranks) / u64::from(samples)) as Rank;
-    let others = (0..samples).map(sample).filter(|rank| *rank != root);
-    let (mut counted, mut actions) = (0_u32, 0.0);
-    for rank in others {
-        counted += 1;
-        actions += transfers(schedule, rank);
-    }
-    let others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
-    // Every message has two ends.
-    let messages = (transfers(schedule, root) + others) / 2.0;
+    let messages = expected_messages(schedule);
     if messages <= MOST_MESSAGES {
         return Ok(());
     }
     Err(SimulateError::TooLong {
         name: schedule.algorithm().name(),
-        ranks,
+        ranks: schedule.shape().ranks,
         messages: format!("{messages:.0e}"),
         limit: format!("{MOST_MESSAGES:.0e}"),
     })
-}
-
-/// About how many actions a rank's program has, judging by some of its rounds.
-fn transfers(schedule: &Schedule, rank: Rank) -> f64 {
-    let program = schedule.program(rank);
-    let rounds = program.rounds();
-    let looked_at = rounds.min(4);
-    let mut round = Round::default();
-    (0..looked_at).for_each(|index| program.round(index * rounds / looked_at, &mut round));
-    round.actions().len() as f64 / looked_at.max(1) as f64 * rounds as f64
 }

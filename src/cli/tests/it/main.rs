@@ -12,5 +12,6 @@ mod mpi;
 mod results;
 mod run;
 mod schedules;
+mod simulated;
 mod simulations;
 mod stages;

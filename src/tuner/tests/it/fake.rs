@@ -84,7 +84,7 @@ impl Bench {
         Workplace {
             campaign: self.campaign(),
             library: library(),
-            driver: "colltune-driver".into(),
+            driver: Some("colltune-driver".into()),
             cores: None,
             launcher: Box::new(FakeLauncher {
                 mishaps: self.mishaps.clone(),

@@ -1,4 +1,4 @@
-//! When a candidate has been repeated often enough. Pure: all ranks decide alike.
+//! When a candidate has been repeated often enough.
 
 use statistics::{median, median_interval};
 use wire::Repetition;
@@ -13,9 +13,9 @@ const FIRST_CALLS: usize = 20;
 
 /// The repetitions of one candidate and the time they took, barriers included.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Completion times of the slowest rank.
-    pub(crate) seconds: Vec<f64>,
+    seconds: Vec<f64>,
     spent_seconds: f64,
     turns: u32,
     /// The number of repetitions at which the interval is looked at next: looking costs a sort.
@@ -23,15 +23,15 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Adds a turn.
-    pub(crate) fn add(&mut self, seconds: &[f64], spent_seconds: f64) {
+    /// Adds a turn: the slowest ranks' times, and the time that all of it took.
+    pub fn add(&mut self, seconds: &[f64], spent_seconds: f64) {
         self.seconds.extend(seconds);
         self.spent_seconds += spent_seconds;
         self.turns += 1;
     }
 
     /// Whether no further repetition is wanted.
-    pub(crate) fn is_enough(&mut self, wanted: &Repetition) -> bool {
+    pub fn is_enough(&mut self, wanted: &Repetition) -> bool {
         let count = self.seconds.len();
         if count < wanted.minimum as usize {
             return false;
@@ -46,15 +46,20 @@ impl Progress {
         is_precise(&self.seconds, wanted)
     }
 
+    /// Completion times of the slowest rank, in the order in which they were added.
+    pub fn seconds(&self) -> &[f64] {
+        &self.seconds
+    }
+
+    /// The same, when no more are to be added.
+    pub fn into_seconds(self) -> Vec<f64> {
+        self.seconds
+    }
+
     /// How many repetitions the next turn should have: a tenth of the slice, so that candidates
     /// alternate often, no more than are still wanted, and so few that no watchdog of that patience
     /// takes them for one that hangs.
-    pub(crate) fn turn(
-        &self,
-        estimate_seconds: f64,
-        wanted: &Repetition,
-        patience_seconds: f64,
-    ) -> usize {
+    pub fn turn(&self, estimate_seconds: f64, wanted: &Repetition, patience_seconds: f64) -> usize {
         let maximum = wanted.maximum as usize;
         let left = maximum.saturating_sub(self.seconds.len()).max(1);
         let most = if self.turns < TURNS {
@@ -80,7 +85,7 @@ fn is_precise(seconds: &[f64], wanted: &Repetition) -> bool {
 }
 
 /// Whether warming up has settled: the medians of the last two turns differ by less than a tenth.
-pub(crate) fn has_settled(before: &[f64], after: &[f64]) -> bool {
+pub fn has_settled(before: &[f64], after: &[f64]) -> bool {
     match (median(before), median(after)) {
         (Some(before), Some(after)) => (after - before).abs() <= 0.1 * before,
         _ => false,

@@ -1,0 +1,252 @@
+//! Campaigns on simulated machines: the whole pipeline, without MPI.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use store::Store;
+use wire::Sample;
+
+use crate::run::{Place, Ran};
+
+/// Part of what `tuning/simulated-fat-tree.yaml` asks for, on its machine.
+const FAT_TREE: &str = "\
+name: fat-tree
+launcher: {simulated: {machine: fat-tree.yaml}}
+shapes: [64x32]
+collectives: [bcast, reduce, allreduce]
+sizes: 64..256K x16
+parameters: {block_bytes: 16K, radix: 4}
+repetitions: {slice: 20ms}
+budget: 10h
+";
+
+/// Something small.
+const SMALL: &str = "\
+name: small
+launcher: {simulated: {machine: fat-tree.yaml, placement: cyclic, seed: 7}}
+shapes: [2x2, 4x4]
+collectives: [allreduce, bcast]
+sizes: 64..64K x32
+repetitions: {slice: 20ms}
+budget: 10h
+";
+
+fn place(campaign: &str) -> Place {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
+    let machine = fs::read_to_string(root.join("fat-tree.yaml")).unwrap();
+    place.write("fat-tree.yaml", machine);
+    place.write("campaign.yaml", campaign);
+    place
+}
+
+/// Asserts that a run went well and warned of nothing but that all of it is simulated.
+#[track_caller]
+fn simulated(ran: Ran) -> Ran {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(
+        ran.err.contains("simulated machine `fat-tree`"),
+        "{}",
+        ran.err
+    );
+    ran
+}
+
+#[test]
+fn the_whole_pipeline_runs_on_a_simulated_machine() {
+    let place = place(SMALL);
+    let plan = place
+        .run(&["plan", "campaign.yaml", "--json"])
+        .good()
+        .json();
+    assert_eq!(plan["driver"], serde_json::Value::Null);
+    assert_eq!(plan["library"]["name"], "simulated");
+    let tuned = simulated(place.run(&["tune", "campaign.yaml", "--json"])).json();
+    assert_eq!(tuned["table"], "tables/small.yaml");
+    let table = place.read("tables/small.yaml");
+    assert!(table.contains("simulated machine `fat-tree`"), "{table}");
+    assert!(place.read("reports/small.md").contains("simulated machine"));
+
+    let arguments = "--collective allreduce --nodes 4 --ppn 4 --bytes 2K";
+    let query = |verb| -> Vec<&str> {
+        [verb, "tables/small.yaml"]
+            .into_iter()
+            .chain(arguments.split(' '))
+            .collect()
+    };
+    let found = place.run(&query("lookup")).good().out;
+    // From 2K on, the default is too early with what is best for large vectors.
+    assert!(found.starts_with("allreduce/recursive_doubling"), "{found}");
+    let evidence = place.run(&query("explain")).good().out;
+    assert!(evidence.contains("default"), "{evidence}");
+
+    // What follows from the store alone is the same.
+    place
+        .run(&["decide", ".colltune/small.db", "--output", "again.yaml"])
+        .good();
+    assert_eq!(place.read("again.yaml"), table);
+    place.run(&["fit", ".colltune/small.db"]).good();
+
+    // Nothing is left to do, and a second run elsewhere comes to the same.
+    let again = simulated(place.run(&["measure", "campaign.yaml", "--json"])).json();
+    assert_eq!(again["launches"], 0);
+    let other = self::place(SMALL);
+    simulated(other.run(&["tune", "campaign.yaml"]));
+    assert_eq!(other.read("tables/small.yaml"), table);
+}
+
+#[test]
+fn another_seed_or_machine_is_another_measurement() {
+    let place = place(SMALL);
+    simulated(place.run(&["measure", "campaign.yaml"]));
+    place.write("campaign.yaml", SMALL.replace("seed: 7", "seed: 8"));
+    let refused = place.run(&["measure", "campaign.yaml"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.err.contains("other launcher options"),
+        "{}",
+        refused.err
+    );
+
+    place.write("campaign.yaml", SMALL);
+    let slower = place.read("fat-tree.yaml").replace("1.6e-6", "9.6e-6");
+    place.write("fat-tree.yaml", slower);
+    let measured = simulated(place.run(&["measure", "campaign.yaml", "--json"])).json();
+    assert_eq!(measured["launches"], 7);
+    let store = Store::open(&place.path(".colltune/small.db")).unwrap();
+    assert_eq!(store.libraries().unwrap().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_with_its_place() {
+    let place = place(SMALL);
+    let check = |from: &str, to: &str, parts: &[&str]| {
+        assert!(SMALL.contains(from), "{from}");
+        place.write("campaign.yaml", SMALL.replace(from, to));
+        place.run(&["tune", "campaign.yaml"]).bad(2, parts);
+    };
+    check(
+        "fat-tree.yaml",
+        "absent.yaml",
+        &["cannot read the machine absent.yaml", "help: "],
+    );
+    check(
+        "placement: cyclic",
+        "placement: round",
+        &["campaign.yaml:2:", "block, cyclic"],
+    );
+    check("shapes: [2x2, 4x4]\n", "", &["shapes", "must name them"]);
+    check("2x2", "1x1", &["campaign.yaml:3:10", "at least two ranks"]);
+    check(
+        "4x4",
+        "2000000x1",
+        &["campaign.yaml:3:", "more than 1048576 ranks"],
+    );
+    check("4x4", "4x33", &["holds 32 ranks, not those of 4x33"]);
+    check(
+        "collectives",
+        "library: mpich\ncollectives",
+        &["campaign.yaml:4:", "no MPI library"],
+    );
+    place.write("campaign.yaml", SMALL);
+    place
+        .run(&["tune", "campaign.yaml", "--library", "mpich"])
+        .bad(2, &["no MPI library to choose"]);
+    let machine = place.read("fat-tree.yaml");
+    place.write("fat-tree.yaml", machine.replace("gamma", "gama"));
+    place
+        .run(&["tune", "campaign.yaml"])
+        .bad(2, &["fat-tree.yaml:", "`gama`", "did you mean `gamma`?"]);
+    place.write("fat-tree.yaml", machine.replace("gamma:", "# gamma:"));
+    place
+        .run(&["tune", "campaign.yaml"])
+        .bad(2, &["no `gamma`, which allreduce needs"]);
+    assert!(!place.path(".colltune").exists());
+}
+
+/// How often the command is killed.
+const KILLS: u32 = 20;
+
+#[test]
+fn a_killed_tune_loses_repeats_and_changes_nothing() {
+    let undisturbed = place(FAT_TREE);
+    let begun = Instant::now();
+    simulated(undisturbed.run(&["tune", "campaign.yaml"]));
+    let whole = begun.elapsed();
+
+    let place = place(FAT_TREE);
+    let mut random = 0x2545_f491_u32;
+    let mut stored: Vec<Sample> = Vec::new();
+    let mut in_the_middle = 0;
+    for _ in 0..KILLS {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let share = f64::from(random >> 8) / f64::from(1 << 24);
+        let unfinished = !place.path("tables/fat-tree.yaml").exists();
+        kill_after(&place, whole.mul_f64(share / 10.0));
+        in_the_middle += u32::from(unfinished && !place.path("tables/fat-tree.yaml").exists());
+        stored = check_store(&place, stored);
+    }
+    // Otherwise this would be a test of something else.
+    assert!(
+        in_the_middle >= KILLS / 2,
+        "only {in_the_middle} kills hit a tune at work"
+    );
+    let last = place.run(&["tune", "campaign.yaml"]);
+    assert_eq!(last.code, Some(0), "{last:?}");
+    let all = check_store(&place, stored);
+
+    let table = |place: &Place| place.read("tables/fat-tree.yaml");
+    assert_eq!(table(&place), table(&undisturbed));
+    // Launch for launch the samples are the same too, wherever the kills fell.
+    let times = |samples: &[Sample]| -> Vec<(String, Vec<f64>)> {
+        let mut times: Vec<_> = samples
+            .iter()
+            .map(|s| (format!("{} {}", s.subject, s.candidate), s.seconds.clone()))
+            .collect();
+        times.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        times
+    };
+    assert_eq!(times(&all), times(&check_store(&undisturbed, Vec::new())));
+}
+
+fn kill_after(place: &Place, delay: Duration) {
+    let mut child: Child = place.command(&["tune", "campaign.yaml"]).spawn().unwrap();
+    thread::sleep(delay);
+    // It may have ended by itself; nothing is wrong then.
+    let _ = child.kill();
+    child.wait().unwrap();
+}
+
+/// The store is sound and still holds what it held, and nothing was measured oftener than asked.
+fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
+    let path = place.path(".colltune/fat-tree.db");
+    if !path.exists() {
+        return before;
+    }
+    let store = Store::open(&path).unwrap();
+    let Some(library) = store.libraries().unwrap().pop() else {
+        return before;
+    };
+    let samples = store.samples(&library).unwrap();
+    let mut launches: BTreeMap<_, u32> = BTreeMap::new();
+    for sample in &samples {
+        *launches
+            .entry((sample.subject, sample.candidate.clone()))
+            .or_default() += 1;
+    }
+    assert!(launches.values().all(|count| *count <= 6), "{launches:?}");
+    for sample in &before {
+        assert!(
+            samples.contains(sample),
+            "{} {}",
+            sample.subject,
+            sample.candidate
+        );
+    }
+    samples
+}

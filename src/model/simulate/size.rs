@@ -1,0 +1,35 @@
+//! How much there is to simulate.
+
+use schedule::{Rank, Round, Schedule};
+
+/// Ranks that are looked at besides the root.
+const SAMPLES: u32 = 64;
+/// Rounds of each that are looked at.
+const ROUNDS: u64 = 4;
+
+/// About how many messages a schedule sends, judging by the root and some of the other ranks, and by
+/// some of their rounds: to find out in no time that a simulation would take very long.
+pub fn expected_messages(schedule: &Schedule) -> f64 {
+    let (ranks, root) = (schedule.shape().ranks, schedule.shape().root);
+    let samples = SAMPLES.min(ranks);
+    let sample = |index: u32| (u64::from(index) * u64::from(ranks) / u64::from(samples)) as Rank;
+    let others = (0..samples).map(sample).filter(|rank| *rank != root);
+    let (mut counted, mut actions) = (0_u32, 0.0);
+    for rank in others {
+        counted += 1;
+        actions += transfers(schedule, rank);
+    }
+    let others = actions / f64::from(counted.max(1)) * f64::from(ranks - 1);
+    // Every message has two ends.
+    (transfers(schedule, root) + others) / 2.0
+}
+
+/// About how many actions a rank's program has.
+fn transfers(schedule: &Schedule, rank: Rank) -> f64 {
+    let program = schedule.program(rank);
+    let rounds = program.rounds();
+    let looked_at = rounds.min(ROUNDS);
+    let mut round = Round::default();
+    (0..looked_at).for_each(|index| program.round(index * rounds / looked_at, &mut round));
+    round.actions().len() as f64 / looked_at.max(1) as f64 * rounds as f64
+}

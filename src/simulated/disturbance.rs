@@ -1,0 +1,62 @@
+//! Noise on simulated times.
+
+use std::f64::consts::TAU;
+
+use model::Noise;
+use sha2::{Digest, Sha256};
+use wire::{Candidate, Subject};
+
+/// What disturbs the repetitions of one candidate in one launch.
+pub(crate) struct Disturbance {
+    noise: Noise,
+    /// What everything in this launch lasts longer.
+    launch_factor: f64,
+    draw: fastrand::Rng,
+}
+
+impl Disturbance {
+    /// The noise of a candidate in a launch of this seed: the same for the same arguments.
+    ///
+    /// Whether the launch is slow depends on the seed alone.
+    pub(crate) fn new(noise: Noise, seed: u64, subject: &Subject, candidate: &Candidate) -> Self {
+        let mut launch = fastrand::Rng::with_seed(mixed(seed, ""));
+        let is_slow = launch.f64() < noise.slow_launch_probability;
+        Self {
+            noise,
+            launch_factor: if is_slow {
+                noise.slow_launch_factor
+            } else {
+                1.0
+            },
+            draw: fastrand::Rng::with_seed(mixed(seed, &format!("{subject} {candidate}"))),
+        }
+    }
+
+    /// The time of the next repetition of what takes so long undisturbed.
+    pub(crate) fn disturb(&mut self, seconds: f64) -> f64 {
+        let spike = if self.draw.f64() < self.noise.spike_probability {
+            self.noise.spike_factor
+        } else {
+            1.0
+        };
+        seconds * self.launch_factor * spike * (self.noise.jitter * self.normal()).exp()
+    }
+
+    /// A standard normal deviate, after Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let (radius, angle) = (1.0 - self.draw.f64(), TAU * self.draw.f64());
+        (-2.0 * radius.ln()).sqrt() * angle.cos()
+    }
+}
+
+/// A seed that depends on all of both, and not on the release of the compiler.
+fn mixed(seed: u64, text: &str) -> u64 {
+    let digest = Sha256::new()
+        .chain_update(seed.to_le_bytes())
+        .chain_update(text)
+        .finalize();
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

@@ -1,0 +1,55 @@
+//! The file that records go to.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use wire::Record;
+
+/// Appends records, each as one line in one write, until it is closed, which another thread may do.
+#[derive(Default)]
+pub(crate) struct Spool(Mutex<State>);
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Unopened,
+    Open(File),
+    Closed,
+}
+
+impl Spool {
+    /// Opens the file, unless the spool was closed before.
+    pub(crate) fn open(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        if matches!(*state, State::Unopened) {
+            *state = State::Open(OpenOptions::new().create(true).append(true).open(path)?);
+        }
+        Ok(())
+    }
+
+    /// Appends a record; false if the spool is not open.
+    pub(crate) fn write(&self, record: &Record) -> io::Result<bool> {
+        let mut line = serde_json::to_vec(record)?;
+        line.push(b'\n');
+        match &mut *self.lock() {
+            State::Open(file) => file.write_all(&line).map(|()| true),
+            State::Unopened | State::Closed => Ok(false),
+        }
+    }
+
+    /// From here on nothing is written.
+    pub(crate) fn close(&self) {
+        *self.lock() = State::Closed;
+    }
+
+    /// Whether [`Self::close`] was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(*self.lock(), State::Closed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,147 @@
+//! Launches on a machine in a folder of its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use campaign::launcher::{Job, Launcher, Outcome};
+use model::{Machine, Noise, Placement};
+use simulated::SimulatedLauncher;
+use tempfile::TempDir;
+use wire::{
+    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Plan,
+    Record, Repetition, Task, WIRE_VERSION, Work,
+};
+
+/// A machine, and the plan that is carried out on it.
+pub(crate) struct Bench {
+    folder: TempDir,
+    pub(crate) machine: Machine,
+    pub(crate) plan: Plan,
+}
+
+pub(crate) fn ours(algorithm: &str) -> Candidate {
+    Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters: Parameters::default(),
+    }
+}
+
+pub(crate) fn allreduce(bytes: u64) -> Cell {
+    Cell {
+        collective: schedule::Collective::Allreduce,
+        shape: CommShape { nodes: 4, ppn: 2 },
+        bytes,
+        datatype: Datatype::Float64,
+        operator: Some(Operator::Sum),
+    }
+}
+
+pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> Task {
+    let candidates = candidates.to_vec();
+    Task {
+        id,
+        work: Work::Compare { cell, candidates },
+    }
+}
+
+pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes: u64) -> Task {
+    let (nodes, ppn) = shape;
+    let shape = CommShape { nodes, ppn };
+    Task {
+        id,
+        work: Work::Experiment(Experiment { kind, shape, bytes }),
+    }
+}
+
+impl Bench {
+    /// The reference machine without noise, and these tasks.
+    pub(crate) fn new(tasks: Vec<Task>) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let mut machine = Machine::from_yaml(Machine::REFERENCE).expect("a machine");
+        machine.noise = None;
+        let plan = Plan {
+            version: WIRE_VERSION,
+            campaign: "digest".to_owned(),
+            launch: 1,
+            seed: 1,
+            library: simulated::library(&machine),
+            spool: folder.path().join("spool"),
+            cores: None,
+            leash: None,
+            deadline_seconds: None,
+            watchdog_seconds: 30.0,
+            repetition: Repetition {
+                minimum: 10,
+                maximum: 1000,
+                precision: 0.03,
+                confidence: 0.95,
+                slice_seconds: 0.05,
+            },
+            tasks,
+        };
+        Self {
+            folder,
+            machine,
+            plan,
+        }
+    }
+
+    pub(crate) fn with_noise(mut self, noise: Noise) -> Self {
+        self.machine.noise = Some(noise);
+        self.plan.library = simulated::library(&self.machine);
+        self
+    }
+
+    pub(crate) fn job(&self) -> Job {
+        let plan: PathBuf = self.folder.path().join("plan.json");
+        let text = serde_json::to_vec(&self.plan).expect("JSON");
+        std::fs::write(&plan, text).expect("written");
+        Job {
+            driver: PathBuf::new(),
+            plan,
+            ranks: 8,
+            ppn: 2,
+            log: self.folder.path().join("log"),
+            environment: Vec::new(),
+            timeout: None,
+        }
+    }
+
+    pub(crate) fn launcher(&self) -> SimulatedLauncher {
+        SimulatedLauncher::new(self.machine.clone(), Placement::Block).expect("a launcher")
+    }
+
+    /// Carries out the plan; how it ended, and what it wrote.
+    pub(crate) fn run(&self) -> (Outcome, Vec<Record>) {
+        let _ = std::fs::remove_file(&self.plan.spool);
+        let mut running = self.launcher().start(&self.job()).expect("started");
+        let minute = Duration::from_secs(60);
+        let exit = running
+            .wait_timeout(minute)
+            .expect("polled")
+            .expect("ended");
+        (exit.outcome, self.records())
+    }
+
+    /// What is in the spool.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let text = std::fs::read_to_string(&self.plan.spool).unwrap_or_default();
+        let record = |line| serde_json::from_str(line).expect("a record");
+        text.lines().map(record).collect()
+    }
+
+    /// The repetitions of all candidates, by task and candidate.
+    pub(crate) fn seconds(&self) -> Vec<((u32, u32), Vec<f64>)> {
+        let (outcome, records) = self.run();
+        assert_eq!(outcome, Outcome::Success);
+        let mut all = Vec::new();
+        for record in records {
+            if let Record::Done(done) = record {
+                for measured in done.measurements {
+                    all.push(((done.task, measured.candidate), measured.seconds));
+                }
+            }
+        }
+        all
+    }
+}

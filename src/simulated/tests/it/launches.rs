@@ -1,0 +1,224 @@
+//! What a launch writes, and how it ends.
+
+use std::time::Duration;
+
+use campaign::launcher::{Launcher, Outcome};
+use model::{Setting, Topology, simulate};
+use schedule::Schedule;
+use wire::{
+    Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record, Warning,
+    exit_code,
+};
+
+use crate::bench::{Bench, allreduce, compare, experiment, ours};
+
+#[test]
+fn without_noise_every_repetition_is_the_simulated_time() {
+    let names = [
+        "allreduce/recursive_doubling",
+        "allreduce/ring",
+        "allreduce/dual_root",
+    ];
+    let mut candidates = vec![Candidate::Default];
+    candidates.extend(names.map(ours));
+    let cell = allreduce(1 << 16);
+    let bench = Bench::new(vec![compare(3, cell, &candidates)]);
+    let measured = bench.seconds();
+    assert_eq!(measured.len(), 4);
+    // What the rules of the default choose for 64 KiB.
+    for (name, ((task, _), seconds)) in ["allreduce/rabenseifner"]
+        .iter()
+        .chain(&names)
+        .zip(measured)
+    {
+        let parameters = ours(name).parameters();
+        let algorithm = schedule::find(name).expect("registered");
+        let schedule = Schedule::new(algorithm, &cell.request(&parameters)).expect("a schedule");
+        let setting = Setting {
+            machine: &bench.machine,
+            topology: Topology::new(4, 2, model::Placement::Block),
+            unit_bytes: 8,
+        };
+        let expected = simulate(&schedule, &setting).expect("simulated").seconds;
+        assert_eq!(task, 3);
+        assert!(seconds.len() >= 10);
+        assert!(
+            seconds.iter().all(|found| *found == expected),
+            "{name}: {seconds:?}"
+        );
+    }
+}
+
+#[test]
+fn experiments_show_the_machine() {
+    let combine = ExperimentKind::Combine {
+        datatype: Datatype::Float64,
+        operator: Operator::Sum,
+    };
+    let (ping_pong, exchange) = (ExperimentKind::PingPong, ExperimentKind::Exchange);
+    let bench = Bench::new(vec![
+        experiment(0, ping_pong, (1, 2), 1 << 20),
+        experiment(1, ping_pong, (2, 1), 1 << 20),
+        experiment(2, exchange, (2, 1), 8),
+        experiment(3, combine, (1, 2), 1 << 20),
+    ]);
+    let machine = &bench.machine;
+    let (node, network) = (
+        machine.node.expect("a node"),
+        machine.network.expect("a network"),
+    );
+    let bytes = f64::from(1 << 20);
+    let expected = [
+        node.alpha + node.beta * bytes,
+        network.alpha + network.beta * bytes,
+        network.alpha + network.beta * 8.0,
+        machine.gamma.expect("gamma") * bytes,
+    ];
+    for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
+        assert!(
+            (seconds[0] / expected - 1.0).abs() < 1e-12,
+            "{task}: {seconds:?}"
+        );
+    }
+}
+
+#[test]
+fn a_launch_says_what_it_is_and_what_its_time_cost() {
+    let bench = Bench::new(vec![compare(0, allreduce(64), &[Candidate::Default])]);
+    let (outcome, records) = bench.run();
+    assert_eq!(outcome, Outcome::Success);
+    let [
+        Record::Started(start),
+        Record::Trying { .. },
+        Record::Done(done),
+        Record::Finished { reason },
+    ] = &records[..]
+    else {
+        panic!("{records:?}");
+    };
+    assert_eq!(*reason, Finish::Complete);
+    assert_eq!(start.campaign, "digest");
+    let environment = &start.environment;
+    assert_eq!(environment.library.as_ref(), Some(&bench.plan.library));
+    assert!(matches!(
+        environment.warnings[..],
+        [Warning::Simulated { .. }]
+    ));
+    let calls: f64 = done.measurements[0].seconds.iter().sum();
+    // The calls, their barriers, and a call before.
+    assert!(
+        done.elapsed_seconds > calls && done.elapsed_seconds < 3.0 * calls,
+        "{done:?}"
+    );
+}
+
+#[test]
+fn the_deadline_is_that_of_the_simulated_clock() {
+    let tasks = (0..50).map(|id| compare(id, allreduce(1 << 20), &[Candidate::Default]));
+    let mut bench = Bench::new(tasks.collect());
+    let done = |records: &[Record]| -> f64 {
+        let elapsed = |record: &Record| match record {
+            Record::Done(done) => done.elapsed_seconds,
+            _ => 0.0,
+        };
+        records.iter().map(elapsed).sum()
+    };
+    let whole = done(&bench.run().1);
+    bench.plan.deadline_seconds = Some(whole / 2.0);
+    let (outcome, records) = bench.run();
+    assert_eq!(outcome, Outcome::Success);
+    let last = records.last().expect("records");
+    assert!(
+        matches!(
+            last,
+            Record::Finished {
+                reason: Finish::Deadline
+            }
+        ),
+        "{last:?}"
+    );
+    let half = done(&records) / whole;
+    assert!((0.5..0.55).contains(&half), "{half}");
+}
+
+#[test]
+fn a_call_that_outlasts_the_watchdog_hangs() {
+    let mut bench = Bench::new(vec![
+        compare(0, allreduce(8), &[Candidate::Default]),
+        compare(1, allreduce(1 << 20), &[Candidate::Default]),
+        compare(2, allreduce(8), &[Candidate::Default]),
+    ]);
+    bench.plan.watchdog_seconds = 1e-4;
+    let (outcome, records) = bench.run();
+    assert_eq!(outcome, Outcome::Code(exit_code::HANG));
+    let last = records.last().expect("records");
+    let hung = matches!(
+        last,
+        Record::Failed {
+            task: 1,
+            kind: FailureKind::Hang,
+            ..
+        }
+    );
+    assert!(hung, "{last:?}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_left_out() {
+    let unknown = ours("allreduce/magic");
+    let bench = Bench::new(vec![compare(
+        0,
+        allreduce(8),
+        &[unknown, Candidate::Default],
+    )]);
+    let (outcome, records) = bench.run();
+    assert_eq!(outcome, Outcome::Success);
+    let failed = |record: &Record| {
+        matches!(
+            record,
+            Record::Failed {
+                candidate: 0,
+                kind: FailureKind::Unsupported,
+                ..
+            }
+        )
+    };
+    assert!(records.iter().any(failed), "{records:?}");
+    let measured: Vec<u32> = bench.seconds().iter().map(|((_, c), _)| *c).collect();
+    assert_eq!(measured, [1]);
+}
+
+#[test]
+fn plans_for_others_are_refused() {
+    let tasks = || vec![compare(0, allreduce(8), &[Candidate::Default])];
+    let mut bench = Bench::new(tasks());
+    bench.plan.version += 1;
+    assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
+    let mut bench = Bench::new(tasks());
+    bench.plan.library = Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    };
+    assert_eq!(bench.run(), (Outcome::Code(exit_code::LIBRARY), Vec::new()));
+    let mut bench = Bench::new(tasks());
+    bench.plan.spool = "/dev/null/spool".into();
+    assert_eq!(bench.run().0, Outcome::Code(exit_code::FAILED));
+}
+
+#[test]
+fn nothing_is_written_after_a_kill() {
+    let tasks = (0..2000).map(|id| compare(id, allreduce(8), &[Candidate::Default]));
+    let bench = Bench::new(tasks.collect());
+    let mut running = bench.launcher().start(&bench.job()).expect("started");
+    while bench.records().is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    running.kill().expect("killed");
+    let exit = running.poll().expect("polled").expect("ended");
+    assert_eq!(exit.outcome, Outcome::Killed);
+    let written = std::fs::read(&bench.plan.spool).expect("a spool");
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(std::fs::read(&bench.plan.spool).expect("a spool"), written);
+    let finished = matches!(bench.records().last(), Some(Record::Finished { .. }));
+    assert!(!finished, "the kill came too late");
+}

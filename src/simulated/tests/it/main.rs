@@ -1,0 +1,5 @@
+//! Plans go in, records come out, as with the driver.
+
+mod bench;
+mod launches;
+mod noise;

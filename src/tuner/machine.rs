@@ -1,0 +1,146 @@
+//! The machine that a campaign or a simulation names.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use campaign::Campaign;
+use model::{Machine, MachineFileError};
+use thiserror::Error;
+use wire::CommShape;
+
+/// Where the reference machine is explained.
+const REFERENCE: &str = "tuning/machines/reference.yaml";
+
+/// A machine that cannot be simulated.
+#[derive(Debug, Error)]
+pub enum MachineError {
+    /// The file cannot be read.
+    #[error("cannot read the machine {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file has a mistake.
+    #[error("{}", in_file(path, error))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The mistake.
+        error: Box<MachineFileError>,
+    },
+    /// A campaign needs what the machine does not describe.
+    #[error("the machine `{machine}` has no `{key}`, which {needed_by} needs")]
+    Lacks {
+        /// The machine's name.
+        machine: String,
+        /// The key that is absent.
+        key: &'static str,
+        /// What needs it.
+        needed_by: String,
+    },
+    /// A campaign puts more ranks on a node than it holds.
+    #[error("a node of the machine `{machine}` holds {ranks_per_node} ranks, not those of {shape}")]
+    NodeTooSmall {
+        /// The machine's name.
+        machine: String,
+        /// What a node holds.
+        ranks_per_node: u32,
+        /// What is asked for.
+        shape: CommShape,
+    },
+}
+
+impl MachineError {
+    /// What the user can do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::File { error, .. } => error.help(),
+            Self::Read { .. } => format!("name a machine file, such as {REFERENCE}"),
+            Self::Lacks { .. } => format!("add it; {REFERENCE} explains every key"),
+            Self::NodeTooSmall { .. } => {
+                "change `shapes` in the campaign, or `ranks_per_node` in the machine file"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Reads a machine file; without a path, gives the reference machine.
+///
+/// # Errors
+/// [`MachineError::Read`], [`MachineError::File`].
+pub fn load_machine(path: Option<&Path>) -> Result<Machine, MachineError> {
+    let text = match path {
+        None => Ok(Machine::REFERENCE.to_owned()),
+        Some(path) => fs::read_to_string(path),
+    };
+    let path = path.unwrap_or(Path::new(REFERENCE));
+    let text = text.map_err(|source| MachineError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    parse_machine(path, &text)
+}
+
+/// Reads a machine from the text of a file.
+///
+/// # Errors
+/// [`MachineError::File`].
+pub fn parse_machine(path: &Path, text: &str) -> Result<Machine, MachineError> {
+    Machine::from_yaml(text).map_err(|error| MachineError::File {
+        path: path.to_owned(),
+        error: Box::new(error),
+    })
+}
+
+/// Checks that a machine describes all that a campaign does on it.
+pub(crate) fn check_suffices(machine: &Machine, campaign: &Campaign) -> Result<(), MachineError> {
+    let lacks = |key, needed_by: String| MachineError::Lacks {
+        machine: machine.name.clone(),
+        key,
+        needed_by,
+    };
+    for &shape in &campaign.shapes {
+        if shape.ppn > machine.ranks_per_node {
+            return Err(MachineError::NodeTooSmall {
+                machine: machine.name.clone(),
+                ranks_per_node: machine.ranks_per_node,
+                shape,
+            });
+        }
+        if shape.nodes > 1 && machine.network.is_none() {
+            return Err(lacks("network", format!("the shape {shape}")));
+        }
+        if shape.ppn > 1 && machine.node.is_none() {
+            return Err(lacks("node", format!("the shape {shape}")));
+        }
+    }
+    let reduction = campaign.sizes.keys().find(|c| c.is_reduction());
+    match reduction {
+        Some(collective) if machine.gamma.is_none() => {
+            Err(lacks("gamma", collective.name().to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The mistake, its place, and the line.
+fn in_file(path: &Path, error: &MachineFileError) -> String {
+    let MachineFileError {
+        line,
+        column,
+        source_line,
+        problem,
+    } = error;
+    let number = line.to_string();
+    let margin = " ".repeat(number.len());
+    let caret = " ".repeat(column.saturating_sub(1));
+    format!(
+        "{problem}\n{margin}--> {}:{line}:{column}\n{margin} |\n{number} | {}\n{margin} | {caret}^",
+        path.display(),
+        source_line.trim_end()
+    )
+}

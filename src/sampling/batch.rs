@@ -1,0 +1,98 @@
+//! How many calls a repetition has where one alone is too short for the clock.
+
+use statistics::clock::Clock;
+
+/// A repetition should last at least so many steps of the clock: its end is then known to 2 %.
+const STEPS: f64 = 50.0;
+
+/// The most calls in a batch, however short they seem.
+const MOST_CALLS: f64 = 1000.0;
+
+/// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
+/// where it lasts 50 steps of the clock, otherwise as many as do, and 1000 at most, also for what is
+/// so short that it seems to take no time.
+///
+/// All ranks need the same number. They agree on it by giving the slowest rank's time and the
+/// coarsest clock: ranks may run on different machines.
+///
+/// The calls of a batch follow each other without a barrier, so that a rank may begin the next one
+/// while others are still in this. Such a time says how often calls can follow each other; for
+/// collectives that only pass data on, such as a broadcast, that is less than how long one takes.
+/// It must be recorded, and only batches of the same number of calls may be compared.
+///
+/// ```
+/// use statistics::clock::Clock;
+///
+/// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
+/// assert_eq!(sampling::batch::calls(5e-6, &clock), 1);
+/// assert_eq!(sampling::batch::calls(0.3e-6, &clock), 7);
+/// ```
+pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
+    let least_seconds = STEPS * clock.resolution_seconds;
+    if !(least_seconds > 0.0 && least_seconds.is_finite()) {
+        // A clock that has not been seen to move says nothing about steps.
+        return 1;
+    }
+    // The quotient of 2.1 and 0.3 is a little more than 7.
+    let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
+    calls.clamp(1.0, MOST_CALLS) as u32
+}
+
+/// The time of a call in seconds, from that of a batch of so many.
+pub fn seconds_a_call(batch_seconds: f64, calls: u32) -> f64 {
+    batch_seconds / f64::from(calls.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{calls, seconds_a_call};
+    use proptest::prelude::*;
+    use statistics::clock::Clock;
+
+    const fn clock(resolution_seconds: f64) -> Clock {
+        Clock {
+            overhead_seconds: 20e-9,
+            resolution_seconds,
+        }
+    }
+
+    #[test]
+    fn short_calls_are_batched() {
+        let check = |call_seconds, resolution_seconds, expected| {
+            let found = calls(call_seconds, &clock(resolution_seconds));
+            assert_eq!(found, expected, "{call_seconds} s");
+        };
+        check(1.0, 1e-9, 1);
+        check(50e-9, 1e-9, 1);
+        check(49e-9, 1e-9, 2);
+        check(0.3e-6, 42e-9, 7);
+        check(1e-6, 1e-6, 50);
+        check(1e-6, 1e-3, 1000);
+        check(0.0, 1e-9, 1000);
+        check(-1.0, 1e-9, 1000);
+        check(f64::NAN, 1e-9, 1000);
+        check(1e-6, 0.0, 1);
+        check(1e-6, f64::INFINITY, 1);
+        check(1e-6, f64::NAN, 1);
+    }
+
+    #[test]
+    fn the_batchs_time_is_divided() {
+        assert_eq!(seconds_a_call(7e-6, 7), 1e-6);
+        assert_eq!(seconds_a_call(7e-6, 0), 7e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn a_batch_is_as_long_as_it_must_be_and_no_longer(
+            call_seconds in 1e-10..1e-3,
+            resolution_seconds in 1e-10..1e-5,
+        ) {
+            let found = calls(call_seconds, &clock(resolution_seconds));
+            let steps = |calls: u32| f64::from(calls) * call_seconds / resolution_seconds;
+            prop_assert!((1..=1000).contains(&found));
+            prop_assert!(found == 1000 || steps(found) >= 50.0 * (1.0 - 1e-8));
+            prop_assert!(found == 1 || steps(found - 1) < 50.0);
+        }
+    }
+}

@@ -131,6 +131,10 @@ impl Machine {
     /// # Errors
     /// The first parameter that is not, with its value.
     pub fn validate(&self) -> Result<(), InvalidMachine> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return Err(InvalidMachine::Name);
+        }
         if self.ranks_per_node == 0 {
             return Err(InvalidMachine::NoRanks);
         }
@@ -220,6 +224,24 @@ impl Noise {
         .find(|(_, value, high)| !in_range(*value, *high))
         .map_or(Ok(()), |(key, value, _)| {
             Err(InvalidMachine::OutOfRange { key, value })
+        })?;
+        // Absent factors are 0, and mean nothing without a probability.
+        [
+            (
+                "noise.spike_factor",
+                self.spike_probability,
+                self.spike_factor,
+            ),
+            (
+                "noise.slow_launch_factor",
+                self.slow_launch_probability,
+                self.slow_launch_factor,
+            ),
+        ]
+        .into_iter()
+        .find(|(_, probability, factor)| *probability > 0.0 && *factor < 1.0)
+        .map_or(Ok(()), |(key, _, value)| {
+            Err(InvalidMachine::FactorBelowOne { key, value })
         })
     }
 }
@@ -227,6 +249,17 @@ impl Noise {
 /// A machine whose parameters make no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum InvalidMachine {
+    /// The name is part of names of files and libraries.
+    #[error("`name` must be letters, digits, `-`, `_` and `.`")]
+    Name,
+    /// A disturbance that makes faster.
+    #[error("`{key}` is {value}; what is disturbed lasts longer, so it must be at least 1")]
+    FactorBelowOne {
+        /// The key, with that of the object that holds it.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+    },
     /// A node holds at least one rank.
     #[error("`ranks_per_node` is 0; a node has at least one rank")]
     NoRanks,
@@ -259,9 +292,12 @@ impl InvalidMachine {
     /// The key that is at fault, with that of the object that holds it; empty if no single one is.
     pub fn key(&self) -> &'static str {
         match self {
+            Self::Name => "name",
             Self::NoRanks => "ranks_per_node",
             Self::NoLink => "",
-            Self::OutOfRange { key, .. } | Self::OverheadAboveAlpha { key, .. } => key,
+            Self::OutOfRange { key, .. }
+            | Self::OverheadAboveAlpha { key, .. }
+            | Self::FactorBelowOne { key, .. } => key,
         }
     }
 }

@@ -44,6 +44,9 @@ impl Default for Call<'_> {
     }
 }
 
+/// How far from the lemma's number and size of blocks whole ones are looked for.
+const NEAR: u64 = 2;
+
 /// What an algorithm makes of a call: what its blocks are cut from, in units.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
@@ -78,11 +81,39 @@ impl Cut {
         u32::try_from(self.piece).unwrap_or(u32::MAX).max(1)
     }
 
+    /// Units of the largest block.
+    fn block_units(&self, blocks: u32) -> u64 {
+        self.piece.div_ceil(blocks.max(1).into())
+    }
+
     /// The size of the largest block, which is a whole number of units.
     fn block_bytes(&self, blocks: u32) -> u64 {
-        self.piece
-            .div_ceil(blocks.max(1).into())
-            .saturating_mul(self.unit_bytes)
+        self.block_units(blocks).saturating_mul(self.unit_bytes)
+    }
+
+    /// The fewest blocks none of which has more units.
+    fn blocks_of(&self, units: u64) -> u32 {
+        let blocks = self.piece.div_ceil(units.max(1));
+        u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// How many blocks as large as the largest the piece would have, not a whole number in general.
+    fn even_blocks(&self, blocks: u32) -> f64 {
+        match self.block_units(blocks) {
+            0 => blocks.into(),
+            units => self.piece as f64 / units as f64,
+        }
+    }
+
+    /// Numbers of blocks near this one that no smaller number has the largest block of.
+    fn near(self, blocks: u32) -> impl Iterator<Item = u32> {
+        let units = self.block_units(blocks);
+        let sizes = (0..=2 * NEAR).map(move |step| (units + step).saturating_sub(NEAR));
+        let counts = (0..=2 * NEAR).map(move |step| {
+            let count = (u64::from(blocks) + step).saturating_sub(NEAR);
+            self.piece.div_ceil(count.max(1))
+        });
+        sizes.chain(counts).map(move |units| self.blocks_of(units))
     }
 }
 
@@ -106,6 +137,8 @@ pub fn blocks(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<(u32, u6
 
 /// The time of a call with the number of blocks that its parameters give, one if they give none.
 ///
+/// Blocks are whole units: where they cannot be equal, the largest is what fills the pipeline.
+///
 /// `None` where the algorithm cannot serve the call or has no closed form on that many ranks, or it
 /// combines and `gamma` is unknown.
 pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> Option<Prediction> {
@@ -115,7 +148,9 @@ pub fn predict(algorithm: &'static Algorithm, rates: Rates, call: &Call<'_>) -> 
 
 /// The time of a call with the best number of blocks; the parameters' own is ignored.
 ///
-/// An algorithm that does not take blocks is predicted as it is. `None` as in [`predict`].
+/// Of the numbers around the lemma's, which knows no units, and of those that sizes around its
+/// block's have: within 2 % of the best of all numbers, and nearly always it. An algorithm that does
+/// not take blocks is predicted as it is. `None` as in [`predict`].
 pub fn predict_best(
     algorithm: &'static Algorithm,
     rates: Rates,
@@ -123,16 +158,23 @@ pub fn predict_best(
 ) -> Option<Prediction> {
     let cut = Cut::new(algorithm, call)?;
     let form = ClosedForm::new(algorithm, rates, call)?;
-    let best = form
+    let lemma = form
         .pipelined
         .map_or(1, |pipeline| pipeline.best_blocks(cut.max_blocks()));
-    Some(form.at(best, cut))
+    let candidates = cut.near(lemma).map(|blocks| form.at(blocks, cut));
+    candidates.min_by(|a, b| {
+        a.seconds
+            .total_cmp(&b.seconds)
+            .then(a.blocks.cmp(&b.blocks))
+    })
 }
 
 /// The time of an algorithm as a function of the number of blocks.
 struct ClosedForm {
     /// What the number of blocks governs.
     pipelined: Option<Pipeline>,
+    /// Seconds that a block takes however short it is.
+    start_up: f64,
     /// Seconds of the parts whose number of blocks is fixed.
     unpipelined: f64,
 }
@@ -161,12 +203,14 @@ impl ClosedForm {
                 }
             }
         }
+        let start_up = pipelined.map_or(0.0, |(cost, _)| cost.c2 as f64 * rates.alpha);
         let pipelined = match pipelined {
             Some((cost, bytes)) => Some(pipeline(cost, rates, bytes)?),
             None => None,
         };
         Some(Self {
             pipelined,
+            start_up,
             unpipelined,
         })
     }
@@ -177,9 +221,12 @@ impl ClosedForm {
         } else {
             1
         };
-        let pipelined = self
-            .pipelined
-            .map_or(0.0, |pipeline| pipeline.seconds(blocks.into()));
+        // Blocks beyond the data are empty, and nothing is sent for them.
+        let sent = blocks.min(cut.max_blocks());
+        let even = cut.even_blocks(sent);
+        let pipelined = self.pipelined.map_or(0.0, |pipeline| {
+            pipeline.seconds(even) + self.start_up * (f64::from(sent) - even)
+        });
         Prediction {
             seconds: pipelined + self.unpipelined,
             blocks,

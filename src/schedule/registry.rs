@@ -52,6 +52,7 @@ pub static ALGORITHMS: &[Algorithm] = &[
     bcast::chain::ALGORITHM,
     bcast::binary_pipelined::ALGORITHM,
     bcast::scatter_allgather::ALGORITHM,
+    bcast::scatter_allgather_ring::ALGORITHM,
     bcast::two_tree::ALGORITHM,
     reduce::linear::ALGORITHM,
     reduce::mst::ALGORITHM,

@@ -1,18 +1,49 @@
 //! How fast schedules are simulated, and in how much memory.
 //!
-//! `cargo bench -p model --bench simulate` prints a line a case: messages, the seconds for planning
-//! and simulating them, the fastest of several runs, and messages per second. The first case is run
-//! once, and says how much memory a rank takes. `plain` is a machine on which messages meet only at
-//! the ports of wide rounds; on the `contended` one short messages are eager and the ranks of a node
-//! share its port, so that all go through the agenda.
+//! `cargo bench -p model --bench simulate` prints a line a case: the messages, the seconds for making
+//! the programs of all ranks, the seconds for everything, these programs included, and messages per
+//! second of everything. Seconds are the processor's where the system tells them, so that other
+//! work on the machine counts little, and medians. Words behind `--` limit it to the cases that have them in
+//! their names. The first case is run once, and says how much memory a rank takes. `plain` is a machine
+//! on which messages meet only at the ports of wide rounds; on the `contended` one short messages are
+//! eager and the ranks of a node share its port, so that all go through the agenda.
 
 use std::time::Instant;
 
 use model::{Link, Machine, Placement, Setting, Topology, simulate};
 use schedule::{Parameters, Request, Schedule};
 
-/// Runs a case; the fastest is printed.
-const RUNS: u32 = 5;
+/// Runs a case.
+const RUNS: usize = 5;
+
+/// Ranks of the largest cases.
+const MILLION: u32 = 1 << 20;
+
+/// A call that is simulated: algorithm, ranks, units, and blocks, 0 if it does not take any.
+struct Case(&'static str, u32, u64, u32);
+
+const CASES: [Case; 20] = [
+    Case("bcast/binomial", MILLION, 128, 0),
+    Case("bcast/binomial", 1 << 16, 128, 0),
+    Case("reduce/binomial", MILLION, 128, 0),
+    Case("gather/binomial", MILLION, 8, 0),
+    Case("scatter/binomial", MILLION, 8, 0),
+    Case("bcast/knomial", MILLION, 128, 0),
+    Case("bcast/mst", MILLION, 128, 0),
+    Case("bcast/binary_pipelined", MILLION, 128, 1),
+    Case("bcast/chain", 1024, 1 << 20, 1000),
+    Case("bcast/binary_pipelined", 1023, 1 << 20, 1000),
+    Case("reduce/binary_pipelined", 1023, 1 << 20, 1000),
+    Case("allreduce/dual_root", 1022, 1 << 20, 1000),
+    Case("allreduce/ring", 1024, 1 << 20, 0),
+    Case("allgather/ring", 1024, 64, 0),
+    Case("gather/linear_nonblocking", 1 << 14, 8, 0),
+    Case("gather/linear_nonblocking", 1 << 17, 8, 0),
+    Case("gather/linear_nonblocking", MILLION, 8, 0),
+    Case("scatter/linear_nonblocking", MILLION, 8, 0),
+    Case("bcast/linear_nonblocking", MILLION, 8, 0),
+    Case("bcast/linear", MILLION, 8, 0),
+];
 
 fn machine() -> Machine {
     let link = Link {
@@ -47,52 +78,91 @@ fn contended() -> Machine {
     machine
 }
 
-fn case(
-    label: &str,
-    machine: &Machine,
-    name: &str,
-    ranks: u32,
-    units: u64,
-    blocks: u32,
-    runs: u32,
-) {
-    let Some(algorithm) = schedule::find(name) else {
-        println!("{name} is not registered");
-        return;
-    };
-    let parameters = match blocks {
-        0 => Parameters::default(),
-        _ => Parameters::blocks(blocks),
-    };
-    let request = Request {
-        units,
-        parameters,
-        ..Request::ranks(ranks)
-    };
-    let setting = Setting {
-        machine,
-        topology: Topology::of_ranks(ranks, 16, Placement::Block),
-        unit_bytes: 8,
-    };
-    let mut fastest = f64::INFINITY;
-    let mut messages = 0;
-    for _ in 0..runs {
-        let start = Instant::now();
-        let simulated =
-            Schedule::new(algorithm, &request).map(|schedule| simulate(&schedule, &setting));
-        match simulated {
-            Ok(Ok(simulation)) => messages = simulation.messages,
-            other => {
-                println!("{name}: {other:?}");
-                return;
-            }
-        }
-        fastest = fastest.min(start.elapsed().as_secs_f64());
+impl Case {
+    fn schedule(&self) -> Result<Schedule, String> {
+        let Self(name, ranks, units, blocks) = *self;
+        let algorithm = schedule::find(name).ok_or("not registered")?;
+        let parameters = match blocks {
+            0 => Parameters::default(),
+            _ => Parameters::blocks(blocks),
+        };
+        let request = Request {
+            units,
+            parameters,
+            ..Request::ranks(ranks)
+        };
+        Schedule::new(algorithm, &request).map_err(|error| error.to_string())
     }
-    println!(
-        "{label:10} {name:28} {ranks:8} ranks {messages:9} messages {fastest:8.3} s {:6.1} million/s",
-        messages as f64 / fastest / 1e6
-    );
+
+    /// The seconds for making the programs of all ranks.
+    fn plan(&self) -> Result<f64, String> {
+        let start = Clock::start();
+        let schedule = self.schedule()?;
+        let rounds: u64 = (0..self.1)
+            .map(|rank| schedule.program(rank).rounds())
+            .sum();
+        std::hint::black_box(rounds);
+        Ok(start.seconds())
+    }
+
+    /// The seconds for everything, and the messages.
+    fn run(&self, machine: &Machine) -> Result<(f64, u64), String> {
+        let setting = Setting {
+            machine,
+            topology: Topology::of_ranks(self.1, 16, Placement::Block),
+            unit_bytes: 8,
+        };
+        let start = Clock::start();
+        let simulation =
+            simulate(&self.schedule()?, &setting).map_err(|error| error.to_string())?;
+        Ok((start.seconds(), simulation.messages))
+    }
+
+    fn print(&self, label: &str, machine: &Machine, runs: usize) -> Result<(), String> {
+        let (mut planning, mut seconds, mut messages) = (Vec::new(), Vec::new(), 0);
+        for _ in 0..runs {
+            planning.push(self.plan()?);
+            let (elapsed, count) = self.run(machine)?;
+            seconds.push(elapsed);
+            messages = count;
+        }
+        let [planning, seconds] = [planning, seconds].map(median);
+        let Self(name, ranks, ..) = self;
+        let rate = messages as f64 / seconds / 1e6;
+        println!(
+            "{label:10} {name:28} {ranks:8} ranks {messages:9} messages {planning:8.3} s planning \
+             {seconds:8.3} s {rate:6.1} million/s"
+        );
+        Ok(())
+    }
+}
+
+/// A moment: on the wall, and by the time that the processor has given to this thread.
+struct Clock(Instant, Option<u64>);
+
+impl Clock {
+    fn start() -> Self {
+        Self(Instant::now(), given_nanoseconds())
+    }
+
+    /// The seconds since then.
+    fn seconds(&self) -> f64 {
+        match (self.1, given_nanoseconds()) {
+            (Some(before), Some(now)) => (now - before) as f64 / 1e9,
+            _ => self.0.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// Linux tells it.
+fn given_nanoseconds() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+fn median(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_unstable_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
 }
 
 /// The most memory that the process has had, in bytes.
@@ -105,56 +175,24 @@ fn peak_memory() -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-fn main() {
+fn main() -> Result<(), String> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<_> = words.iter().filter(|word| !word.starts_with('-')).collect();
     let (plain, contended) = (machine(), contended());
     let before = peak_memory();
-    let ranks = 1 << 20;
-    case("plain", &plain, "bcast/binomial", ranks, 128, 0, 1);
+    CASES[0].print("plain", &plain, 1)?;
     if let (Some(before), Some(after)) = (before, peak_memory()) {
-        let each = (after - before) / u64::from(ranks);
+        let each = (after - before) / u64::from(CASES[0].1);
         println!("           {each} bytes a rank");
     }
-    for (label, machine, runs) in [("plain", &plain, RUNS), ("contended", &contended, 3)] {
-        case(label, machine, "bcast/binomial", ranks, 128, 0, runs);
-        case(label, machine, "bcast/binomial", 1 << 16, 128, 0, runs);
-        case(label, machine, "bcast/chain", 1024, 1 << 20, 1000, runs);
-        case(
-            label,
-            machine,
-            "bcast/binary_pipelined",
-            1023,
-            1 << 20,
-            1000,
-            runs,
-        );
-        case(
-            label,
-            machine,
-            "reduce/binary_pipelined",
-            1023,
-            1 << 20,
-            1000,
-            runs,
-        );
-        case(
-            label,
-            machine,
-            "allreduce/dual_root",
-            1022,
-            1 << 20,
-            1000,
-            runs,
-        );
-        case(label, machine, "allreduce/ring", 1024, 1 << 20, 0, runs);
-        case(label, machine, "allgather/ring", 1024, 64, 0, runs);
-        case(
-            label,
-            machine,
-            "gather/linear_nonblocking",
-            ranks,
-            8,
-            0,
-            runs,
-        );
+    for (label, machine) in [("plain", &plain), ("contended", &contended)] {
+        let is_chosen = |case: &&Case| {
+            let named = |word: &&String| label.contains(*word) || case.0.contains(*word);
+            words.iter().all(named)
+        };
+        for case in CASES.iter().filter(is_chosen) {
+            case.print(label, machine, RUNS)?;
+        }
     }
+    Ok(())
 }

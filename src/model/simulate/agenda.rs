@@ -4,10 +4,13 @@
 ///
 /// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) on the bits of the times, which are ordered as
 /// the times are, since none is negative: bucket `i` holds times that differ from the present first
-/// in bit `i - 1`. An item changes its bucket at most 64 times, and few do more than twice.
+/// in bit `i - 1`. An item changes its bucket at most 63 times, and few do more than twice.
 pub(super) struct Agenda<T> {
     now: u64,
-    buckets: [Vec<(u64, T)>; 65],
+    /// The sign never differs.
+    buckets: [Vec<(u64, T)>; 64],
+    /// A bit for each bucket that is not empty.
+    filled: u64,
 }
 
 impl<T> Agenda<T> {
@@ -15,28 +18,42 @@ impl<T> Agenda<T> {
         Self {
             now: 0,
             buckets: std::array::from_fn(|_| Vec::new()),
+            filled: 0,
         }
     }
 
     pub(super) fn push(&mut self, time: f64, item: T) {
         let time = time.to_bits();
         debug_assert!(time >= self.now, "time does not run backwards");
-        self.buckets[bucket(self.now, time)].push((time, item));
+        self.put(time, item);
+    }
+
+    fn put(&mut self, time: u64, item: T) {
+        let bucket = bucket(self.now, time);
+        self.buckets[bucket].push((time, item));
+        self.filled |= 1 << bucket;
     }
 
     /// Moves all items that are due first to `due`, which is empty, and returns their time.
     pub(super) fn take_next(&mut self, due: &mut Vec<T>) -> Option<f64> {
-        let first = self.buckets.iter().position(|bucket| !bucket.is_empty())?;
-        if first > 0 {
-            let mut items = std::mem::take(&mut self.buckets[first]);
-            self.now = items.iter().map(|(time, _)| *time).min()?;
-            for (time, item) in items.drain(..) {
-                self.buckets[bucket(self.now, time)].push((time, item));
-            }
-            // Nothing has come here: all agree with the present in more bits. Keep the memory.
-            self.buckets[first] = items;
+        if self.filled == 0 {
+            return None;
         }
-        due.extend(self.buckets[0].drain(..).map(|(_, item)| item));
+        let first = self.filled.trailing_zeros() as usize;
+        // Before others are put back: none comes here, as all agree with the present in more bits.
+        self.filled &= !(1 << first);
+        let mut items = std::mem::take(&mut self.buckets[first]);
+        if first > 0 {
+            self.now = items.iter().map(|(time, _)| *time).min()?;
+        }
+        for (time, item) in items.drain(..) {
+            match time == self.now {
+                true => due.push(item),
+                false => self.put(time, item),
+            }
+        }
+        // Keeps the memory.
+        self.buckets[first] = items;
         Some(f64::from_bits(self.now))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
 
-use super::{Setting, SimulationError, simulate};
-use crate::{Call, Level, Rates, predict, predict_best};
+use super::{Setting, SimulationError, expected_messages, simulate};
+use crate::{Call, Level, predict_best};
 
 /// A number of pipeline blocks, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,17 @@ pub enum BlocksBy {
 /// Factors between numbers of blocks that are compared, one after the other.
 const FACTORS: [f64; 4] = [4.0, 2.0, 1.41, 1.19];
 
+/// The most messages, about, of a simulation that is only there to compare with the lemma's number.
+const PROBED: f64 = 1e6;
+
 /// The best number of blocks for a call: by the lemma where the algorithm has a closed form on that
 /// many ranks, otherwise by simulation. The request's own number is ignored.
+///
+/// The lemma takes the rates of the slowest level that is used. It knows nothing of placements, of
+/// overheads shorter than `alpha`, and of messages that do not wait. So where there is a
+/// [`crate::Link::eager_limit`], the number is compared, by simulation, with those at which blocks
+/// are as long as the limit, and longer by a unit; but not if that is more than about a million
+/// messages.
 ///
 /// `None` if the algorithm does not take blocks.
 ///
@@ -43,61 +52,29 @@ pub fn best_blocks(
     if !algorithm.takes(Parameter::Blocks) {
         return Ok(None);
     }
-    let only = setting.topology.only_level(request.ranks);
-    let rates = setting.machine.rates(only.unwrap_or(Level::Network));
-    let call = Call {
-        ranks: request.ranks,
-        bytes: request.units.saturating_mul(setting.unit_bytes),
-        unit_bytes: setting.unit_bytes,
-        parameters: Parameters {
-            blocks: None,
-            ..request.parameters
+    let mut search = Search::new(algorithm, request, setting)?;
+    let mut best = match search.lemma() {
+        Some(blocks) => BestBlocks {
+            blocks,
+            by: BlocksBy::Lemma,
+        },
+        None => BestBlocks {
+            blocks: search.climb()?,
+            by: BlocksBy::Search,
         },
     };
-    let best = rates.and_then(|rates| {
-        let best = predict_best(algorithm, rates, &call)?;
-        let whole = whole_units(algorithm, rates, &call, request, best.blocks);
-        Some(whole.unwrap_or(best.blocks))
-    });
-    if let Some(blocks) = best {
-        let by = BlocksBy::Lemma;
-        return Ok(Some(BestBlocks { blocks, by }));
+    for blocks in search.at_eager_limits() {
+        if search.is_short(best.blocks)?
+            && search.is_short(blocks)?
+            && search.seconds(blocks)? < search.seconds(best.blocks)?
+        {
+            best = BestBlocks {
+                blocks,
+                by: BlocksBy::Search,
+            };
+        }
     }
-    let blocks = Search::new(algorithm, request, setting)?.best()?;
-    let by = BlocksBy::Search;
-    Ok(Some(BestBlocks { blocks, by }))
-}
-
-/// The lemma cuts a vector at will; blocks are whole units, and the largest sets the pace. Of the
-/// two whole sizes next to the lemma's, the one with which the vector, filled up to equal blocks,
-/// takes less.
-fn whole_units(
-    algorithm: &'static Algorithm,
-    rates: Rates,
-    call: &Call<'_>,
-    request: &Request<'_>,
-    blocks: u32,
-) -> Option<u32> {
-    let pieces = algorithm.pieces(request.ranks).max(1).into();
-    let schedule = Schedule::new(algorithm, request).ok()?;
-    let piece = schedule.vector_units().div_ceil(pieces);
-    let size = piece / u64::from(blocks);
-    let candidates = [size.max(1), size + 1].map(|size| {
-        let blocks = u32::try_from(piece.div_ceil(size)).ok()?.max(1);
-        let filled = u64::from(blocks) as f64 * size as f64 / piece.max(1) as f64;
-        let call = Call {
-            bytes: (call.bytes as f64 * filled).ceil() as u64,
-            parameters: Parameters {
-                blocks: Some(Blocks::Count(blocks)),
-                ..call.parameters
-            },
-            ..*call
-        };
-        Some((blocks, predict(algorithm, rates, &call)?.seconds))
-    });
-    let best = candidates.into_iter().flatten();
-    best.min_by(|a, b| a.1.total_cmp(&b.1))
-        .map(|(blocks, _)| blocks)
+    Ok(Some(best))
 }
 
 /// Compares numbers of blocks by simulation.
@@ -105,7 +82,8 @@ struct Search<'a> {
     algorithm: &'static Algorithm,
     request: &'a Request<'a>,
     setting: &'a Setting<'a>,
-    most: u32,
+    /// Units of the largest of the pieces that are cut into blocks.
+    piece: u64,
     known: HashMap<u32, f64>,
 }
 
@@ -119,13 +97,57 @@ impl<'a> Search<'a> {
             algorithm,
             request,
             setting,
-            most: 1,
+            piece: 0,
             known: HashMap::new(),
         };
         let pieces = algorithm.pieces(request.ranks).max(1).into();
-        let piece = search.schedule(1)?.vector_units().div_ceil(pieces);
-        search.most = u32::try_from(piece).unwrap_or(u32::MAX).max(1);
+        search.piece = search.schedule(1)?.vector_units().div_ceil(pieces);
         Ok(search)
+    }
+
+    /// The fewest blocks none of which has more units.
+    fn blocks_of(&self, units: u64) -> u32 {
+        let blocks = self.piece.div_ceil(units.max(1));
+        u32::try_from(blocks).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// What the closed form says, if there is one.
+    fn lemma(&self) -> Option<u32> {
+        let Setting {
+            machine,
+            topology,
+            unit_bytes,
+        } = *self.setting;
+        let only = topology.only_level(self.request.ranks);
+        let rates = machine.rates(only.unwrap_or(Level::Network))?;
+        let call = Call {
+            ranks: self.request.ranks,
+            bytes: self.request.units.saturating_mul(unit_bytes),
+            unit_bytes,
+            parameters: Parameters {
+                blocks: None,
+                ..self.request.parameters
+            },
+        };
+        Some(predict_best(self.algorithm, rates, &call)?.blocks)
+    }
+
+    /// Numbers at which blocks are as long as an eager limit, and a unit longer.
+    fn at_eager_limits(&self) -> Vec<u32> {
+        let only = self.setting.topology.only_level(self.request.ranks);
+        let used = [Level::Node, Level::Network]
+            .into_iter()
+            .filter(|level| only.is_none_or(|only| only == *level));
+        let limits = used.filter_map(|level| self.setting.machine.link(level)?.eager_limit);
+        let units = limits.map(|limit| limit / self.setting.unit_bytes.max(1));
+        let within = units.filter(|units| (1..self.piece).contains(units));
+        let sizes = within.flat_map(|units| [units, units + 1]);
+        sizes.map(|units| self.blocks_of(units)).collect()
+    }
+
+    /// Whether a simulation is short enough to be made for the sake of comparing.
+    fn is_short(&self, blocks: u32) -> Result<bool, SimulationError> {
+        Ok(expected_messages(&self.schedule(blocks)?) <= PROBED)
     }
 
     fn schedule(&self, blocks: u32) -> Result<Schedule, SimulationError> {
@@ -151,13 +173,13 @@ impl<'a> Search<'a> {
 
     /// Climbs from one block in large steps, and then in smaller ones: the time falls to the best
     /// number and rises from there, but for the rounding of blocks to units.
-    fn best(&mut self) -> Result<u32, SimulationError> {
-        let mut best = 1;
+    fn climb(&mut self) -> Result<u32, SimulationError> {
+        let (most, mut best) = (self.blocks_of(1), 1);
         for factor in FACTORS {
             loop {
                 let here = f64::from(best);
                 // Casts saturate.
-                let up = ((here * factor).ceil() as u32).min(self.most);
+                let up = ((here * factor).ceil() as u32).min(most);
                 let down = ((here / factor).floor() as u32).max(1);
                 let now = self.seconds(best)?;
                 if self.seconds(up)? < now {

@@ -34,17 +34,22 @@ impl<O: Observer> Engine<'_, O> {
             delivered = passed + latency;
         }
         self.messages += 1;
-        let sender = self.process(from);
+        let sender = self.processes.get_mut(from);
         let from_round = sender.next - 1;
         sender.send_free = freed;
-        self.ends(from, freed);
-        let receiver = self.process(to);
+        if sender.ends(freed) {
+            self.runnable.push(from);
+        }
+        let receiver = self.processes.get_mut(to);
         receiver.recv_free = freed;
         let is_awaited = match early {
             None => true,
             Some(number) => self.earlies.get_mut(number).is_claimed,
         };
-        let to_round = is_awaited.then(|| self.process(to).next - 1);
+        let to_round = is_awaited.then(|| receiver.next - 1);
+        if is_awaited && receiver.ends(delivered) {
+            self.runnable.push(to);
+        }
         let observed = self.observer.message(Message {
             from,
             to,
@@ -57,9 +62,6 @@ impl<O: Observer> Engine<'_, O> {
             freed,
             delivered,
         })?;
-        if is_awaited {
-            self.ends(to, delivered);
-        }
         match early {
             Some(number) if is_awaited => self.earlies.forget(number),
             Some(number) => {

@@ -1,6 +1,7 @@
 //! Runs the programs of a schedule against each other's clocks.
 //!
-//! A rank whose round has begun is suspended until its last transfer has ended. Where a sender has
+//! A rank is started by the first that waits for it, and forgotten when its program has ended. One
+//! whose round has begun is suspended until its last transfer has ended. Where a sender has
 //! one message to send in its round and the receiver one to receive, both ports are free when both
 //! are there, because the transfers of earlier rounds have ended. Such messages are carried at once,
 //! in whatever order the ranks come up: clocks are maxima and sums along dependencies, and no port is
@@ -10,16 +11,14 @@
 //! Eager messages, and ports that the ranks of a node share, are in the way of messages of other
 //! rounds. Then all messages go through the agenda ([`Order::Time`]).
 
-use std::collections::HashMap;
-
-use schedule::{Action, Rank, Round, Schedule, Span};
+use schedule::{Action, Buffer, Rank, Round, Schedule, Span};
 
 use super::agenda::Agenda;
 use super::carrying::NodePorts;
 use super::offers::{Earlies, Offers};
-use super::ports::{Due, Port, Queue};
+use super::ports::{Due, Queues, Transfer};
 use super::prices::Prices;
-use super::process::Process;
+use super::process::{Process, Processes};
 use super::trace::{Labour, Observer, Work};
 use super::{Simulation, SimulationError};
 
@@ -51,12 +50,18 @@ pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
     pub(super) prices: &'a Prices,
     pub(super) order: Order,
-    pub(super) processes: Vec<Process>,
+    pub(super) processes: Processes,
+    /// When each rank's program has ended.
+    finished: Vec<f64>,
     pub(super) nodes: Vec<NodePorts>,
+    /// Ranks that can go on or be started, the next one last.
     pub(super) runnable: Vec<Rank>,
+    /// The first rank that nobody has looked for yet.
+    uncalled: Rank,
     pub(super) agenda: Agenda<Due>,
     /// Messages that are ready and wait for a port.
-    pub(super) queues: HashMap<Port, Queue>,
+    pub(super) queues: Queues,
+    pub(super) fresh: Vec<Transfer>,
     pub(super) offers: Offers,
     pub(super) earlies: Earlies,
     pub(super) messages: u64,
@@ -81,13 +86,14 @@ impl<'a, O: Observer> Engine<'a, O> {
             schedule,
             prices,
             order,
-            processes: (0..ranks)
-                .map(|rank| Process::new(schedule.program(rank)))
-                .collect(),
+            processes: Processes::new(ranks),
+            finished: vec![0.0; ranks as usize],
             nodes: vec![NodePorts::default(); nodes],
-            runnable: (0..ranks).rev().collect(),
+            runnable: Vec::new(),
+            uncalled: 0,
             agenda: Agenda::new(),
-            queues: HashMap::new(),
+            queues: Queues::default(),
+            fresh: Vec::new(),
             offers: Offers::default(),
             earlies: Earlies::default(),
             messages: 0,
@@ -103,22 +109,28 @@ impl<'a, O: Observer> Engine<'a, O> {
 
     /// Runs all programs to their ends.
     pub(super) fn run(&mut self) -> Result<Simulation, Halt> {
+        let ranks = self.schedule.shape().ranks;
         let mut due = Vec::new();
         loop {
             while let Some(rank) = self.runnable.pop() {
                 self.go_on(rank)?;
+            }
+            if self.uncalled < ranks {
+                self.call(self.uncalled);
+                self.uncalled += 1;
+                continue;
             }
             let Some(now) = self.agenda.take_next(&mut due) else {
                 break;
             };
             self.grant(now, &mut due)?;
         }
-        if let Some(rank) = self.processes.iter().position(|p| p.waiting > 0) {
-            let round = self.processes[rank].next - 1;
-            let rank = rank as Rank;
+        let stuck = |rank: &Rank| self.processes.find(*rank).is_some_and(|p| p.waiting > 0);
+        if let Some(rank) = (0..ranks).find(stuck) {
+            let round = self.processes.get(rank).next - 1;
             return Err(SimulationError::Stuck { rank, round }.into());
         }
-        let finished: Vec<f64> = self.processes.iter().map(|p| p.ends).collect();
+        let finished = std::mem::take(&mut self.finished);
         Ok(Simulation {
             seconds: finished.iter().copied().fold(0.0, f64::max),
             finished,
@@ -127,26 +139,37 @@ impl<'a, O: Observer> Engine<'a, O> {
     }
 
     pub(super) fn process(&mut self, rank: Rank) -> &mut Process {
-        &mut self.processes[rank as usize]
+        self.processes.get_mut(rank)
+    }
+
+    /// Has a rank started next, unless it has been called before.
+    ///
+    /// A rank is called by the first that wants to exchange something with it. So trees are gone
+    /// through in depth, and few ranks are running at any time.
+    pub(super) fn call(&mut self, rank: Rank) {
+        if self.processes.call(rank) {
+            self.runnable.push(rank);
+        }
     }
 
     /// Begins rounds until one of them has to wait for others.
     fn go_on(&mut self, rank: Rank) -> Result<(), Halt> {
+        if self.processes.is_called(rank) {
+            let program = self.schedule.program(rank);
+            self.processes.start(rank, program);
+        }
         let mut round = std::mem::take(&mut self.round);
         loop {
             let process = self.process(rank);
-            if process.next > 0 {
-                let (index, end) = (process.next - 1, process.ends);
-                self.observer.round(rank, index, end);
-            }
-            let process = self.process(rank);
             if process.next == process.rounds {
+                self.end(rank);
                 break;
             }
             round.clear();
             process.program.round(process.next, &mut round);
-            process.next += 1;
-            process.began = process.ends;
+            if self.call_partners(rank, round.actions()) {
+                break;
+            }
             self.measure(rank, round.actions())?;
             self.post(rank, round.actions())?;
             let process = self.process(rank);
@@ -159,11 +182,58 @@ impl<'a, O: Observer> Engine<'a, O> {
         Ok(())
     }
 
-    /// Takes the lengths of the messages of a round, and does its local work.
+    /// Has those started first with whom a rank is about to exchange something, and the rank go on
+    /// after them; whether there were any.
+    ///
+    /// What they want from the rank stands in themselves, and need not be looked up among offers.
+    fn call_partners(&mut self, rank: Rank, actions: &[Action]) -> bool {
+        // One transfer each way has room in the rank itself.
+        if actions.len() <= 2 || self.processes.are_called() {
+            return false;
+        }
+        let before = self.runnable.len();
+        self.runnable.push(rank);
+        // The first one is on top.
+        for action in actions.iter().rev() {
+            match *action {
+                Action::Send { to: partner, .. }
+                | Action::Recv { from: partner, .. }
+                | Action::Signal { to: partner }
+                | Action::Await { from: partner } => self.call(partner),
+                Action::Combine { .. } | Action::Copy { .. } => {}
+            };
+        }
+        let called = self.runnable.len() > before + 1;
+        if !called {
+            self.runnable.pop();
+        }
+        called
+    }
+
+    /// A rank's program has ended.
+    fn end(&mut self, rank: Rank) {
+        let process = self.processes.get(rank);
+        if let Some((round, end)) = process.last_round() {
+            self.observer.round(rank, round, end);
+        }
+        self.finished[rank as usize] = process.ends;
+        // In the order of time, its ports may still be wanted for eager messages.
+        if self.order == Order::Dependency {
+            self.processes.end(rank);
+        }
+    }
+
+    /// Begins a round: takes the lengths of its messages, and does its local work.
     fn measure(&mut self, rank: Rank, actions: &[Action]) -> Result<(), Halt> {
         self.lengths.clear();
         let (mut sends, mut recvs) = (0, 0);
-        let mut processor = self.process(rank).began;
+        let process = self.processes.get_mut(rank);
+        if let Some((round, end)) = process.last_round() {
+            self.observer.round(rank, round, end);
+        }
+        process.next += 1;
+        process.began = process.ends;
+        let mut processor = process.began;
         for action in actions {
             let bytes = |span: &Span| self.prices.bytes(self.schedule, span);
             let length = match action {
@@ -205,6 +275,12 @@ impl<'a, O: Observer> Engine<'a, O> {
         let seconds = self.prices.copy(bytes);
         if seconds == 0.0 || from == into {
             return 0.0;
+        }
+        let buffers = [from.buffer, into.buffer];
+        let is_scratch = |buffer: &Buffer| matches!(buffer, Buffer::Scratch(_));
+        let in_place = self.schedule.shape().in_place && !buffers.iter().any(is_scratch);
+        if buffers[0] != buffers[1] && !in_place {
+            return seconds;
         }
         let layout = self.schedule.layout(rank);
         match layout.locate(from) == layout.locate(into) {
@@ -257,15 +333,5 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
         }
         Ok(())
-    }
-
-    /// One of the transfers of a rank's round ends.
-    pub(super) fn ends(&mut self, rank: Rank, time: f64) {
-        let process = self.process(rank);
-        process.ends = process.ends.max(time);
-        process.waiting -= 1;
-        if process.waiting == 0 {
-            self.runnable.push(rank);
-        }
     }
 }

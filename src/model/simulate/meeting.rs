@@ -29,6 +29,7 @@ impl<O: Observer> Engine<'_, O> {
         } else {
             self.offers.put_send(from, to, Offer::Waiting(bytes));
         }
+        self.call(to);
         Ok(())
     }
 
@@ -43,8 +44,8 @@ impl<O: Observer> Engine<'_, O> {
                     self.earlies.forget(number);
                     let receiver = self.process(to);
                     let round = receiver.next - 1;
-                    receiver.ends = receiver.ends.max(delivered);
-                    receiver.waiting -= 1;
+                    // It is being put forward, which keeps it from being the last.
+                    receiver.ends(delivered);
                     self.observer.received(observed, round);
                 }
             }
@@ -55,6 +56,7 @@ impl<O: Observer> Engine<'_, O> {
                 } else {
                     self.offers.put_recv(from, to);
                 }
+                self.call(from);
             }
         }
         Ok(())
@@ -62,7 +64,9 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Whether the receiver waits for the sender; it does no longer.
     fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
-        let receiver = self.process(to);
+        let Some(receiver) = self.processes.find_mut(to) else {
+            return false;
+        };
         match receiver.recvs {
             1 if receiver.recv_from == from => {
                 receiver.recv_from = NOBODY;
@@ -81,7 +85,7 @@ impl<O: Observer> Engine<'_, O> {
         {
             return Some(offer);
         }
-        let sender = self.process(from);
+        let sender = self.processes.find_mut(from)?;
         match sender.sends {
             1 if sender.send_to == to => {
                 sender.send_to = NOBODY;
@@ -101,8 +105,10 @@ impl<O: Observer> Engine<'_, O> {
         is_eager: bool,
         early: Option<u32>,
     ) -> Result<(), Halt> {
-        let receiver = self.process(to);
-        let (arrived, recvs) = (receiver.began, receiver.recvs);
+        // An eager one may not have been started.
+        let receiver = self.processes.find(to);
+        let (arrived, recvs) =
+            receiver.map_or((0.0, 0), |receiver| (receiver.began, receiver.recvs));
         let sender = self.process(from);
         let place = sender.issued;
         sender.issued += 1;

@@ -1,5 +1,6 @@
 //! Which sends and receives meet, where a rank has several of them at once.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -17,38 +18,54 @@ pub(super) enum Offer {
 /// Sends and receives that have not met, first in, first out for each pair of ranks.
 #[derive(Default)]
 pub(super) struct Offers {
-    sends: Pairs<VecDeque<Offer>>,
+    sends: Pairs<Line>,
     /// How many.
     recvs: Pairs<u32>,
 }
 
-type Pairs<T> = HashMap<(Rank, Rank), T, BuildHasherDefault<PairHasher>>;
+/// What one rank offers another.
+struct Line {
+    first: Offer,
+    others: VecDeque<Offer>,
+}
+
+/// By the rank that offers and its partner, see [`pair`].
+type Pairs<T> = HashMap<u64, T, BuildHasherDefault<PairHasher>>;
 
 impl Offers {
     pub(super) fn put_send(&mut self, from: Rank, to: Rank, offer: Offer) {
-        self.sends.entry((from, to)).or_default().push_back(offer);
+        match self.sends.entry(pair(from, to)) {
+            Entry::Occupied(mut line) => line.get_mut().others.push_back(offer),
+            Entry::Vacant(line) => {
+                line.insert(Line {
+                    first: offer,
+                    others: VecDeque::new(),
+                });
+            }
+        }
     }
 
     pub(super) fn put_recv(&mut self, from: Rank, to: Rank) {
-        *self.recvs.entry((from, to)).or_default() += 1;
+        *self.recvs.entry(pair(to, from)).or_default() += 1;
     }
 
     pub(super) fn take_send(&mut self, from: Rank, to: Rank) -> Option<Offer> {
-        let sends = self.sends.get_mut(&(from, to))?;
-        let offer = sends.pop_front();
-        if sends.is_empty() {
-            self.sends.remove(&(from, to));
+        let Entry::Occupied(mut line) = self.sends.entry(pair(from, to)) else {
+            return None;
+        };
+        match line.get_mut().others.pop_front() {
+            Some(next) => Some(std::mem::replace(&mut line.get_mut().first, next)),
+            None => Some(line.remove().first),
         }
-        offer
     }
 
     pub(super) fn take_recv(&mut self, from: Rank, to: Rank) -> bool {
-        let Some(recvs) = self.recvs.get_mut(&(from, to)) else {
+        let Entry::Occupied(mut recvs) = self.recvs.entry(pair(to, from)) else {
             return false;
         };
-        *recvs -= 1;
-        if *recvs == 0 {
-            self.recvs.remove(&(from, to));
+        *recvs.get_mut() -= 1;
+        if *recvs.get() == 0 {
+            recvs.remove();
         }
         true
     }
@@ -91,20 +108,26 @@ impl Earlies {
     }
 }
 
-/// Multiplies, which spreads pairs of small numbers well enough; nobody can choose them to collide
-/// but themselves.
+/// A rank and one of its partners, as a key.
+pub(super) fn pair(rank: Rank, partner: u32) -> u64 {
+    u64::from(rank) << 32 | u64::from(partner)
+}
+
+/// Spreads ranks, and leaves partners that follow each other side by side: they are looked for one
+/// after the other. Nobody can choose the numbers to collide but themselves.
 #[derive(Default)]
-struct PairHasher(u64);
+pub(super) struct PairHasher(u64);
 
 impl Hasher for PairHasher {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
     }
 
-    fn write_u32(&mut self, number: u32) {
-        let mixed =
-            (self.0.rotate_left(32) ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ (mixed >> 29);
+    fn write_u64(&mut self, pair: u64) {
+        let (rank, partner) = (pair >> 32, pair & u64::from(u32::MAX));
+        let place = rank.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // The table tells neighbours apart by the highest bits.
+        self.0 = place.wrapping_add(partner).wrapping_add(partner << 57);
     }
 
     fn finish(&self) -> u64 {

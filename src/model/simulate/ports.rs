@@ -1,12 +1,15 @@
 //! Who gets a port that several messages want.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use schedule::Rank;
 
 use super::engine::{Engine, Halt};
+use super::offers::{PairHasher, pair};
+use super::process::Processes;
 use super::trace::Observer;
 
 /// A message whose ends have met, or which does not wait for that.
@@ -30,12 +33,22 @@ impl Transfer {
 }
 
 /// One of a rank's ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Port {
     /// For sending.
     Out(Rank),
     /// For receiving.
     In(Rank),
+}
+
+impl Hash for Port {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let pair = match *self {
+            Self::Out(rank) => pair(rank, 0),
+            Self::In(rank) => pair(rank, 1),
+        };
+        state.write_u64(pair);
+    }
 }
 
 /// What the agenda holds.
@@ -72,17 +85,48 @@ impl PartialEq for Waiting {
 impl Eq for Waiting {}
 
 /// The messages that wait for a port.
+///
+/// Most come in the order in which they will get it, and stand in line.
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: BinaryHeap<Waiting>,
+    line: VecDeque<Transfer>,
+    others: BinaryHeap<Waiting>,
     /// When the agenda says that the port is free.
     alarm: Option<f64>,
+}
+
+/// The queues that are not empty.
+pub(super) type Queues = HashMap<Port, Queue, BuildHasherDefault<PairHasher>>;
+
+impl Queue {
+    fn push(&mut self, transfer: Transfer, port: Port) {
+        let last = self.line.back();
+        match last.is_none_or(|last| last.precedence() <= transfer.precedence()) {
+            true => self.line.push_back(transfer),
+            false => self.others.push(Waiting(transfer, port)),
+        }
+    }
+
+    /// The one that gets the port first.
+    fn pop(&mut self) -> Option<Transfer> {
+        let other = self.others.peek().map(|other| other.0.precedence());
+        let in_line = self.line.front().map(Transfer::precedence);
+        match other.is_some_and(|other| in_line.is_none_or(|in_line| other < in_line)) {
+            true => self.others.pop().map(|other| other.0),
+            false => self.line.pop_front(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.line.is_empty() && self.others.is_empty()
+    }
 }
 
 impl<O: Observer> Engine<'_, O> {
     /// Starts all messages that can start now, in the order in which ports are granted.
     pub(super) fn grant(&mut self, now: f64, due: &mut Vec<Due>) -> Result<(), Halt> {
-        let (mut fresh, mut woken) = (Vec::new(), BinaryHeap::new());
+        let mut woken = BinaryHeap::new();
+        let mut fresh = std::mem::take(&mut self.fresh);
         for due in due.drain(..) {
             match due {
                 Due::Ready(transfer) => fresh.push(transfer),
@@ -90,24 +134,20 @@ impl<O: Observer> Engine<'_, O> {
             }
         }
         fresh.sort_unstable_by_key(Transfer::precedence);
-        let mut fresh = fresh.into_iter().peekable();
+        let mut ready = fresh.drain(..).peekable();
         loop {
-            let next = match (fresh.peek(), woken.peek()) {
-                (Some(ready), Some(Waiting(first, _)))
-                    if first.precedence() < ready.precedence() =>
-                {
-                    None
-                }
-                (Some(_), _) => fresh.next(),
-                (None, Some(_)) => None,
-                (None, None) => break,
+            let is_woken = match (ready.peek(), woken.peek()) {
+                (Some(ready), Some(Waiting(first, _))) => first.precedence() < ready.precedence(),
+                (ready, _) => ready.is_none(),
             };
-            let (transfer, port) = match next {
-                Some(transfer) => (transfer, None),
-                None => match woken.pop() {
-                    Some(Waiting(transfer, port)) => (transfer, Some(port)),
-                    None => break,
-                },
+            let next = match is_woken {
+                true => woken
+                    .pop()
+                    .map(|Waiting(transfer, port)| (transfer, Some(port))),
+                false => ready.next().map(|transfer| (transfer, None)),
+            };
+            let Some((transfer, port)) = next else {
+                break;
             };
             match self.busy_port(now, &transfer) {
                 None => self.carry(transfer, now)?,
@@ -117,14 +157,16 @@ impl<O: Observer> Engine<'_, O> {
                 self.wake(now, port, &mut woken);
             }
         }
+        drop(ready);
+        self.fresh = fresh;
         Ok(())
     }
 
     /// Puts a message down until a port is free.
     fn park(&mut self, transfer: Transfer, port: Port) {
-        let free = self.port_free(port);
+        let free = port_free(&self.processes, port);
         let queue = self.queues.entry(port).or_default();
-        queue.waiting.push(Waiting(transfer, port));
+        queue.push(transfer, port);
         if queue.alarm != Some(free) {
             queue.alarm = Some(free);
             self.agenda.push(free, Due::Free(port));
@@ -133,13 +175,14 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Takes up the first of the messages that wait for a port, if it is still free.
     fn wake(&mut self, now: f64, port: Port, woken: &mut BinaryHeap<Waiting>) {
-        let free = self.port_free(port);
         let Entry::Occupied(mut queue) = self.queues.entry(port) else {
             return;
         };
+        // Without a queue the rank may have ended.
+        let free = port_free(&self.processes, port);
         if free <= now {
-            woken.extend(queue.get_mut().waiting.pop());
-            if queue.get().waiting.is_empty() {
+            woken.extend(queue.get_mut().pop().map(|first| Waiting(first, port)));
+            if queue.get().is_empty() {
                 queue.remove();
             }
         } else if queue.get().alarm != Some(free) {
@@ -148,21 +191,57 @@ impl<O: Observer> Engine<'_, O> {
         }
     }
 
-    fn port_free(&self, port: Port) -> f64 {
-        match port {
-            Port::Out(rank) => self.processes[rank as usize].send_free,
-            Port::In(rank) => self.processes[rank as usize].recv_free,
-        }
-    }
-
     /// The port that a message has to wait for, of two the one that is free last.
     fn busy_port(&self, now: f64, transfer: &Transfer) -> Option<Port> {
         let ports = [Port::Out(transfer.from), Port::In(transfer.to)];
-        let [out, into] = ports.map(|port| self.port_free(port));
+        let [out, into] = ports.map(|port| port_free(&self.processes, port));
         match out.max(into) > now {
             true if out > into => Some(ports[0]),
             true => Some(ports[1]),
             false => None,
         }
+    }
+}
+
+/// When a port of a rank that is running is free.
+fn port_free(processes: &Processes, port: Port) -> f64 {
+    match port {
+        Port::Out(rank) => processes.get(rank).send_free,
+        Port::In(rank) => processes.get(rank).recv_free,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Port, Queue, Transfer};
+
+    #[test]
+    fn a_port_is_given_to_the_first_whatever_the_order_of_arrival() {
+        let mut queue = Queue::default();
+        let ready = [3, 5, 4, 6, 1, 5, 2];
+        for (place, ready) in (0..).zip(ready) {
+            let transfer = Transfer {
+                ready: f64::from(ready),
+                bytes: 1,
+                from: 0,
+                to: 1,
+                place,
+                early: None,
+            };
+            queue.push(transfer, Port::In(1));
+        }
+        let next = || queue.pop().map(|first| (first.ready, first.place));
+        let order: Vec<_> = std::iter::from_fn(next).collect();
+        let expected = [
+            (1.0, 4),
+            (2.0, 6),
+            (3.0, 0),
+            (4.0, 2),
+            (5.0, 1),
+            (5.0, 5),
+            (6.0, 3),
+        ];
+        assert_eq!(order, expected);
+        assert!(queue.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! A rank in the middle of its program.
+//! Ranks in the middle of their programs.
 
 use schedule::{Program, Rank};
 
@@ -29,7 +29,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn new(program: Box<dyn Program>) -> Self {
+    fn new(program: Box<dyn Program>) -> Self {
         Self {
             rounds: program.rounds(),
             program,
@@ -46,5 +46,106 @@ impl Process {
             send_to: NOBODY,
             recv_from: NOBODY,
         }
+    }
+
+    /// The round that has ended, and when.
+    pub(super) fn last_round(&self) -> Option<(u64, f64)> {
+        self.next.checked_sub(1).map(|round| (round, self.ends))
+    }
+
+    /// One of the transfers of the round ends; whether it is the last.
+    pub(super) fn ends(&mut self, time: f64) -> bool {
+        self.ends = self.ends.max(time);
+        self.waiting -= 1;
+        self.waiting == 0
+    }
+}
+
+/// What stands for a place where there is none: the rank has not been called, it has and has not
+/// started, its program has ended.
+const UNCALLED: u32 = u32::MAX;
+const CALLED: u32 = u32::MAX - 1;
+const ENDED: u32 = u32::MAX - 2;
+
+/// All ranks, of which few need be in the middle of their programs at any time: a tree of a million
+/// ranks is simulated in the memory of its paths.
+pub(super) struct Processes {
+    /// Where a rank stands among the running ones.
+    places: Vec<u32>,
+    running: Vec<Process>,
+    free: Vec<u32>,
+    /// How many have not been called.
+    uncalled: u32,
+}
+
+impl Processes {
+    pub(super) fn new(ranks: u32) -> Self {
+        Self {
+            places: vec![UNCALLED; ranks as usize],
+            running: Vec::new(),
+            free: Vec::new(),
+            uncalled: ranks,
+        }
+    }
+
+    /// Whether all ranks have been called.
+    pub(super) fn are_called(&self) -> bool {
+        self.uncalled == 0
+    }
+
+    /// Whether a rank has to be started; says so once.
+    pub(super) fn call(&mut self, rank: Rank) -> bool {
+        let place = &mut self.places[rank as usize];
+        let is_first = *place == UNCALLED;
+        if is_first {
+            *place = CALLED;
+            self.uncalled -= 1;
+        }
+        is_first
+    }
+
+    /// Whether a rank has been called and not been started.
+    pub(super) fn is_called(&self, rank: Rank) -> bool {
+        self.places[rank as usize] == CALLED
+    }
+
+    pub(super) fn start(&mut self, rank: Rank, program: Box<dyn Program>) {
+        let process = Process::new(program);
+        self.places[rank as usize] = match self.free.pop() {
+            Some(place) => {
+                self.running[place as usize] = process;
+                place
+            }
+            None => {
+                self.running.push(process);
+                self.running.len() as u32 - 1
+            }
+        };
+    }
+
+    /// Makes room for others.
+    pub(super) fn end(&mut self, rank: Rank) {
+        let place = std::mem::replace(&mut self.places[rank as usize], ENDED);
+        self.free.push(place);
+    }
+
+    /// A rank that is running.
+    pub(super) fn get_mut(&mut self, rank: Rank) -> &mut Process {
+        &mut self.running[self.places[rank as usize] as usize]
+    }
+
+    /// A rank that is running.
+    pub(super) fn get(&self, rank: Rank) -> &Process {
+        &self.running[self.places[rank as usize] as usize]
+    }
+
+    /// A rank if it is running.
+    pub(super) fn find(&self, rank: Rank) -> Option<&Process> {
+        self.running.get(self.places[rank as usize] as usize)
+    }
+
+    /// A rank if it is running.
+    pub(super) fn find_mut(&mut self, rank: Rank) -> Option<&mut Process> {
+        self.running.get_mut(self.places[rank as usize] as usize)
     }
 }

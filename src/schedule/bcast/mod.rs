@@ -9,4 +9,5 @@ pub(crate) mod linear;
 pub(crate) mod linear_nonblocking;
 pub(crate) mod mst;
 pub(crate) mod scatter_allgather;
+pub(crate) mod scatter_allgather_ring;
 pub(crate) mod two_tree;

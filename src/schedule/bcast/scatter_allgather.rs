@@ -34,6 +34,15 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
+    let gather = match shape.ranks.is_power_of_two() {
+        true => &allgather::recursive_doubling::ALGORITHM,
+        false => &allgather::ring::ALGORITHM,
+    };
+    scatter_then(gather, shape, rank)
+}
+
+/// A scatter by a minimum spanning tree, then this allgather.
+pub(super) fn scatter_then(gather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     // Every block has its own place in the output, whoever holds it.
     let output = Buffer::Output;
     let names = Names {
@@ -41,11 +50,7 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
         output,
         scratch: ScratchNames::Are(output),
     };
-    let gather = match shape.ranks.is_power_of_two() {
-        true => allgather::recursive_doubling::ALGORITHM,
-        false => allgather::ring::ALGORITHM,
-    };
-    let parts = [scatter::mst::ALGORITHM, gather].map(|part| Renamed {
+    let parts = [&scatter::mst::ALGORITHM, gather].map(|part| Renamed {
         program: (part.program)(shape, rank),
         names,
     });

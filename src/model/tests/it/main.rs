@@ -5,4 +5,5 @@
 mod machine;
 mod pipeline;
 mod predict;
+mod questions;
 mod simulate;

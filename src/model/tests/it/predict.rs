@@ -122,6 +122,58 @@ fn nothing_is_better_than_the_best_block() {
     }
 }
 
+/// Units, and what start-ups, bytes and combinations cost.
+const SMALL: [u64; 9] = [1, 2, 5, 16, 61, 64, 100, 257, 1000];
+const MACHINES: [[f64; 3]; 7] = [
+    [1e-6, 1e-9, 2e-10],
+    [1e-6, 1e-8, 1e-9],
+    [1e-6, 5e-8, 1e-8],
+    [1e-6, 2e-7, 0.0],
+    [1e-6, 1e-6, 1e-6],
+    [1e-6, 0.0, 1e-7],
+    [0.0, 1e-9, 1e-9],
+];
+
+/// By brute force over all numbers of blocks.
+#[test]
+fn the_best_number_of_blocks_is_one_of_whole_units() {
+    let (mut calls, mut missed) = (0, 0);
+    let mut check = |algorithm: &'static Algorithm, rates, call: Call<'_>| {
+        let Some(best) = predict_best(algorithm, rates, &call) else {
+            return;
+        };
+        let seconds = |blocks| {
+            let parameters = Parameters::blocks(blocks);
+            let found = predict(algorithm, rates, &Call { parameters, ..call });
+            found.expect("closed form").seconds
+        };
+        assert_eq!(best.seconds, seconds(best.blocks));
+        let least = (1..=1000).map(seconds).fold(f64::INFINITY, f64::min);
+        let loss = best.seconds / least - 1.0;
+        assert!(
+            loss <= 0.02,
+            "{algorithm} {rates:?} {call:?}: {best:?} loses {loss}"
+        );
+        calls += 1;
+        missed += u32::from(loss > 1e-9);
+    };
+    let pipelined = ALGORITHMS.iter().filter(|a| a.takes(Parameter::Blocks));
+    for algorithm in pipelined {
+        for ranks in [2, 3, 4, 9, 30, 100] {
+            for units in SMALL {
+                for [alpha, beta, gamma] in MACHINES {
+                    let gamma = Some(gamma);
+                    let rates = Rates { alpha, beta, gamma };
+                    let bytes = 8 * units;
+                    let call = call(ranks, Parameters::default());
+                    check(algorithm, rates, Call { bytes, ..call });
+                }
+            }
+        }
+    }
+    assert!(calls > 1000 && missed * 100 < calls, "{missed} of {calls}");
+}
+
 #[test]
 fn pipelined_algorithms_are_cut() {
     for name in [

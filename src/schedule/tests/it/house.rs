@@ -54,6 +54,13 @@ fn nothing_but_its_own_file_and_its_row_names_an_algorithm() {
     assert!(sources.len() > 200, "only {} files", sources.len());
     for path in sources {
         let place = path.strip_prefix(&source).unwrap();
+        // The libraries' own algorithms, some of which are called like ours.
+        let is_about_libraries = ["exec/native", "campaign/natives.rs"]
+            .iter()
+            .any(|other| place.starts_with(other));
+        if is_about_libraries {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         let allowed: Vec<&str> = ALGORITHMS
             .iter()

@@ -201,6 +201,8 @@ enum Verdict {
 struct Trial {
     algorithm: &'static Algorithm,
     how: Break,
+    /// Whether the action brings the rank nothing but its own part, in a call in place.
+    brings_own: bool,
     verdict: Verdict,
 }
 
@@ -249,6 +251,13 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
             false => program,
         }
     };
+    let brings_own = match &round.actions()[action] {
+        Action::Recv { span, .. } => {
+            let own = (u64::from(victim), 1);
+            schedule.shape().in_place && (span.blocks.start, span.blocks.count) == own
+        }
+        _ => false,
+    };
     let verdict = match verify_programs(schedule, &programs) {
         Err(_) => Verdict::Caught,
         Ok(_) if is_right(schedule, &programs) => Verdict::Redundant,
@@ -266,6 +275,7 @@ fn try_mutant(schedule: &Schedule, random: &mut Random) -> Option<Trial> {
     Some(Trial {
         algorithm,
         how,
+        brings_own,
         verdict,
     })
 }
@@ -320,9 +330,13 @@ fn random_breaks_are_caught() {
     // place is there already. In a reduce-scatter by doubling a rank is sent all parts of its group,
     // of which it needs its own.
     let known = |trial: &Trial| {
-        let Trial { algorithm, .. } = trial;
+        let Trial {
+            algorithm,
+            brings_own,
+            ..
+        } = trial;
         match algorithm.collective {
-            Collective::Allgather => algorithm.takes(Parameter::Bcast),
+            Collective::Allgather => algorithm.takes(Parameter::Bcast) && *brings_own,
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 algorithm.id == "recursive_doubling"
             }
@@ -333,7 +347,12 @@ fn random_breaks_are_caught() {
         trial.verdict == Verdict::Redundant && trial.how.must_show() && !known(trial)
     };
     assert_eq!(trials.iter().filter(strange).count(), 0);
-    assert!(redundant <= 5, "{redundant} of {caught} seem harmless");
+    // What brings a rank its own is harmless beyond doubt; of the other kind there are few.
+    let doubtful = |trial: &&Trial| {
+        trial.verdict == Verdict::Redundant && trial.how.must_show() && !trial.brings_own
+    };
+    let doubtful = trials.iter().filter(doubtful).count();
+    assert!(doubtful <= 5, "{doubtful} of {caught} seem harmless");
     assert!(displaced > proved, "{proved} of {displaced} seem harmless");
 }
 

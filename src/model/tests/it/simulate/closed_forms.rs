@@ -186,3 +186,37 @@ fn check_best(algorithm: &'static Algorithm, ranks: u32, units: u64, rates: [f64
     );
     found.by == BlocksBy::Lemma
 }
+
+/// On this chain the lemma's blocks of 2.4 KB wait for their receivers; those of 512 bytes do not,
+/// and take a tenth of `alpha` to start.
+#[test]
+fn blocks_of_the_eager_limit_are_tried() {
+    let chain = schedule::find("bcast/chain").unwrap();
+    let mut machine = flat(2e-6, 1e-9, 0.0);
+    let link = machine.network.as_mut().unwrap();
+    (link.overhead, link.eager_limit) = (Some(2e-7), Some(512));
+    let case = |blocks| Case {
+        ranks: 24,
+        blocks,
+        units: 1 << 13,
+    };
+    let setting = Setting {
+        machine: &machine,
+        topology: Topology::flat(24),
+        unit_bytes: UNIT_BYTES,
+    };
+    let best = |setting| best_blocks(chain, &case(None).request(), setting);
+    let seconds = |blocks| {
+        let schedule = Schedule::new(chain, &case(Some(blocks)).request()).unwrap();
+        simulate(&schedule, &setting).unwrap().seconds
+    };
+    let found = best(&setting).unwrap().unwrap();
+    assert_eq!((found.blocks, found.by), (128, BlocksBy::Search));
+    let without = Setting {
+        machine: &flat(2e-6, 1e-9, 0.0),
+        ..setting
+    };
+    let lemma = best(&without).unwrap().unwrap();
+    assert_eq!(lemma.by, BlocksBy::Lemma);
+    assert!(seconds(found.blocks) < 0.8 * seconds(lemma.blocks));
+}

@@ -1,0 +1,114 @@
+//! A machine, ranks on it, and the time that a call takes there.
+
+use model::{Link, Machine, Placement, Setting, SimulationError, Topology, simulate};
+use schedule::{Algorithm, Blocks, Parameter, Parameters, Request, Schedule};
+
+/// `MPI_INT`.
+pub(crate) const ELEMENT_BYTES: u64 = 4;
+
+/// The fixed block of the paper's measurements, in elements.
+pub(crate) const FIXED: Blocks = Blocks::Size(16_000);
+
+/// A machine and the ranks on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Cluster {
+    pub(crate) machine: Machine,
+    pub(crate) nodes: u32,
+    pub(crate) ranks_per_node: u32,
+    pub(crate) placement: Placement,
+}
+
+/// How an algorithm takes part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) parameters: Parameters<'static>,
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) seconds: f64,
+    /// Of a pipeline; 1 elsewhere.
+    pub(crate) blocks: u32,
+}
+
+impl Cluster {
+    /// Full nodes, neighbours on one node.
+    pub(crate) fn new(machine: &Machine, nodes: u32, ranks_per_node: u32) -> Self {
+        Self {
+            machine: machine.clone(),
+            nodes,
+            ranks_per_node,
+            placement: Placement::Block,
+        }
+    }
+
+    /// The same ranks on a machine without levels: all messages cost what they do between nodes,
+    /// none is eager, and nothing is shared. That is what the closed forms describe.
+    pub(crate) fn flat(ranks: u32, alpha: f64, beta: f64, gamma: f64) -> Self {
+        let machine = Machine {
+            name: "flat".to_owned(),
+            ranks_per_node: 1,
+            network: Some(Link {
+                alpha,
+                overhead: None,
+                beta,
+                eager_limit: None,
+            }),
+            node: None,
+            injection_beta: None,
+            gamma: Some(gamma),
+            copy: None,
+            noise: None,
+        };
+        Self::new(&machine, ranks, 1)
+    }
+
+    pub(crate) fn placed(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    pub(crate) fn ranks(&self) -> u32 {
+        self.nodes * self.ranks_per_node
+    }
+
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        Setting {
+            machine: &self.machine,
+            topology: Topology::new(self.nodes, self.ranks_per_node, self.placement),
+            unit_bytes: ELEMENT_BYTES,
+        }
+    }
+
+    /// The time of an allreduce of `elements`.
+    pub(crate) fn run(&self, entry: Entry, elements: u64) -> Result<Outcome, SimulationError> {
+        let schedule = Schedule::new(entry.algorithm, &self.request(entry, elements))?;
+        Ok(Outcome {
+            seconds: simulate(&schedule, &self.setting())?.seconds,
+            blocks: match entry.algorithm.takes(Parameter::Blocks) {
+                true => schedule.shape().blocks,
+                false => 1,
+            },
+        })
+    }
+
+    pub(crate) fn request(&self, entry: Entry, elements: u64) -> Request<'static> {
+        Request {
+            units: elements,
+            parameters: entry.parameters,
+            ..Request::ranks(self.ranks())
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn with(self, blocks: Blocks) -> Self {
+        let parameters = Parameters {
+            blocks: Some(blocks),
+            ..self.parameters
+        };
+        Self { parameters, ..self }
+    }
+}

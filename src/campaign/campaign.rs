@@ -95,7 +95,7 @@ impl LibraryName {
 /// What measures: MPI programs, or the simulator in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Launching {
-    /// Ranks on this machine.
+    /// Ranks on this machine, or on hosts that its launcher reaches.
     Local(LocalOptions),
     /// A simulated machine, without MPI.
     Simulated(SimulatedOptions),
@@ -127,6 +127,17 @@ pub struct LocalOptions {
     pub oversubscribe: Oversubscribe,
     /// Environment variables of the launcher and the ranks.
     pub environment: BTreeMap<String, String>,
+    /// Where the ranks go; absent for this machine.
+    pub hosts: Option<Hosts>,
+}
+
+/// The nodes of a cluster, and how ranks are dealt to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The file that lists them, one a line, relative to the working directory.
+    pub file: PathBuf,
+    /// How ranks are dealt to nodes.
+    pub placement: Placement,
 }
 
 /// Whether more ranks than cores may run.
@@ -220,8 +231,9 @@ impl Campaign {
     /// Reads a campaign that was measured before, perhaps on another machine, from the text that
     /// its store has kept.
     ///
-    /// Any number of ranks is accepted, even with `oversubscribe: never`. `shapes: auto` means
-    /// what it means on this machine, so that the digest may be another than when it was measured.
+    /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if
+    /// it names a host file, which may be gone. `shapes: auto` means what it means on this machine,
+    /// so that the digest may be another than when it was measured.
     ///
     /// # Errors
     /// What is wrong with the text and where, if it was written for a colltune that read campaigns
@@ -282,32 +294,28 @@ impl Campaign {
         matches!(self.launcher, Launching::Simulated(_))
     }
 
-    /// What chance in a launch is drawn from, such as the order of candidates, if everything in it
-    /// was measured in `round` launches before. A launch that makes up for an interrupted one has
-    /// the same seed.
-    pub fn seed(&self, round: u32) -> u64 {
-        let start = match &self.launcher {
+    /// What is drawn from where something is left to chance, such as the order of candidates.
+    pub fn seed(&self) -> u64 {
+        match &self.launcher {
             Launching::Local(_) => {
                 let digest = self.digest();
                 let start = digest.get(..16).map(|hex| u64::from_str_radix(hex, 16));
                 start.and_then(Result::ok).unwrap_or(0)
             }
-            Launching::Simulated(options) => u64::from(options.seed) << 32,
-        };
-        start ^ u64::from(round)
+            Launching::Simulated(options) => u64::from(options.seed),
+        }
     }
 
-    /// The shape with the most ranks: what one launch needs for all cells.
+    /// The smallest shape that holds all others: what one launch needs for all cells.
     pub fn largest_shape(&self) -> CommShape {
-        let smallest = CommShape { nodes: 1, ppn: 2 };
-        self.shapes
-            .iter()
-            .copied()
-            .max_by_key(|shape| shape.ranks())
-            .unwrap_or(smallest)
+        let smallest = CommShape { nodes: 1, ppn: 1 };
+        self.shapes.iter().fold(smallest, |held, shape| CommShape {
+            nodes: held.nodes.max(shape.nodes),
+            ppn: held.ppn.max(shape.ppn),
+        })
     }
 
-    /// What makes the campaign's numbers less trustworthy if ranks share a node of this many cores.
+    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores.
     pub fn warnings(&self, cores: u32) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         if ranks > cores {

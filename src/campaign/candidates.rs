@@ -16,10 +16,36 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether the algorithm with this full name, `collective/id`, takes part.
+    /// Whether the candidate with this full name without parameters takes part.
+    ///
+    /// A pattern with a colon is about those that have one, as `native:*`, and any other about our
+    /// own algorithms.
     pub fn selects(&self, name: &str) -> bool {
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(name));
-        any(&self.include) && !any(&self.exclude)
+        let matches = |pattern: &Pattern| {
+            pattern.as_str().contains(':') == name.contains(':') && pattern.matches(name)
+        };
+        self.include.iter().any(matches) && !self.exclude.iter().any(matches)
+    }
+
+    /// Whether any of the library's own algorithms may take part.
+    pub fn selects_natives(&self) -> bool {
+        let is_native = |pattern: &Pattern| pattern.as_str().starts_with(Candidate::NATIVE);
+        self.include.iter().any(is_native)
+    }
+
+    /// Whether the library's own algorithms or mock-ups of a collective may take part.
+    pub(crate) fn selects_others(&self, collective: Collective) -> bool {
+        // Which algorithms a library has is not known before it is asked.
+        let is_native = |pattern: &Pattern| {
+            let rest = pattern.as_str().strip_prefix(Candidate::NATIVE)?;
+            let of = rest.split_once('/').map_or(rest, |(of, _)| of);
+            Pattern::new(of).ok()
+        };
+        let natives = self.include.iter().filter_map(is_native);
+        natives.into_iter().any(|of| of.matches(collective.name()))
+            || wire::MOCKUPS
+                .iter()
+                .any(|mockup| mockup.collective == collective && self.selects(&mockup.name()))
     }
 
     /// The algorithms of a collective that take part.

@@ -66,6 +66,8 @@ pub(crate) struct SimulatedDefinition {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub(crate) struct LocalDefinition {
+    pub(crate) hostfile: Option<PathBuf>,
+    pub(crate) placement: Option<Scalar>,
     pub(crate) options: Option<OneOrMany<Scalar>>,
     pub(crate) oversubscribe: Option<Scalar>,
     pub(crate) environment: Option<BTreeMap<String, Scalar>>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::{Campaign, Launching};
+use crate::{Campaign, Hosts, Launching, LocalOptions};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
@@ -46,7 +46,7 @@ fn canonical(campaign: &Campaign) -> String {
         format!("name {name:?}"),
         format!("library {library:?}"),
         match launcher {
-            Launching::Local(options) => format!("launcher {options:?}"),
+            Launching::Local(options) => local(options),
             Launching::Simulated(options) => format!("simulated {options:?}"),
         },
         format!("shapes {shapes:?}"),
@@ -62,4 +62,24 @@ fn canonical(campaign: &Campaign) -> String {
         format!("output {output:?}"),
     ]
     .join("\n")
+}
+
+/// What was added to these options later adds something only where it is used, so that campaigns
+/// keep the digest under which they were measured.
+fn local(options: &LocalOptions) -> String {
+    let LocalOptions {
+        options,
+        oversubscribe,
+        environment,
+        hosts,
+    } = options;
+    let mut text = format!(
+        "launcher LocalOptions {{ options: {options:?}, oversubscribe: {oversubscribe:?}, \
+         environment: {environment:?} }}"
+    );
+    if let Some(Hosts { file, placement }) = hosts {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\nhosts {file:?} {placement}");
+    }
+    text
 }

@@ -3,6 +3,7 @@
 //! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one
 //! of them, [`find_driver`] finds the measuring program that was built for it.
 
+mod command;
 mod discover;
 mod driver;
 mod error;
@@ -15,9 +16,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
-pub use driver::{driver_directories, find_driver};
+pub use driver::{driver_directories, find_driver, list_natives};
 pub use error::LaunchError;
-pub use local::{LocalLauncher, Placement};
+pub use local::{Binding, LocalLauncher};
 
 /// Something that can start a program on several ranks.
 pub trait Launcher {
@@ -35,9 +36,9 @@ pub struct Job {
     pub driver: PathBuf,
     /// Its plan, the one argument.
     pub plan: PathBuf,
-    /// Number of ranks.
+    /// Number of ranks, a multiple of `ppn`.
     pub ranks: u32,
-    /// Ranks on each node; equal to `ranks` on the local machine.
+    /// Ranks on each node; equal to `ranks` on one machine.
     pub ppn: u32,
     /// File for what launcher and ranks print; replaced if it exists.
     pub log: PathBuf,

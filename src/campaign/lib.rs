@@ -21,20 +21,23 @@ mod diagnostic;
 mod digest;
 mod field;
 mod form;
+mod hosts;
 pub mod launcher;
 mod machine;
+mod natives;
 mod problem;
 mod source;
 mod template;
 mod validate;
 
 pub use campaign::{
-    Campaign, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
+    Campaign, Hosts, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
     ParameterGrid, Repetitions, SimulatedOptions, Slice, Synchronisation,
 };
 pub use candidates::Selection;
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
+pub use hosts::HostFileError;
 pub use machine::cores;
 pub use problem::Problem;
 pub use template::template;

@@ -7,6 +7,7 @@ use thiserror::Error;
 use wire::CommShape;
 use wire::units::{UnitError, format_bytes};
 
+use crate::HostFileError;
 use crate::validate::LARGEST_SIZE_BYTES;
 
 /// What is wrong at one place of a campaign file.
@@ -154,20 +155,31 @@ pub enum Problem {
         /// The shape.
         shape: CommShape,
     },
-    /// A shape on more nodes than the launcher has.
-    #[error("impossible shape {shape}: the local launcher has one node")]
+    /// A shape of several nodes where only this machine is known.
+    #[error("impossible shape {shape}: without a host file there is one node, this machine")]
     TooManyNodes {
         /// The shape.
         shape: CommShape,
     },
     /// A shape of more ranks than is sensible on one machine, or can be simulated.
-    #[error("impossible shape {shape}: more than {limit} ranks")]
+    #[error("impossible shape {shape}: more than {limit} ranks{}", if *on_node { " on a node" } else { "" })]
     TooManyRanks {
         /// The shape.
         shape: CommShape,
         /// The most that the launcher can have.
         limit: u32,
+        /// Whether that is the most on each node, not in all.
+        on_node: bool,
     },
+    /// A host file that cannot be used, or has too few hosts for a shape.
+    #[error(transparent)]
+    HostFile(#[from] HostFileError),
+    /// A placement on one node.
+    #[error("there is nothing to place on one node")]
+    PlacementWithoutHosts,
+    /// A cluster, and no word on how many of its nodes to use.
+    #[error("`auto` is about one machine: with a host file, `shapes` must name nodes and ranks")]
+    HostShapes,
     /// A launcher section that names no launcher, or several.
     #[error("exactly one launcher must be named")]
     NotOneLauncher,
@@ -241,11 +253,16 @@ impl Problem {
             }
             Self::MissingKey { key } => format!("add `{key}: ...`"),
             Self::TooManyNodes { shape } => {
-                format!("write 1x{} to put all ranks on this machine", shape.ranks())
+                format!(
+                    "write 1x{} to put all ranks on this machine, or name a file that lists the \
+                     nodes: `launcher: {{local: {{hostfile: FILE}}}}`",
+                    shape.ranks()
+                )
             }
             Self::Oversubscribed { cores, .. } => {
                 format!("use at most 1x{cores}, or set `oversubscribe: auto`")
             }
+            Self::HostFile(error) => error.help(),
             Self::Vector {
                 collective, shape, ..
             } => {
@@ -284,6 +301,8 @@ impl Problem {
             Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
             Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
             Self::TooManyRanks { .. } => "use fewer ranks",
+            Self::PlacementWithoutHosts => "add `hostfile: FILE`, or remove `placement`",
+            Self::HostShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x2]`",
             Self::NotOneLauncher => "write `local` or `simulated` under `launcher`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
             Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",

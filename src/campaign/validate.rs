@@ -19,8 +19,8 @@ use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
 use crate::{Campaign, CampaignError, Field, Problem};
 
-/// More ranks on one machine than this are taken for a mistake.
-pub(crate) const LARGEST_LAUNCH_RANKS: u32 = 1024;
+/// More ranks on one node than this are taken for a mistake.
+pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
 /// More simulated ranks than this take too much memory and time.
 pub(crate) const LARGEST_SIMULATED_RANKS: u32 = 1 << 20;
 /// Longest vector of a call: counts in MPI calls are 32-bit integers.

@@ -5,6 +5,7 @@ pub(crate) mod decide;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod fit;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod lookup;
 pub(crate) mod man;

@@ -126,6 +126,7 @@ fn of_tuner(error: &TunerError) -> Code {
         TunerError::Campaign(_)
         | TunerError::Machine(_)
         | TunerError::NoLibraryToChoose
+        | TunerError::Import(_)
         | TunerError::File { .. }
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
@@ -158,6 +159,7 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::OtherLibrary { .. }
         | LaunchError::NoDriver { .. }
         | LaunchError::TooFewCores { .. }
+        | LaunchError::NoNatives { .. }
         | LaunchError::Start { .. }
         | LaunchError::Watch(_)
         | LaunchError::Survivors { .. }
@@ -173,6 +175,7 @@ fn of_store(error: &StoreError) -> Code {
         | StoreError::NotAStore { .. }
         | StoreError::Newer { .. }
         | StoreError::Corrupt { .. }
+        | StoreError::Imported { .. }
         | StoreError::NotWritable { .. } => Code::Input,
         StoreError::DiskFull { .. }
         | StoreError::Busy { .. }

@@ -18,6 +18,9 @@ pub(crate) enum ValueError {
     /// Not the name of a library.
     #[error("write openmpi or mpich, with or without a version as in openmpi-4.1.4")]
     LibraryName,
+    /// Not a share.
+    #[error("write a share of one, as in 0.05")]
+    Share,
     /// Not a range of numbers of ranks.
     #[error("write a number of ranks, or a range as in 1..64 (both ends included)")]
     Ranks,
@@ -70,6 +73,13 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
         version,
         launcher: None,
     })
+}
+
+/// A share that is 0 or more and finite, as in 0.05.
+pub(crate) fn share(text: &str) -> Result<f64, ValueError> {
+    let share: Option<f64> = text.parse().ok();
+    let is_share = |share: &f64| share.is_finite() && *share >= 0.0;
+    share.filter(is_share).ok_or(ValueError::Share)
 }
 
 /// One number of ranks, or all from one to another: `8`, `1..64`.

@@ -238,6 +238,8 @@ impl Contest<'_> {
         let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
         let mut seconds = Vec::with_capacity(calls + 1);
         let mut outcome = Ok(());
+        // Until it has ended the driver calls no collective of the library.
+        let mut turn = seat.runner.turn()?;
         let start = Instant::now();
         for _ in 0..calls {
             self.communicator.dissemination_barrier()?;
@@ -245,13 +247,14 @@ impl Contest<'_> {
                 continue;
             }
             let start = Instant::now();
-            let called = seat.runner.call(&seat.communicator, input, output);
+            let called = turn.call(&seat.communicator, input, output);
             seconds.push(start.elapsed().as_secs_f64());
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));
             }
         }
         seconds.push(start.elapsed().as_secs_f64());
+        turn.end()?;
         if let Err(failure) = self.agree(outcome)? {
             return Ok(Err(failure));
         }

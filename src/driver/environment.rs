@@ -23,6 +23,9 @@ const STEERING: [&str; 8] = [
     "PRTE_MCA_",
 ];
 
+/// Open MPI's own decisions are steered by variables of this beginning.
+const DECIDING: &str = "OMPI_MCA_coll_tuned_";
+
 /// Set by Open MPI's launcher for its own purposes.
 const LAUNCHER_INTERNAL: [&str; 5] = [
     "OMPI_MCA_orte_",
@@ -32,13 +35,15 @@ const LAUNCHER_INTERNAL: [&str; 5] = [
     "OMPI_MCA_initial_wdir",
 ];
 
-/// Collects the environment. Collective; complete on rank 0. `cores` as [`cores`] says.
+/// Collects the environment. Collective; complete on rank 0. `cores` as [`cores`] says, `variables`
+/// are the [`steering_variables`] at start.
 pub(crate) fn collect(
     world: &Communicator,
     node: &Communicator,
     topology: &Topology,
     library: Library,
     cores: u32,
+    variables: BTreeMap<String, String>,
 ) -> Result<Environment, ExecError> {
     let visible = allowed_cores(node)?;
     let hosts = host_names(world, topology)?;
@@ -62,7 +67,8 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
-            variables: steering_variables(),
+            variables,
+            natives: exec::natives()?,
             warnings: Vec::new(),
         };
         environment.warnings = warnings(&environment, node.size(), bound);
@@ -180,7 +186,14 @@ fn others_running() -> f64 {
         .min(1e6)
 }
 
-fn steering_variables() -> BTreeMap<String, String> {
+/// Whether the library's algorithms may be made forcible: that must not bring settings to life that
+/// somebody has made and that have no effect on the default as it is.
+pub(crate) fn may_force(variables: &BTreeMap<String, String>) -> bool {
+    !variables.keys().any(|name| name.starts_with(DECIDING))
+}
+
+/// The environment variables that steer MPI libraries, as the user and the launcher have set them.
+pub(crate) fn steering_variables() -> BTreeMap<String, String> {
     let begins = |name: &str, with: &[&str]| with.iter().any(|begin| name.starts_with(begin));
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -9,7 +9,7 @@ use wire::{FailureKind, Library, WIRE_VERSION, exit_code};
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]
 pub(crate) enum DriverError {
-    #[error("usage: colltune-driver PLAN | colltune-driver --identify")]
+    #[error("usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives")]
     Usage,
     #[error("cannot read the plan {}: {source}", path.display())]
     ReadPlan {
@@ -72,7 +72,7 @@ impl DriverError {
 /// What kind of failure an error is to the candidate that it befell.
 pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
     match error {
-        ExecError::Mpi { .. } => FailureKind::MpiError,
+        ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
         _ => FailureKind::Unsupported,
     }
 }

@@ -1,4 +1,4 @@
-//! Which MPI library this is.
+//! Which MPI library this is, and what it lets one force.
 
 use wire::Library;
 
@@ -10,6 +10,12 @@ pub(crate) fn print() -> Result<(), DriverError> {
         "{}",
         serde_json::to_string(&library(&exec::library_text()))?
     );
+    Ok(())
+}
+
+/// Prints the library's own algorithms as an array of [`wire::NativeAlgorithm`].
+pub(crate) fn print_natives() -> Result<(), DriverError> {
+    println!("{}", serde_json::to_string(&exec::natives()?)?);
     Ok(())
 }
 

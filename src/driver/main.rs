@@ -2,7 +2,8 @@
 //! decides nothing but when a candidate has been repeated often enough.
 //!
 //! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
-//! prints the library that it is linked to. Its exit codes are in [`wire::exit_code`].
+//! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
+//! library lets one force. Its exit codes are in [`wire::exit_code`].
 
 mod contest;
 mod data;
@@ -21,13 +22,21 @@ use std::process::ExitCode;
 use crate::error::DriverError;
 
 fn main() -> ExitCode {
+    let variables = environment::steering_variables();
+    if environment::may_force(&variables) {
+        exec::allow_forcing();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
         [flag] if flag == "--identify" => match identify::print() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&error),
         },
-        [plan] => match session::run(Path::new(plan)) {
+        [flag] if flag == "--natives" => match identify::print_natives() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error),
+        },
+        [plan] => match session::run(Path::new(plan), variables) {
             Ok(()) => ExitCode::SUCCESS,
             // Finalising after an error may wait for ranks that will never come.
             Err(error) => exec::exit_now(report(&error)),

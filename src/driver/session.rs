@@ -1,5 +1,6 @@
 //! One launch, from plan to last record.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,14 +24,20 @@ const NAP: Duration = Duration::from_millis(1);
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
 /// Carries out a plan. Every rank calls this; only rank 0 reads the plan and writes records.
-pub(crate) fn run(path: &Path) -> Result<(), DriverError> {
+/// `variables` are those that steered MPI before anything was changed.
+pub(crate) fn run(path: &Path, variables: BTreeMap<String, String>) -> Result<(), DriverError> {
     let start = Instant::now();
     let universe = Universe::start()?;
-    carry_out(path, universe.world(), start)?;
+    carry_out(path, universe.world(), start, variables)?;
     Ok(universe.finish()?)
 }
 
-fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), DriverError> {
+fn carry_out(
+    path: &Path,
+    world: &Communicator,
+    start: Instant,
+    variables: BTreeMap<String, String>,
+) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
     let found = identify::library(&exec::library_text());
     if plan.library != found {
@@ -45,7 +52,7 @@ fn carry_out(path: &Path, world: &Communicator, start: Instant) -> Result<(), Dr
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
     let cores = environment::cores(&node, plan.cores)?;
-    let environment = environment::collect(world, &node, &topology, found, cores)?;
+    let environment = environment::collect(world, &node, &topology, found, cores, variables)?;
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -171,7 +178,7 @@ impl Session<'_> {
                     candidates,
                     repetition: &self.plan.repetition,
                     patience_seconds: self.plan.watchdog_seconds,
-                    seed: self.plan.seed,
+                    seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
                     // Who spins takes the core from those it waits for.
                     wait: match cell.shape.ppn > self.cores {
                         true => Wait::Yield,

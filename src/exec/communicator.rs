@@ -7,6 +7,7 @@ use mpi::ffi;
 
 use crate::ExecError;
 use crate::api::{byte, check, count, is_finalized};
+use crate::tool::Tool;
 
 /// MPI, initialised.
 ///
@@ -14,6 +15,8 @@ use crate::api::{byte, check, count, is_finalized};
 /// the way out of an error, which other ranks may know nothing about.
 pub struct Universe {
     world: Communicator,
+    /// Kept open, so that no other one is the last.
+    tool: Tool,
 }
 
 impl Universe {
@@ -37,6 +40,7 @@ impl Universe {
         // SAFETY: a constant of the initialised library.
         let world = unsafe { ffi::RSMPI_COMM_WORLD };
         Ok(Self {
+            tool: Tool::open()?,
             world: Communicator::duplicate_of(world)?,
         })
     }
@@ -46,13 +50,15 @@ impl Universe {
         &self.world
     }
 
-    /// Finalises MPI. Collective; communicators that still exist must not be used any more.
+    /// Finalises MPI. Collective; communicators that still exist must not be used any more, and
+    /// runners of the library's own algorithms must be gone.
     ///
     /// # Errors
     ///
     /// If the library reports one.
     pub fn finish(mut self) -> Result<(), ExecError> {
         self.world.free();
+        drop(self.tool);
         // SAFETY: MPI is initialised, this is the last call.
         check("MPI_Finalize", unsafe { ffi::MPI_Finalize() })
     }

@@ -2,6 +2,7 @@
 
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
+use wire::Candidate;
 
 /// A collective that could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -22,6 +23,33 @@ pub enum ExecError {
     /// There is no such algorithm in this build.
     #[error("there is no algorithm `{0}` in this build of colltune")]
     UnknownAlgorithm(String),
+    /// The library lists no such algorithm, or forcing it has no effect.
+    #[error(
+        "the library has no algorithm `{0}` that can be forced here; `colltune-driver --natives` lists those that it has"
+    )]
+    NoSuchNative(String),
+    /// Parameters that do not reach the library's algorithm.
+    #[error("{0}: not all of these parameters reach the algorithm")]
+    NativeParameters(Box<Candidate>),
+    /// The library's own algorithms would be asked for and not be used.
+    #[error("the library's component {0} comes first and cannot be told what to use: exclude it")]
+    Shadowed(&'static str),
+    /// A control variable that should be there is not.
+    #[error("the library has no control variable {0}")]
+    NoVariable(String),
+    /// A call of the tool interface returned an error code.
+    #[error("{call} failed for the control variable `{variable}` (code {code})")]
+    Tool {
+        /// The function.
+        call: &'static str,
+        /// The variable; empty where it is about none.
+        variable: String,
+        /// The return code; -1 if the call was not made.
+        code: i32,
+    },
+    /// Mock-ups have no in-place form.
+    #[error("{0} cannot be had in place")]
+    NotInPlace(String),
     /// One message would exceed what an MPI count holds.
     #[error(
         "a message of {bytes} bytes exceeds the {} that one MPI call can move",

@@ -1,8 +1,9 @@
 //! Schedules and the library's own collectives, executed on MPI.
 //!
 //! This crate alone speaks MPI's C interface, and it checks every return code. What is measured is
-//! a [`Runner`]: the library's default, or a [`schedule::Schedule`] whose rounds are posted as the
-//! cheapest MPI calls that fit: a lone send is `MPI_Send`, a send with a receive `MPI_Sendrecv`,
+//! a [`Runner`]: the library's default, one of its own algorithms forced through the tool interface,
+//! a mock-up made of its other collectives, or a [`schedule::Schedule`] whose rounds are posted as
+//! the cheapest MPI calls that fit: a lone send is `MPI_Send`, a send with a receive `MPI_Sendrecv`,
 //! anything wider nonblocking with the local work in between. Large receives are posted a round
 //! ahead where they disturb nothing. What a library calls that takes the place of MPI is an
 //! [`ApplicationCall`]: the same schedules on any memory, datatype and operator.
@@ -26,10 +27,13 @@ mod kernel;
 mod library;
 mod machine;
 mod messages;
+mod mockup;
+mod native;
 mod requests;
 mod runner;
 mod staging;
 mod steps;
+mod tool;
 mod unit;
 
 pub use api::library_text;
@@ -43,5 +47,7 @@ pub use executor::Executor;
 pub use handle::{DatatypeHandle, OperatorHandle};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
+pub use mockup::MockupCall;
+pub use native::{NativeCall, allow_forcing, natives, preset};
 pub use requests::Wait;
-pub use runner::Runner;
+pub use runner::{Runner, Turn};

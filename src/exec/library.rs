@@ -68,7 +68,7 @@ impl LibraryCall {
     ///
     /// If a buffer is shorter than the call says.
     pub(crate) fn call(
-        &mut self,
+        &self,
         communicator: &Communicator,
         input: &[u8],
         output: &mut [u8],
@@ -87,6 +87,27 @@ impl LibraryCall {
                 Some(operator) => self.combine(communicator, send, recv, operator),
                 None => self.move_data(communicator, send, recv),
             }
+        }
+    }
+
+    /// Makes a broadcast's call at its root, which only reads.
+    ///
+    /// # Panics
+    ///
+    /// If the data is shorter than the call says, or another collective was prepared.
+    pub(crate) fn send_bcast(
+        &self,
+        communicator: &Communicator,
+        data: &[u8],
+    ) -> Result<(), ExecError> {
+        assert!(self.collective == Collective::Bcast && data.len() >= self.lengths[1]);
+        // SAFETY: the data is as long as the call says, and a root writes nothing.
+        unsafe {
+            self.move_data(
+                communicator,
+                std::ptr::null(),
+                data.as_ptr().cast_mut().cast(),
+            )
         }
     }
 

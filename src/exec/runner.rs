@@ -3,19 +3,25 @@
 use schedule::{Request, Schedule};
 use wire::Candidate;
 
-use crate::{Call, Communicator, ExecError, Executor, LibraryCall, Wait};
+use crate::tool::Switched;
+use crate::{Call, Communicator, ExecError, Executor, LibraryCall, MockupCall, NativeCall, Wait};
 
 /// A candidate bound to a call on a communicator. Calling it again does not allocate.
 #[derive(Debug)]
 pub enum Runner {
     /// The library's own collective.
     Library(LibraryCall),
+    /// One of its algorithms.
+    Native(Box<NativeCall>),
+    /// The library's other collectives in its place.
+    Mockup(Box<MockupCall>),
     /// One of our schedules.
     Ours(Box<Executor>),
 }
 
 impl Runner {
     /// Prepares a candidate. How the library's own collectives wait is up to the library.
+    /// Collective over the communicator, which a forced algorithm of the library may duplicate.
     ///
     /// # Errors
     ///
@@ -29,6 +35,18 @@ impl Runner {
         let (rank, ranks) = (communicator.rank(), communicator.size());
         match candidate {
             Candidate::Default => LibraryCall::new(call, rank, ranks).map(Self::Library),
+            Candidate::Native {
+                algorithm,
+                parameters,
+            } => NativeCall::new(algorithm, parameters, call, communicator)
+                .map(Box::new)
+                .map(Self::Native),
+            Candidate::Mockup { algorithm } => MockupCall::new(algorithm, call, rank, ranks)
+                .map(Box::new)
+                .map(Self::Mockup),
+            Candidate::Foreign { algorithm, .. } => {
+                Err(ExecError::UnknownAlgorithm(algorithm.clone()))
+            }
             Candidate::Ours {
                 algorithm,
                 parameters,
@@ -55,6 +73,58 @@ impl Runner {
         }
     }
 
+    /// Makes everything ready for calls one after the other. Until the turn has ended nothing else
+    /// may call the library's collectives, which would be carried out by a forced algorithm too.
+    ///
+    /// # Errors
+    ///
+    /// If the library's algorithm cannot be forced.
+    pub fn turn(&mut self) -> Result<Turn<'_>, ExecError> {
+        Ok(Turn(match self {
+            Self::Library(call) => Ready::Library(call, None, Switched::default()),
+            Self::Native(call) => {
+                let (call, communicator, switched) = call.force()?;
+                Ready::Library(call, communicator, switched)
+            }
+            Self::Mockup(call) => Ready::Mockup(call),
+            Self::Ours(executor) => Ready::Ours(executor),
+        }))
+    }
+
+    /// Carries out the collective once, in a turn of its own: [`Turn::call`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Runner::turn`], [`Turn::call`] and [`Turn::end`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Turn::call`].
+    pub fn call(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let mut turn = self.turn()?;
+        turn.call(communicator, input, output)?;
+        turn.end()
+    }
+}
+
+/// A candidate that is ready to be called again and again.
+#[derive(Debug)]
+pub struct Turn<'a>(Ready<'a>);
+
+#[derive(Debug)]
+enum Ready<'a> {
+    /// On a communicator of its own, where it has one.
+    Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
+    Mockup(&'a mut MockupCall),
+    Ours(&'a mut Executor),
+}
+
+impl Turn<'_> {
     /// Carries out the collective. `input` and `output` hold what [`Call::input_bytes`] and
     /// [`Call::output_bytes`] say for this rank; what a rank does not have may be empty. In a
     /// reduction both are aligned to the size of the datatype, as [`crate::Bytes`] always are.
@@ -72,9 +142,23 @@ impl Runner {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        match self {
-            Self::Library(call) => call.call(communicator, input, output),
-            Self::Ours(executor) => executor.call(communicator, input, output),
+        match &mut self.0 {
+            Ready::Library(call, own, _) => call.call(own.unwrap_or(communicator), input, output),
+            Ready::Mockup(call) => call.call(communicator, input, output),
+            Ready::Ours(executor) => executor.call(communicator, input, output),
+        }
+    }
+
+    /// Leaves the library to its own decisions again. A turn that is dropped does the same, but does
+    /// not tell of errors.
+    ///
+    /// # Errors
+    ///
+    /// If the library reports one.
+    pub fn end(self) -> Result<(), ExecError> {
+        match self.0 {
+            Ready::Library(_, _, switched) => switched.restore(),
+            Ready::Mockup(_) | Ready::Ours(_) => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 /* What MPI defines as macros, which the Rust bindings cannot see. */
 #include <mpi.h>
+#include <stddef.h>
 
 const void *colltune_in_place(void) { return MPI_IN_PLACE; }
 
@@ -25,3 +26,8 @@ int colltune_class(MPI_Datatype type) {
         return 3;
     return 0;
 }
+
+/* The values of a control variable are of this type: enumerations are always. */
+int colltune_is_int(MPI_Datatype type) { return type == MPI_INT || type == MPI_UNSIGNED; }
+
+int colltune_is_enumeration(MPI_T_enum enumeration) { return enumeration != MPI_T_ENUM_NULL; }

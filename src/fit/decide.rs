@@ -209,12 +209,16 @@ fn classes(cell: &Cell) -> &'static [Operators] {
 
 /// Whether a candidate may be used in the cell with the operators.
 fn serves(cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
-    let Candidate::Ours {
-        algorithm,
-        parameters,
-    } = candidate
-    else {
-        return true;
+    let (algorithm, parameters) = match candidate {
+        Candidate::Default => return true,
+        Candidate::Ours {
+            algorithm,
+            parameters,
+        } => (algorithm, parameters),
+        // Measured with operators that commute, and nobody promises an order.
+        Candidate::Native { .. } | Candidate::Mockup { .. } | Candidate::Foreign { .. } => {
+            return operators != Operators::Noncommutative;
+        }
     };
     let Some(algorithm) = schedule::find(algorithm) else {
         return false;

@@ -41,17 +41,17 @@ impl MachineFit {
 /// Estimates the machine's parameters from the summaries of experiments; others are ignored.
 ///
 /// `alpha` and `beta` come from ping-pongs. An exchange is compared with the ping-pong of its
-/// launch and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
+/// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
 /// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
 /// 2 that they take turns. `gamma` is the time per byte of a combination; the machine's own is the
 /// median over datatypes and operators.
 ///
-/// The launch is the statistical unit here too, where a launch that was interrupted and the one that
-/// made up for it count as one: the first launch of every experiment, the second, and so on. A line is fitted to each launch that measured
-/// enough sizes, a parameter is the median of what these lines say, and its interval is that of
-/// this median, at the coverage that so many launches attain. A single launch is enough for a
-/// parameter to be identified, since block sizes are to be predicted after the first; its interval
-/// is then the value alone and covers nothing.
+/// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
+/// is the launch, unless one was interrupted; then it and the one that made up for it are one turn. A
+/// line is fitted to each turn that measured enough sizes, a parameter is the median of what these
+/// lines say, and its interval is that of this median, at the coverage that so many turns attain. A
+/// single one is enough for a parameter to be identified, since block sizes are to be predicted after
+/// the first launch; its interval is then the value alone and covers nothing.
 ///
 /// # Errors
 /// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
@@ -139,8 +139,7 @@ impl Experiments {
                     combines.entry((datatype, operator)).or_default()
                 }
             };
-            // A launch that makes up for an interrupted one stands for the same: what was measured
-            // for the first time belongs together.
+            // The number of the turn.
             let bytes = bytes as f64;
             let medians = summary.launch_medians.iter().zip(1..);
             points.extend(medians.map(|(&(_, seconds), launch)| Point {

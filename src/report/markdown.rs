@@ -297,8 +297,12 @@ fn failures(view: &View) -> String {
 fn measuring(view: &View) -> String {
     let (provenance, environment, cost) = (&view.provenance, &view.environment, view.cost);
     let mut text = format!(
-        "## How it was measured\n\n{} of measuring in {} launches: {} cells, {} repetitions.\n\n",
+        "## How it was measured\n\n{} of {} in {} launches: {} cells, {} repetitions.\n\n",
         format_seconds(cost.seconds),
+        match provenance.library.is_simulated() {
+            true => "simulated time",
+            false => "measuring",
+        },
         provenance.launches,
         cost.cells,
         grouped(cost.repetitions),

@@ -15,11 +15,17 @@ pub(crate) struct Disturbance {
 }
 
 impl Disturbance {
-    /// The noise of a candidate in a launch of this seed: the same for the same arguments.
+    /// The noise of a candidate when it is measured for the `round`-th time: the same for the same
+    /// arguments.
     ///
-    /// Whether the launch is slow depends on the seed alone.
-    pub(crate) fn new(noise: Noise, seed: u64, subject: &Subject, candidate: &Candidate) -> Self {
-        let mut launch = fastrand::Rng::with_seed(mixed(seed, ""));
+    /// Whether the launch is slow depends on seed and round alone.
+    pub(crate) fn new(
+        noise: Noise,
+        (seed, round): (u64, u32),
+        subject: &Subject,
+        candidate: &Candidate,
+    ) -> Self {
+        let mut launch = fastrand::Rng::with_seed(mixed(seed, round, ""));
         let is_slow = launch.f64() < noise.slow_launch_probability;
         Self {
             noise,
@@ -28,7 +34,7 @@ impl Disturbance {
             } else {
                 1.0
             },
-            draw: fastrand::Rng::with_seed(mixed(seed, &format!("{subject} {candidate}"))),
+            draw: fastrand::Rng::with_seed(mixed(seed, round, &format!("{subject} {candidate}"))),
         }
     }
 
@@ -49,10 +55,11 @@ impl Disturbance {
     }
 }
 
-/// A seed that depends on all of both, and not on the release of the compiler.
-fn mixed(seed: u64, text: &str) -> u64 {
+/// A seed that depends on all of them, and not on the release of the compiler.
+fn mixed(seed: u64, round: u32, text: &str) -> u64 {
     let digest = Sha256::new()
         .chain_update(seed.to_le_bytes())
+        .chain_update(round.to_le_bytes())
         .chain_update(text)
         .finalize();
     digest

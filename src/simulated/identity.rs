@@ -4,23 +4,23 @@ use model::Machine;
 use sha2::{Digest, Sha256};
 use wire::Library;
 
-use crate::rules;
+use crate::rules::Rules;
+
+/// What the times depend on besides machine and rules: to be raised whenever the simulator, or what is
+/// simulated for a task, comes to other times.
+const SIMULATOR_VERSION: u32 = 1;
 
 /// The library that stands for a machine: `simulated`, with the machine's name and the beginning of a
-/// digest of its parameters and of the default's rules as version. So measurements on a machine file
-/// that was edited are never mixed with those from before.
-pub fn library(machine: &Machine) -> Library {
-    let digest = Sha256::new()
-        .chain_update(format!("{machine:?}"))
-        .chain_update(rules::TEXT)
-        .finalize();
-    let mark: String = digest
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+/// digest of everything that its times depend on as version. So measurements on a machine file that
+/// was edited are never mixed with those from before.
+pub(crate) fn library(machine: &Machine, rules: &Rules) -> Library {
+    let all = (SIMULATOR_VERSION, machine, rules);
+    // What consists of numbers and texts alone can always be written.
+    let text = serde_json::to_string(&all).unwrap_or_default();
+    let digest = Sha256::digest(text);
+    let mark = digest.iter().take(4).map(|byte| format!("{byte:02x}"));
     Library {
-        name: "simulated".to_owned(),
-        version: format!("{}-{mark}", machine.name),
+        name: Library::SIMULATED.to_owned(),
+        version: format!("{}-{}", machine.name, mark.collect::<String>()),
     }
 }

@@ -10,7 +10,7 @@ use model::{Machine, Placement};
 use wire::Library;
 
 use crate::identity::library;
-use crate::rules::RulesError;
+use crate::rules::{Rules, RulesError};
 use crate::session::{Session, Stopped, read};
 use crate::spool::Spool;
 use crate::times::Times;
@@ -30,10 +30,16 @@ impl SimulatedLauncher {
     /// # Errors
     /// If the rules of the library's default cannot be read.
     pub fn new(machine: Machine, placement: Placement) -> Result<Self, RulesError> {
+        let rules = Rules::published()?;
         Ok(Self {
-            library: library(&machine),
-            times: Arc::new(Times::new(machine, placement)?),
+            library: library(&machine, &rules),
+            times: Arc::new(Times::new(machine, placement, rules)),
         })
+    }
+
+    /// The library that stands for this machine.
+    pub fn library(&self) -> &Library {
+        &self.library
     }
 }
 

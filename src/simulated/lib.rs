@@ -8,11 +8,12 @@
 //! - The time of a call is that of [`model::simulate()`] for the very schedule that would be executed,
 //!   disturbed by the [`model::Noise`] of the machine file. A message of an experiment costs what it
 //!   costs in a schedule.
-//! - The library's own choice, `default`, is the published thresholds of MPICH (`library.yaml`).
+//! - The library's own choice, `default`, is what MPICH's published thresholds choose
+//!   (`library.yaml`).
 //! - Time is that of the simulated machine: a task's elapsed seconds, and thereby what is spent of a
 //!   budget, are what measuring would have taken there.
-//! - The noise is drawn from the plan's seed, the subject and the candidate: the same plan gives the
-//!   same records, also if it is carried out in pieces.
+//! - The noise is drawn from the plan's seed, the task's round, the subject and the candidate: the same
+//!   plan gives the same records, also if it is carried out in pieces.
 
 mod disturbance;
 mod identity;
@@ -22,6 +23,5 @@ mod session;
 mod spool;
 mod times;
 
-pub use identity::library;
 pub use launcher::SimulatedLauncher;
 pub use rules::RulesError;

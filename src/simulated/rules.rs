@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use wire::{Candidate, Cell, Parameters};
 
 /// The rules, as a file.
-pub(crate) const TEXT: &str = include_str!("library.yaml");
+const TEXT: &str = include_str!("library.yaml");
 
 /// A library's own choices: for each collective the first rule that holds.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Rules(BTreeMap<String, Vec<Rule>>);
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rule {
     /// Holds for vectors of fewer bytes.
@@ -24,6 +24,9 @@ struct Rule {
     /// Holds for powers of two only.
     #[serde(default)]
     power_of_two: bool,
+    /// Holds for vectors of fewer elements than the largest power of two among the numbers of ranks.
+    #[serde(default)]
+    short: bool,
     /// What is used: an id without its collective.
     algorithm: String,
 }
@@ -67,11 +70,13 @@ impl Rules {
 impl Rule {
     fn holds(&self, cell: &Cell) -> Result<bool, RulesError> {
         let ranks = cell.shape.ranks();
+        let elements = cell.vector_bytes() / cell.datatype.size_bytes();
         let below = self.below.as_deref().map(wire::units::parse_bytes);
         let below = below.transpose()?;
         Ok(below.is_none_or(|bytes| cell.vector_bytes() < bytes)
             && self.fewer_ranks.is_none_or(|most| ranks < most)
-            && (!self.power_of_two || ranks.is_power_of_two()))
+            && (!self.power_of_two || ranks.is_power_of_two())
+            && (!self.short || elements < 1 << ranks.max(1).ilog2()))
     }
 }
 
@@ -101,8 +106,8 @@ mod tests {
     fn every_call_has_a_choice_that_can_serve_it() {
         let rules = Rules::published().expect("rules");
         for collective in Collective::ALL {
-            for shape in [(1, 2), (1, 7), (2, 8), (3, 5)] {
-                for bytes in [8, 4 << 10, 64 << 10, 1 << 20] {
+            for shape in [(1, 2), (1, 7), (2, 8), (3, 5), (8, 8), (9, 7)] {
+                for bytes in [8, 256, 4 << 10, 64 << 10, 1 << 20] {
                     let cell = cell(collective, shape, bytes);
                     let choice = rules.choice(&cell).expect("a rule");
                     let algorithm = schedule::find(choice.algorithm()).expect("registered");
@@ -123,12 +128,19 @@ mod tests {
                 .expect("a rule");
             assert_eq!(choice.to_string(), expected);
         };
-        use Collective::{Allgather, Allreduce, Bcast, ReduceScatterBlock};
+        use Collective::{Allgather, Allreduce, Bcast, Reduce, ReduceScatterBlock};
         check(Bcast, (1, 8), 12287, "bcast/binomial");
         check(Bcast, (1, 8), 12288, "bcast/scatter_allgather");
         check(Bcast, (1, 7), 12288, "bcast/binomial");
-        check(Allreduce, (4, 4), 2040, "allreduce/recursive_doubling");
-        check(Allreduce, (4, 4), 2048, "allreduce/rabenseifner");
+        check(Bcast, (3, 3), 12288, "bcast/scatter_allgather_ring");
+        check(Bcast, (1, 8), (512 << 10) - 1, "bcast/scatter_allgather");
+        check(Bcast, (1, 8), 512 << 10, "bcast/scatter_allgather_ring");
+        check(Allreduce, (4, 4), 2048, "allreduce/recursive_doubling");
+        check(Allreduce, (4, 4), 2056, "allreduce/rabenseifner");
+        // 512 elements can be divided among 512 of 600 ranks, but not among 2048.
+        check(Allreduce, (30, 20), 4096, "allreduce/rabenseifner");
+        check(Allreduce, (64, 32), 4096, "allreduce/recursive_doubling");
+        check(Reduce, (64, 32), 4096, "reduce/binomial");
         check(Allgather, (4, 4), 32 << 10, "allgather/ring");
         check(Allgather, (4, 4), 31 << 10, "allgather/recursive_doubling");
         check(Allgather, (5, 4), 1024, "allgather/bruck");

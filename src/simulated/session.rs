@@ -35,9 +35,6 @@ pub(crate) enum Stopped {
     /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
     Spool(#[source] io::Error),
-    /// A candidate's call takes longer than the watchdog's patience.
-    #[error("a candidate hung")]
-    Hang,
     /// Somebody closed the spool.
     #[error("the launch was killed")]
     Killed,
@@ -50,7 +47,6 @@ impl Stopped {
             Self::Plan(_) | Self::Version(_) => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Spool(_) => exit_code::FAILED,
-            Self::Hang => exit_code::HANG,
             Self::Killed => exit_code::ORPHANED,
         }
     }
@@ -162,10 +158,12 @@ impl Session<'_> {
                     let patience = self.plan.watchdog_seconds;
                     let message = format!("no end after {patience} s");
                     failed(FailureKind::Hang, message)?;
-                    return Err(Stopped::Hang);
+                    // Nothing has to be killed: the launch goes on.
+                    elapsed_seconds += patience;
                 }
                 Ok(seconds) => {
-                    let (measurement, spent) = self.measure(subject, index, candidate, seconds);
+                    let (measurement, spent) =
+                        self.measure(task.round, (subject, candidate), index, seconds);
                     measurements.push(measurement);
                     elapsed_seconds += spent;
                 }
@@ -182,14 +180,14 @@ impl Session<'_> {
     /// Repeats a candidate that takes so long, as the driver would; returns what that took, too.
     fn measure(
         &self,
-        subject: Subject,
+        round: u32,
+        (subject, candidate): (Subject, &Candidate),
         index: u32,
-        candidate: &Candidate,
         seconds: f64,
     ) -> (Measurement, f64) {
         let machine = self.times.machine();
         let noise = machine.noise.unwrap_or_default();
-        let mut disturbance = Disturbance::new(noise, self.plan.seed, &subject, candidate);
+        let mut disturbance = Disturbance::new(noise, (self.plan.seed, round), &subject, candidate);
         let wanted = &self.plan.repetition;
         let barrier = self.times.barrier_seconds(subject.shape());
         let mut progress = Progress::default();

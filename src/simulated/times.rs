@@ -2,19 +2,23 @@
 
 use std::collections::HashMap;
 use std::num::NonZero;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::{Level, Machine, Placement, Setting, Topology, expected_messages, simulate};
-use schedule::{Request, Schedule};
+use schedule::{Algorithm, Collective, Request, Schedule};
 use thiserror::Error;
 use wire::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Subject};
 
-use crate::rules::{Rules, RulesError};
+use crate::rules::Rules;
 
 /// A candidate that sends more messages is left out: it would be simulated for minutes.
 const MOST_MESSAGES: f64 = 5e8;
+/// Ranks in all simulations that run at once: some 200 bytes of memory each, and as much again for
+/// every message under way.
+const MOST_RANKS: u32 = 1 << 22;
 
 /// Why a candidate has no time. All say that it cannot be simulated here.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -32,13 +36,13 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    pub(crate) fn new(machine: Machine, placement: Placement) -> Result<Self, RulesError> {
-        Ok(Self {
+    pub(crate) fn new(machine: Machine, placement: Placement, rules: Rules) -> Self {
+        Self {
             machine,
             placement,
-            rules: Rules::published()?,
+            rules,
             known: Mutex::default(),
-        })
+        }
     }
 
     pub(crate) fn machine(&self) -> &Machine {
@@ -47,20 +51,30 @@ impl Times {
 
     /// The time of a candidate of a subject in seconds.
     pub(crate) fn of(&self, subject: Subject, candidate: &Candidate) -> Time {
-        let key = (subject, candidate.clone());
-        let known = |times: &Self| times.lock().get(&key).cloned();
-        if let Some(time) = known(self) {
-            return time;
-        }
-        let time = match &subject {
-            Subject::Cell(cell) => self.of_cell(cell, candidate),
-            Subject::Experiment(experiment) => self.of_experiment(experiment),
+        // The default is simulated as what it chooses.
+        let candidate = match (&subject, candidate) {
+            (Subject::Cell(cell), Candidate::Default) => {
+                self.rules.choice(cell).map_err(refused)?
+            }
+            _ => candidate.clone(),
         };
-        self.lock().insert(key, time.clone());
-        time
+        let key = (subject, candidate);
+        let known = self.lock().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            // A mistake in the simulator must not take the whole campaign down.
+            let found = panic::catch_unwind(AssertUnwindSafe(|| match &key {
+                (Subject::Cell(cell), candidate) => self.of_cell(cell, candidate),
+                (Subject::Experiment(experiment), _) => self.of_experiment(experiment),
+            }));
+            let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
+            let time = found.unwrap_or_else(failed);
+            self.lock().insert(key, time.clone());
+            time
+        })
     }
 
-    /// Finds the times of several candidates on all cores, until `is_over`.
+    /// Finds the times of several candidates at once, until `is_over`: on all cores, unless that many
+    /// simulations of so many ranks might not fit into memory.
     pub(crate) fn prepare(
         &self,
         subject: Subject,
@@ -78,8 +92,9 @@ impl Times {
             }
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let room = (MOST_RANKS / subject.shape().ranks().max(1)).max(1) as usize;
         thread::scope(|scope| {
-            for _ in 1..cores.min(candidates.len()) {
+            for _ in 1..cores.min(room).min(candidates.len()) {
                 scope.spawn(work);
             }
             work();
@@ -98,21 +113,18 @@ impl Times {
     }
 
     fn of_cell(&self, cell: &Cell, candidate: &Candidate) -> Time {
-        let chosen = match candidate {
-            Candidate::Default => self.rules.choice(cell).map_err(refused)?,
-            Candidate::Ours { .. } => candidate.clone(),
-        };
-        let parameters = chosen.parameters();
+        if !matches!(candidate, Candidate::Ours { .. }) {
+            return Err(Refusal(format!("{candidate} cannot be simulated")));
+        }
+        let name = candidate.algorithm();
+        let unknown = || Refusal(format!("there is no algorithm {name}"));
+        let algorithm = schedule::find(name).ok_or_else(unknown)?;
+        let parameters = candidate.parameters();
         let request = cell.request(&parameters);
-        self.simulate(
-            chosen.algorithm(),
-            &request,
-            cell.shape,
-            cell.datatype.size_bytes(),
-        )
+        self.simulate(algorithm, &request, cell.shape, cell.datatype.size_bytes())
     }
 
-    /// One message is what a broadcast to one other rank sends. Ranks are full duplex: an exchange
+    /// One message is what any broadcast to one other rank sends. Ranks are full duplex: an exchange
     /// takes no longer.
     fn of_experiment(&self, experiment: &Experiment) -> Time {
         let &Experiment { kind, shape, bytes } = experiment;
@@ -122,13 +134,15 @@ impl Times {
                     units: bytes,
                     ..Request::ranks(2)
                 };
-                // The first two ranks of a launch share a node if they can.
+                // Whether the two share a node is for the experiment's shape to say.
                 let ppn = shape.ppn.min(2);
                 let pair = CommShape {
                     nodes: 2 / ppn,
                     ppn,
                 };
-                self.simulate("bcast/binomial", &request, pair, 1)
+                let broadcast = schedule::of(Collective::Bcast).next();
+                let broadcast = broadcast.ok_or(Refusal("there is no broadcast".to_owned()))?;
+                self.simulate(broadcast, &request, pair, 1)
             }
             ExperimentKind::Combine { .. } => match self.machine.gamma {
                 Some(gamma) => Ok(gamma * bytes as f64),
@@ -142,13 +156,11 @@ impl Times {
 
     fn simulate(
         &self,
-        name: &str,
+        algorithm: &'static Algorithm,
         request: &Request<'_>,
         shape: CommShape,
         unit_bytes: u64,
     ) -> Time {
-        let unknown = || Refusal(format!("there is no algorithm {name}"));
-        let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let schedule = Schedule::new(algorithm, request).map_err(refused)?;
         let messages = expected_messages(&schedule);
         if messages > MOST_MESSAGES {

@@ -129,6 +129,18 @@ pub enum StoreError {
         /// Process that holds it, as far as it has said so.
         holder: Option<u32>,
     },
+    /// The same was imported before.
+    #[error(
+        "{} holds {name} already, and nothing was imported: what is there twice would count twice; \
+         to import it in another way, name a new store",
+        path.display()
+    )]
+    Imported {
+        /// Which store.
+        path: PathBuf,
+        /// What was to be imported.
+        name: String,
+    },
     /// A plan names a campaign that [`crate::Store::record_campaign`] has not seen.
     #[error("campaign {digest} is not in {}", path.display())]
     UnknownCampaign {

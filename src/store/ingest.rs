@@ -106,15 +106,8 @@ impl Store {
             if known {
                 return Ok(false);
             }
-            let subject = intern(transaction, Interned::Subject, &subject_of(task))?;
-            transaction
-                .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![
-                    plan.launch,
-                    done.task,
-                    subject,
-                    done.elapsed_seconds
-                ])?;
+            let place = [plan.launch, done.task];
+            insert_task(transaction, place, &subject_of(task), done.elapsed_seconds)?;
             let mut insert = transaction
                 .prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
             for (candidate, measurement) in samples {
@@ -153,6 +146,19 @@ impl Store {
     }
 }
 
+/// Adds the row of a task: `place` is its launch and its number.
+pub(crate) fn insert_task(
+    transaction: &Transaction<'_>,
+    [launch, number]: [u32; 2],
+    subject: &Subject,
+    elapsed_seconds: f64,
+) -> rusqlite::Result<usize> {
+    let subject = intern(transaction, Interned::Subject, subject)?;
+    transaction
+        .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![launch, number, subject, elapsed_seconds])
+}
+
 /// A candidate's place in a plan.
 #[derive(Clone, Copy)]
 struct Position {
@@ -162,13 +168,13 @@ struct Position {
 
 /// Tables of definitions.
 #[derive(Clone, Copy)]
-enum Interned {
+pub(crate) enum Interned {
     Subject,
     Candidate,
 }
 
 /// The row of a definition, which is added if it is new.
-fn intern<T: Serialize>(
+pub(crate) fn intern<T: Serialize>(
     transaction: &Transaction<'_>,
     table: Interned,
     definition: &T,

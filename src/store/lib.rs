@@ -18,6 +18,7 @@
 
 mod columns;
 mod error;
+mod import;
 mod ingest;
 mod launch;
 mod lock;
@@ -28,6 +29,7 @@ mod schema;
 mod spool;
 
 pub use error::{Found, Obstacle, StoreError};
+pub use import::{Import, ImportedLaunch, ImportedSample};
 pub use launch::{Outcome, UnfinishedLaunch};
 pub use lock::Lock;
 pub use open::Store;

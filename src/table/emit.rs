@@ -143,6 +143,8 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         radix,
         reduce,
         bcast,
+        segment_bytes,
+        fanout,
     } = candidate.parameters();
     if let Some(bytes) = block_bytes {
         write!(text, ", block_bytes: {}", format_bytes(bytes))?;
@@ -158,6 +160,12 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
     }
     if let Some(id) = bcast {
         write!(text, ", bcast: {}", scalar(&id))?;
+    }
+    if let Some(bytes) = segment_bytes {
+        write!(text, ", segment_bytes: {}", format_bytes(bytes))?;
+    }
+    if let Some(fanout) = fanout {
+        write!(text, ", fanout: {fanout}")?;
     }
     if let Some(speedup) = speedup {
         write!(text, ", speedup: {speedup}")?;

@@ -55,6 +55,7 @@ mod file;
 mod interpolate;
 mod json;
 mod lookup;
+mod other;
 mod parse;
 mod problem;
 mod rule;

@@ -4,6 +4,7 @@ use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported}
 use wire::{Candidate, CommShape, Parameters};
 
 use crate::field::{Field, Fields};
+use crate::other;
 use crate::problem::{Fault, Problem};
 use crate::{Confidence, Operators, Rule};
 
@@ -11,7 +12,7 @@ use crate::{Confidence, Operators, Rule};
 const DEFAULT: &str = "default";
 
 /// The parameters as files spell them, and what the registry calls them.
-const PARAMETERS: [(&str, Parameter); 5] = [
+pub(crate) const PARAMETERS: [(&str, Parameter); 5] = [
     ("block_bytes", Parameter::Blocks),
     ("blocks", Parameter::Blocks),
     ("radix", Parameter::Radix),
@@ -37,6 +38,8 @@ pub(crate) fn read<'a>(field: &Field<'a>, group: Group) -> Result<(Rule, Field<'
         "radix",
         "reduce",
         "bcast",
+        "segment_bytes",
+        "fanout",
         "speedup",
         "confidence",
     ])?;
@@ -60,11 +63,16 @@ pub(crate) fn read<'a>(field: &Field<'a>, group: Group) -> Result<(Rule, Field<'
 fn candidate(fields: &Fields<'_>, group: Group) -> Result<Candidate, Fault> {
     let field = fields.required("candidate")?;
     let name = field.text()?;
+    if name.contains(':') {
+        return other::candidate(fields, &field, group);
+    }
     let algorithm = match name {
         DEFAULT => None,
         name => Some(algorithm(&field, name, group.collective)?),
     };
-    refuse_foreign_parameters(fields, name, algorithm)?;
+    let all = PARAMETERS.iter().map(|(name, _)| *name);
+    let all: Vec<&str> = all.chain(other::PARAMETERS).collect();
+    refuse_parameters(fields, name, &all, &taken_by(name))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
@@ -75,6 +83,7 @@ fn candidate(fields: &Fields<'_>, group: Group) -> Result<Candidate, Fault> {
         radix: fields.get("radix").map(|field| field.count()).transpose()?,
         reduce: inner(fields, "reduce", Collective::Reduce)?,
         bcast: inner(fields, "bcast", Collective::Bcast)?,
+        ..Parameters::default()
     };
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
         return Err(fields
@@ -117,21 +126,32 @@ fn algorithm(
     }
 }
 
-fn refuse_foreign_parameters(
+/// The keys of the parameters that an algorithm of ours takes; none for other names.
+fn taken_by(name: &str) -> Vec<&'static str> {
+    let algorithm = schedule::find(name);
+    let takes = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));
+    let taken = PARAMETERS.iter().filter(|(_, parameter)| takes(*parameter));
+    taken.map(|(name, _)| *name).collect()
+}
+
+/// Refuses the first of the given parameters that a candidate does not take.
+pub(crate) fn refuse_parameters(
     fields: &Fields<'_>,
     candidate: &str,
-    algorithm: Option<&Algorithm>,
+    parameters: &[&'static str],
+    takes: &[&'static str],
 ) -> Result<(), Fault> {
-    let taken = |parameter| algorithm.is_some_and(|algorithm| algorithm.takes(parameter));
-    for (name, parameter) in PARAMETERS {
-        let Some(field) = fields.get(name).filter(|_| !taken(parameter)) else {
+    for &parameter in parameters {
+        let Some(field) = fields
+            .get(parameter)
+            .filter(|_| !takes.contains(&parameter))
+        else {
             continue;
         };
-        let takes = PARAMETERS.iter().filter(|(_, parameter)| taken(*parameter));
         return Err(field.fault(Problem::NotTaken {
             candidate: candidate.to_owned(),
-            parameter: name,
-            takes: takes.map(|(name, _)| *name).collect(),
+            parameter,
+            takes: takes.to_vec(),
         }));
     }
     Ok(())
@@ -194,7 +214,7 @@ pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> O
     }
 }
 
-fn positive<'a, T: PartialEq + Default>(
+pub(crate) fn positive<'a, T: PartialEq + Default>(
     fields: &Fields<'a>,
     key: &'static str,
     read: fn(&Field<'a>) -> Result<T, Fault>,

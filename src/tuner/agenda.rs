@@ -8,7 +8,8 @@ use model::{Call, predict_best};
 use schedule::Algorithm;
 use store::{Store, StoreError};
 use wire::{
-    Candidate, Cell, Experiment, Library, Parameters, Repetition, Sample, Subject, Task, Work,
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Parameters, Repetition, Sample, Subject,
+    Task, Work,
 };
 
 use crate::TunerError;
@@ -60,6 +61,14 @@ impl Stock {
         counts.min().filter(|_| !default_failed)
     }
 
+    /// Launches that measured the subject with any of the candidates.
+    fn rounds(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
+        let counts = candidates
+            .iter()
+            .filter_map(|c| self.counts.get(&(subject, c.clone())));
+        counts.copied().max().unwrap_or(0)
+    }
+
     fn able<'a>(
         &'a self,
         subject: Subject,
@@ -71,17 +80,8 @@ impl Stock {
     }
 }
 
-/// What the next launch has to do.
-#[derive(Debug)]
-pub(crate) struct Due {
-    /// How many launches have measured these tasks before.
-    pub(crate) round: u32,
-    /// The tasks; none if everything is done.
-    pub(crate) tasks: Vec<Task>,
-}
-
 impl Agenda {
-    /// The agenda of a campaign. Block sizes are predicted from the first measurement of each
+    /// The agenda of a campaign on a library that lets one force these algorithms. Block sizes are predicted from the first measurement of each
     /// experiment in the store, so that the agenda does not change while more are made; without
     /// a store none are predicted.
     ///
@@ -91,6 +91,7 @@ impl Agenda {
         campaign: &Campaign,
         store: Option<&Store>,
         library: &Library,
+        natives: &[NativeAlgorithm],
     ) -> Result<Self, TunerError> {
         let experiments = campaign.experiments();
         let first = match store {
@@ -105,7 +106,9 @@ impl Agenda {
                 let predicted = |algorithm: &'static Algorithm, parameters: &Parameters| {
                     predicted_block(&machine, &cell, algorithm, parameters)
                 };
-                (cell, campaign.candidates(&cell, &predicted))
+                let mut candidates = campaign.candidates(&cell, &predicted);
+                candidates.extend(campaign.foreign_candidates(&cell, library, natives));
+                (cell, candidates)
             })
             .collect();
         Ok(Self {
@@ -166,8 +169,8 @@ impl Agenda {
 
     /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
     /// that all cells advance together and an interrupted launch is made up for first. Experiments
-    /// that were never made come alone.
-    pub(crate) fn next(&self, stock: &Stock) -> Due {
+    /// that were never made come alone. Empty when everything is done.
+    pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
         let open: Vec<(u32, Subject, &[Candidate])> = self
             .subjects()
             .filter_map(|(subject, candidates)| {
@@ -182,7 +185,7 @@ impl Agenda {
             .unwrap_or(0);
         let due = || open.iter().filter(|(launches, ..)| *launches == fewest);
         let calibrating = fewest == 0 && due().any(|(_, s, _)| matches!(s, Subject::Experiment(_)));
-        let tasks = due()
+        due()
             .filter(|(_, subject, _)| !calibrating || matches!(subject, Subject::Experiment(_)))
             .zip(0..)
             .map(|((_, subject, candidates), id)| {
@@ -193,13 +196,10 @@ impl Agenda {
                         candidates: stock.able(*subject, candidates).cloned().collect(),
                     },
                 };
-                Task { id, work }
+                let round = stock.rounds(*subject, candidates);
+                Task { id, round, work }
             })
-            .collect();
-        Due {
-            round: fewest,
-            tasks,
-        }
+            .collect()
     }
 
     /// Turns left after what is in the store.
@@ -239,7 +239,8 @@ pub(crate) fn repetition(
     left_seconds: f64,
 ) -> Repetition {
     let mut repetition = campaign.repetition(agenda.turns());
-    if campaign.repetitions.slice == campaign::Slice::Auto {
+    // A simulation is not to depend on where it was interrupted.
+    if campaign.repetitions.slice == campaign::Slice::Auto && !campaign.is_simulated() {
         let share = left_seconds.max(0.0) / campaign.budget_seconds;
         let launches = f64::from(agenda.launches) / f64::from(agenda.launches_left(stock).max(1));
         repetition.slice_seconds *= share * launches;

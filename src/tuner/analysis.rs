@@ -10,6 +10,7 @@ use table::{Provenance, Table};
 use wire::{Environment, LaunchStart, Library, Subject, Warning};
 
 use crate::agenda::Stock;
+use crate::import::Definition;
 use crate::{Agenda, Progress, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
@@ -81,21 +82,33 @@ impl Analysis {
         // What a stored campaign means can depend on the machine, so it goes by its row's digest.
         let launched = launches.last().map(|launch| launch.campaign.clone());
         let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
-        let stored = stored_campaign(store, &launches)?;
-        let campaign = campaign.or(stored.as_ref());
+        let (stored, imported) = match last_definition(store, &launches)? {
+            Some(Definition::Campaign(campaign)) => (Some(campaign), None),
+            Some(Definition::Import(record)) => (None, Some(record)),
+            None => (None, None),
+        };
+        let campaign = campaign.or(stored.as_deref());
+        let environments = store.environments(&library)?;
+        // The list of the last launch that reported: there is one library, of one version.
+        let last = environments.last().map(|(_, start)| &start.environment);
+        let natives = last.map_or(&[][..], |environment| &environment.natives);
         let agenda = match campaign {
-            Some(campaign) => Some(Agenda::new(campaign, Some(store), &library)?),
+            Some(campaign) => Some(Agenda::new(campaign, Some(store), &library, natives)?),
             None => None,
         };
         let progress = match &agenda {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = campaign.map_or_else(DecideOptions::default, |campaign| DecideOptions {
-            materiality: campaign.materiality,
-            confidence: campaign.confidence,
-            ..DecideOptions::default()
-        });
+        let options = match (campaign, &imported) {
+            (Some(campaign), _) => DecideOptions {
+                materiality: campaign.materiality,
+                confidence: campaign.confidence,
+                ..DecideOptions::default()
+            },
+            (None, Some(record)) => record.decide_options(),
+            (None, None) => DecideOptions::default(),
+        };
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let mut summaries = fit::summarise(&samples)?;
         // A store may hold more than is asked for: sizes and candidates of earlier campaigns.
@@ -108,7 +121,7 @@ impl Analysis {
             .iter()
             .map(|f| (f.subject, f.candidate.clone()))
             .collect();
-        let starts = store.environments(&library)?.into_iter();
+        let starts = environments.into_iter();
         Ok(Self {
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
@@ -224,7 +237,9 @@ impl Origin {
             .collect();
         for warning in all {
             let same_kind = |known: &&mut Warning| {
-                std::mem::discriminant(*known) == std::mem::discriminant(warning)
+                // Every file that was imported is named.
+                !matches!(known, Warning::Imported { .. } | Warning::Baseline { .. })
+                    && std::mem::discriminant(*known) == std::mem::discriminant(warning)
             };
             match kinds.iter_mut().find(same_kind) {
                 // Ascending order: the later one of a kind is the stronger one.
@@ -252,18 +267,17 @@ fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerErro
     }
 }
 
-/// The campaign that was last launched.
-fn stored_campaign(store: &Store, launches: &[LaunchRow]) -> Result<Option<Campaign>, TunerError> {
+/// The campaign that was last launched, or what was imported after it.
+fn last_definition(
+    store: &Store,
+    launches: &[LaunchRow],
+) -> Result<Option<Definition>, TunerError> {
     let Some(last) = launches.last() else {
         return Ok(None);
     };
-    let row = store
-        .campaigns()?
-        .into_iter()
-        .find(|row| row.digest == last.campaign);
-    Ok(row
-        .map(|row| Campaign::parse_stored(&row.text))
-        .transpose()?)
+    let mut rows = store.campaigns()?.into_iter();
+    let row = rows.find(|row| row.digest == last.campaign);
+    Ok(row.map(|row| Definition::of(&row)).transpose()?)
 }
 
 fn stem(path: &Path) -> String {

@@ -12,7 +12,7 @@ use table::TableError;
 use thiserror::Error;
 use wire::Library;
 
-use crate::MachineError;
+use crate::{ImportError, MachineError};
 
 /// A stage that could not be carried out.
 #[derive(Debug, Error)]
@@ -38,6 +38,9 @@ pub enum TunerError {
     /// The samples.
     #[error(transparent)]
     Fit(Box<FitError>),
+    /// What was to be imported.
+    #[error(transparent)]
+    Import(Box<ImportError>),
     /// The table.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -84,8 +87,8 @@ pub enum TunerError {
     },
     /// The store's measurements were made under other conditions than the campaign's.
     #[error(
-        "{} holds measurements of {library} under other launcher options or another environment \
-         than the campaign's `launcher`",
+        "{} holds measurements of {library} under other launcher options or another environment, \
+         placement or seed than those of the campaign's `launcher`",
         store.display()
     )]
     OtherConditions {
@@ -122,6 +125,7 @@ impl TunerError {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
             Self::Machine(error) => Some(error.help()),
+            Self::Import(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())

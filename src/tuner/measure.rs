@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use campaign::Campaign;
-
 use store::{Lock, Outcome, Store};
 use wire::{Finish, Plan, WIRE_VERSION};
 
-use crate::agenda::{Due, Stock, repetition, spent_seconds};
+use crate::agenda::{Stock, repetition, spent_seconds};
+use crate::import::Definition;
 use crate::launch::{Ended, Launch, file};
 use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
 
@@ -71,8 +70,11 @@ fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
         .collect();
     for row in store.campaigns()? {
         if launched.contains(&row.digest) {
-            let earlier = Campaign::parse_stored(&row.text)?;
-            if !at.campaign.same_conditions(&earlier) {
+            let same = match Definition::of(&row)? {
+                Definition::Campaign(earlier) => at.campaign.same_conditions(&earlier),
+                Definition::Import(_) => false,
+            };
+            if !same {
                 let (store, library) = (store.path().to_owned(), at.library.clone());
                 return Err(TunerError::OtherConditions { store, library });
             }
@@ -122,7 +124,12 @@ struct Measuring<'a> {
 impl Measuring<'_> {
     fn progress(&self) -> Result<Progress, TunerError> {
         let library = &self.at.library;
-        let agenda = Agenda::new(&self.at.campaign, Some(&self.store), library)?;
+        let agenda = Agenda::new(
+            &self.at.campaign,
+            Some(&self.store),
+            library,
+            &self.at.natives,
+        )?;
         Ok(agenda.progress(&Stock::of(&self.store, library)?))
     }
 
@@ -131,9 +138,9 @@ impl Measuring<'_> {
         let Workplace {
             campaign, library, ..
         } = self.at;
-        let agenda = Agenda::new(campaign, Some(&self.store), library)?;
+        let agenda = Agenda::new(campaign, Some(&self.store), library, &self.at.natives)?;
         let stock = Stock::of(&self.store, library)?;
-        let Due { round, tasks } = agenda.next(&stock);
+        let tasks = agenda.next(&stock);
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {
             return Ok(false);
@@ -150,7 +157,7 @@ impl Measuring<'_> {
             version: WIRE_VERSION,
             campaign: campaign.digest(),
             launch: number,
-            seed: campaign.seed(round),
+            seed: campaign.seed(),
             library: library.clone(),
             spool: absolute(&spool)?,
             cores: self.at.cores,

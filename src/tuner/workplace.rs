@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use campaign::launcher::{
     Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover, driver_directories,
-    find_driver, select,
+    find_driver, list_natives, select,
 };
 use campaign::{Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
 use simulated::SimulatedLauncher;
-use wire::{Library, Warning};
+use wire::{Library, NativeAlgorithm, Warning};
 
 use crate::TunerError;
 use crate::machine::{check_suffices, load_machine};
@@ -40,6 +40,8 @@ pub struct Workplace {
     pub library: Library,
     /// The measuring program for that library; absent where the launcher needs none.
     pub driver: Option<PathBuf>,
+    /// What the library lets one force.
+    pub natives: Vec<NativeAlgorithm>,
     /// Cores of a node, where known.
     pub cores: Option<u32>,
     /// What starts it.
@@ -75,14 +77,16 @@ impl Workplace {
     fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
         let machine = load_machine(options.machine.as_deref())?;
         check_suffices(&machine, &campaign)?;
+        let launcher = SimulatedLauncher::new(machine.clone(), options.placement)?;
         Ok(Self {
-            library: simulated::library(&machine),
+            library: launcher.library().clone(),
             driver: None,
+            natives: Vec::new(),
             cores: None,
             warnings: vec![Warning::Simulated {
                 machine: machine.name.clone(),
             }],
-            launcher: Box::new(SimulatedLauncher::new(machine, options.placement)?),
+            launcher: Box::new(launcher),
             campaign,
         })
     }
@@ -97,6 +101,11 @@ impl Workplace {
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
         let driver = find_driver(&library, &directories)?;
+        // Asking takes a moment.
+        let natives = match campaign.selection.selects_natives() {
+            true => list_natives(&driver)?,
+            false => Vec::new(),
+        };
         let cores = campaign::cores();
         let warnings = campaign.warnings(cores);
         let launcher = LocalLauncher::new(installation, options, cores);
@@ -104,6 +113,7 @@ impl Workplace {
             campaign,
             library,
             driver: Some(driver),
+            natives,
             cores: Some(cores),
             launcher: Box::new(launcher),
             warnings,

@@ -2,15 +2,16 @@
 
 use std::fmt;
 
+use schedule::Collective;
 use serde::{Deserialize, Serialize};
 
 use crate::units::format_bytes;
 
 /// One way to carry out a collective.
 ///
-/// Its full name, [`Candidate`]'s `Display`, is `default` or `collective/id` followed by the
-/// parameters in brackets, as in `allreduce/dual_root[block_bytes=64K]`; it is unique within a
-/// cell and what people read.
+/// Its full name, [`Candidate`]'s `Display`, is `default` or a name followed by the parameters in
+/// brackets, as in `allreduce/dual_root[block_bytes=64K]`; it is unique within a cell and what people
+/// read. Our algorithms are called `collective/id`; the names of all others begin with what they are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Candidate {
@@ -24,14 +25,44 @@ pub enum Candidate {
         #[serde(default, skip_serializing_if = "Parameters::is_empty")]
         parameters: Parameters,
     },
+    /// One of the measured library's own algorithms, forced.
+    Native {
+        /// `native:collective/id`, the id as the library spells it: [`NativeAlgorithm::name`].
+        algorithm: String,
+        /// The parameters that reach the algorithm; absent ones are the library's choice.
+        #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+        parameters: Parameters,
+    },
+    /// A collective made of the library's other collectives: what a performance guideline compares
+    /// it with.
+    Mockup {
+        /// `mockup:collective/id`: [`crate::MOCKUPS`].
+        algorithm: String,
+    },
+    /// Something that somebody else measured, which cannot be measured here.
+    Foreign {
+        /// `source:collective/id`, in the words of the import.
+        algorithm: String,
+        /// Its parameters.
+        #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+        parameters: Parameters,
+    },
 }
 
 impl Candidate {
-    /// `collective/id`, or `default`.
+    /// What the names of native algorithms begin with.
+    pub const NATIVE: &str = "native:";
+    /// What the names of mock-ups begin with.
+    pub const MOCKUP: &str = "mockup:";
+
+    /// The full name without parameters: `collective/id`, `native:collective/id`, `default`.
     pub fn algorithm(&self) -> &str {
         match self {
             Self::Default => "default",
-            Self::Ours { algorithm, .. } => algorithm,
+            Self::Ours { algorithm, .. }
+            | Self::Native { algorithm, .. }
+            | Self::Mockup { algorithm }
+            | Self::Foreign { algorithm, .. } => algorithm,
         }
     }
 
@@ -41,31 +72,51 @@ impl Candidate {
         name.split_once('/').map_or(name, |(_, id)| id)
     }
 
-    /// The parameters; empty for the library's default.
+    /// The parameters; empty where there are none.
     pub fn parameters(&self) -> Parameters {
         match self {
-            Self::Default => Parameters::default(),
-            Self::Ours { parameters, .. } => parameters.clone(),
+            Self::Default | Self::Mockup { .. } => Parameters::default(),
+            Self::Ours { parameters, .. }
+            | Self::Native { parameters, .. }
+            | Self::Foreign { parameters, .. } => parameters.clone(),
         }
     }
 }
 
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.pad("default"),
-            Self::Ours {
-                algorithm,
-                parameters,
-            } => f.pad(&format!("{algorithm}{parameters}")),
-        }
+        f.pad(&format!("{}{}", self.algorithm(), self.parameters()))
     }
 }
 
-/// The parameters of one of our algorithms, in the units that people write.
+/// An algorithm that a library lets one force, as the library itself lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NativeAlgorithm {
+    /// Of which collective; serialized by name.
+    #[serde(with = "crate::cell::collective_name")]
+    pub collective: Collective,
+    /// The library's name for it.
+    pub id: String,
+    /// Whether a segment size reaches it.
+    pub takes_segments: bool,
+    /// Whether a fanout reaches it.
+    pub takes_fanout: bool,
+    /// Whether it is right for operators that do not commute; true where nothing is combined.
+    pub is_ordered: bool,
+}
+
+impl NativeAlgorithm {
+    /// `native:collective/id`.
+    pub fn name(&self) -> String {
+        format!("{}{}/{}", Candidate::NATIVE, self.collective, self.id)
+    }
+}
+
+/// The parameters of an algorithm, in the units that people write.
 ///
 /// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` says which
-/// parameters an algorithm takes.
+/// parameters an algorithm of ours takes; `segment_bytes` and `fanout` are those of native ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -84,6 +135,12 @@ pub struct Parameters {
     /// Id of the inner broadcast of a composed algorithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bcast: Option<String>,
+    /// Size of a native algorithm's pipeline segment in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment_bytes: Option<u64>,
+    /// Children of a node of a native algorithm's tree, or its number of chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fanout: Option<u32>,
 }
 
 impl Parameters {
@@ -116,6 +173,9 @@ impl fmt::Display for Parameters {
             self.radix.map(|k| format!("radix={k}")),
             self.reduce.as_ref().map(|id| format!("reduce={id}")),
             self.bcast.as_ref().map(|id| format!("bcast={id}")),
+            self.segment_bytes
+                .map(|b| format!("segment_bytes={}", format_bytes(b))),
+            self.fanout.map(|k| format!("fanout={k}")),
         ]
         .into_iter()
         .flatten()

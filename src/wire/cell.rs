@@ -150,17 +150,17 @@ impl fmt::Display for Cell {
 }
 
 /// Serializes a [`Collective`] by its name, for `#[serde(with = "...")]`.
-mod collective_name {
+pub(crate) mod collective_name {
     use schedule::Collective;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     /// Writes the name.
-    pub(super) fn serialize<S: Serializer>(value: &Collective, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &Collective, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(value.name())
     }
 
     /// Reads the name; an unknown one is an error that lists the known ones.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }

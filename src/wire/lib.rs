@@ -7,13 +7,15 @@
 mod candidate;
 mod cell;
 pub mod exit_code;
+mod mockup;
 mod plan;
 mod record;
 mod sample;
 pub mod units;
 
-pub use candidate::{Candidate, Parameters};
+pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use mockup::{MOCKUPS, Mockup};
 pub use plan::{Experiment, ExperimentKind, Library, Plan, Repetition, Task, Work};
 pub use record::{
     Environment, FailureKind, Finish, LaunchStart, Measurement, Record, TaskDone, Warning,
@@ -21,4 +23,4 @@ pub use record::{
 pub use sample::{Sample, Subject};
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 2;
+pub const WIRE_VERSION: u32 = 3;

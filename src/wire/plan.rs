@@ -17,7 +17,8 @@ pub struct Plan {
     pub campaign: String,
     /// Number of this launch within the store, from 1.
     pub launch: u32,
-    /// Seed of the order in which candidates take turns.
+    /// Seed of what is left to chance, together with a task's round: the order of turns, and the
+    /// noise of simulations.
     pub seed: u64,
     /// The MPI library that must be found at start.
     pub library: Library,
@@ -46,10 +47,20 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Library {
-    /// `openmpi` or `mpich`.
+    /// `openmpi`, `mpich`, or [`Self::SIMULATED`].
     pub name: String,
     /// As in `4.1.4`.
     pub version: String,
+}
+
+impl Library {
+    /// The name of what stands for a library on simulated machines.
+    pub const SIMULATED: &str = "simulated";
+
+    /// Whether times of this library are those of a simulated machine.
+    pub fn is_simulated(&self) -> bool {
+        self.name == Self::SIMULATED
+    }
 }
 
 impl fmt::Display for Library {
@@ -80,6 +91,9 @@ pub struct Repetition {
 pub struct Task {
     /// Identifies the task in records; unique within the plan.
     pub id: u32,
+    /// How many launches have measured some of this before: what chance is drawn from, so that a
+    /// launch that makes up for an interrupted one has the same luck.
+    pub round: u32,
     /// What is measured.
     pub work: Work,
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Library;
+use crate::{Library, NativeAlgorithm};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +87,9 @@ pub struct Environment {
     pub timer_overhead_seconds: f64,
     /// Environment variables that steer MPI libraries, on rank 0.
     pub variables: BTreeMap<String, String>,
+    /// What the library lets one force.
+    #[serde(default)]
+    pub natives: Vec<NativeAlgorithm>,
     /// What makes the numbers less trustworthy.
     pub warnings: Vec<Warning>,
 }
@@ -125,6 +128,20 @@ pub enum Warning {
     CoarseTimer {
         /// The step in nanoseconds.
         resolution_nanoseconds: u64,
+    },
+    /// The times are somebody else's.
+    Imported {
+        /// The file that they were read from.
+        file: String,
+    },
+    /// The times are averages over ranks and not those of the slowest rank.
+    AverageOverRanks,
+    /// The root changed from call to call.
+    RotatingRoot,
+    /// Another candidate stands for the library's default, which was not measured.
+    Baseline {
+        /// Its full name.
+        candidate: String,
     },
 }
 
@@ -167,6 +184,26 @@ impl fmt::Display for Warning {
                 f,
                 "the timer advances in steps of {resolution_nanoseconds} ns: times near that are \
                  rounded; use a kernel clock source such as tsc"
+            ),
+            Self::Imported { file } => write!(
+                f,
+                "times were imported from {file}, and colltune does not know how they were \
+                 measured: measure again where the table is to be used before relying on it"
+            ),
+            Self::AverageOverRanks => f.write_str(
+                "some imported times are averages over ranks and not those of the slowest rank, \
+                 which favours what leaves a few ranks waiting: run the OSU benchmarks with `-f` \
+                 and import their output again into a new store",
+            ),
+            Self::RotatingRoot => f.write_str(
+                "the Intel MPI Benchmarks may have changed the root from call to call, so that \
+                 successive calls overlap and rooted collectives seem faster than they are: use a \
+                 release from 2018 on with `-root_shift off`",
+            ),
+            Self::Baseline { candidate } => write!(
+                f,
+                "the library's default was not measured: `default` stands for {candidate}; \
+                 measure the default too if the table is to be deployed"
             ),
         }
     }

@@ -65,7 +65,7 @@ pub enum Refusal {
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
     /// It did not end.
-    #[error("`--version` took longer than {timeout:?}")]
+    #[error("it took longer than {timeout:?} to answer")]
     Timeout {
         /// The time that it had.
         timeout: Duration,
@@ -74,7 +74,7 @@ pub enum Refusal {
     #[error(transparent)]
     Watch(Box<LaunchError>),
     /// It failed.
-    #[error("`--version` ended with {0}")]
+    #[error("asked about itself, it ended with {0}")]
     Failed(ExitStatus),
     /// It is something else.
     #[error("`--version` printed `{line}`")]

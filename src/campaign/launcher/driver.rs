@@ -1,14 +1,21 @@
-//! Finding the measuring program of a library.
+//! Finding the measuring program of a library, and asking it what the library has.
 
 use std::ffi::OsStr;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use wire::Library;
+use wire::{Library, NativeAlgorithm};
 
-use super::LaunchError;
+use super::tree::ProcessTree;
+use super::{LaunchError, Refusal};
 
 /// Name of the measuring program.
 const DRIVER: &str = "colltune-driver";
+
+/// Time for a measuring program to list the library's algorithms.
+const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Where measuring programs are installed: in `libdir`, the value of `$COLLTUNE_LIBDIR`, if that
 /// is given, then in `lib/colltune` beside the folder of the command `executable`.
@@ -38,4 +45,38 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
             searched: candidates,
         }),
     }
+}
+
+/// The algorithms that the library of a measuring program lets one force; empty if it lets none.
+///
+/// # Errors
+/// [`LaunchError::NoNatives`] if the program does not say.
+pub fn list_natives(driver: &Path) -> Result<Vec<NativeAlgorithm>, LaunchError> {
+    ask(driver).map_err(|reason| LaunchError::NoNatives {
+        driver: driver.to_owned(),
+        reason,
+    })
+}
+
+fn ask(driver: &Path) -> Result<Vec<NativeAlgorithm>, Refusal> {
+    let mut file = tempfile::tempfile()?;
+    let mut command = Command::new(driver);
+    command
+        .arg("--natives")
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(Stdio::null());
+    let timeout = LIST_TIMEOUT;
+    let status = ProcessTree::spawn(command)?
+        .wait(timeout)
+        .map_err(|error| Refusal::Watch(Box::new(error)))?;
+    match status {
+        None => return Err(Refusal::Timeout { timeout }),
+        Some(status) if !status.success() => return Err(Refusal::Failed(status)),
+        Some(_) => {}
+    }
+    let mut output = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut output)?;
+    Ok(serde_json::from_str(&output).map_err(std::io::Error::from)?)
 }

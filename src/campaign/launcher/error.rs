@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use nix::sys::signal::Signal;
 use thiserror::Error;
-use wire::Library;
+use wire::{CommShape, Library};
 
 use super::{Outcome, Refusal};
+use crate::HostFileError;
 
 /// A launch that did not work.
 #[derive(Debug, Error)]
@@ -57,6 +58,15 @@ pub enum LaunchError {
         /// The files looked for.
         searched: Vec<PathBuf>,
     },
+    /// A measuring program that does not list the library's algorithms.
+    #[error("`{}` does not list the library's algorithms: {reason}", driver.display())]
+    NoNatives {
+        /// The program.
+        driver: PathBuf,
+        /// What it did when asked.
+        #[source]
+        reason: Refusal,
+    },
     /// More ranks than cores, which the campaign forbids.
     #[error("{ranks} ranks do not fit on {cores} cores and `oversubscribe` is never")]
     TooFewCores {
@@ -65,13 +75,13 @@ pub enum LaunchError {
         /// Cores that may be used.
         cores: u32,
     },
-    /// More than one node.
-    #[error("{ranks} ranks, {ppn} on a node, need several nodes; the local launcher has one")]
+    /// More nodes than are known.
+    #[error("cannot launch {shape}: {}", nodes(problem))]
     SeveralNodes {
-        /// Ranks asked for.
-        ranks: u32,
-        /// Ranks on a node.
-        ppn: u32,
+        /// What is asked for.
+        shape: CommShape,
+        /// What is wrong with the host file; absent if there is none.
+        problem: Option<HostFileError>,
     },
     /// The launcher cannot be started.
     #[error("cannot start `{}`: {source}", launcher.display())]
@@ -131,7 +141,16 @@ impl LaunchError {
             Self::TooFewCores { cores, .. } => {
                 format!("use at most {cores} ranks or set `oversubscribe: auto` in the campaign")
             }
-            Self::SeveralNodes { .. } => "use shapes of one node".to_owned(),
+            Self::SeveralNodes { problem: None, .. } => {
+                "use shapes of one node, or add `launcher: {local: {hostfile: FILE}}`".to_owned()
+            }
+            Self::SeveralNodes {
+                problem: Some(problem),
+                ..
+            } => problem.help(),
+            Self::NoNatives { .. } => {
+                "build it anew with `make driver`; it may be older than this command".to_owned()
+            }
             Self::Log { .. } => "make its directory writable".to_owned(),
             Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`".to_owned(),
             Self::Start { .. } | Self::Watch(_) | Self::Failed { .. } => return None,
@@ -149,6 +168,13 @@ fn describe(outcome: Outcome) -> String {
         },
         Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
         Outcome::Killed => "the launch was killed".to_owned(),
+    }
+}
+
+fn nodes(problem: &Option<HostFileError>) -> String {
+    match problem {
+        None => "without a host file there is one node, this machine".to_owned(),
+        Some(problem) => problem.to_string(),
     }
 }
 

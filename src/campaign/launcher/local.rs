@@ -1,4 +1,4 @@
-//! Ranks on this machine, through the library's own mpirun.
+//! Ranks on this machine or on hosts of a file, through the library's own mpirun.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,11 +9,12 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::unistd::Uid;
+use wire::CommShape;
 
+use super::command::command;
 use super::tree::ProcessTree;
 use super::{Exit, Installation, Job, LaunchError, Launcher, Outcome, Running};
-use crate::{LibraryName, LocalOptions, Oversubscribe};
+use crate::{LocalOptions, Oversubscribe};
 
 /// Time for the launcher to end its ranks when asked to.
 const GRACE: Duration = Duration::from_secs(3);
@@ -23,71 +24,83 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 const TAIL_LINES: usize = 12;
 const TAIL_BYTES: u64 = 8192;
 
-/// How ranks are placed on cores.
+/// How ranks stand on cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum Binding {
     /// Each rank on a core of its own.
     Bound,
     /// Wherever the kernel puts them, as many as asked for.
     Free,
 }
 
-/// Starts programs on this machine with one MPI library.
+impl Binding {
+    /// What both launchers call it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Bound => "core",
+            Self::Free => "none",
+        }
+    }
+}
+
+/// Starts programs with one MPI library, on this machine or on the hosts of a file.
 #[derive(Debug)]
 pub struct LocalLauncher {
     installation: Installation,
     options: LocalOptions,
     cores: u32,
-    /// By number of ranks: asking the launcher costs a launch.
-    placements: Mutex<BTreeMap<u32, Placement>>,
+    /// By shape: asking the launcher costs a launch.
+    bindings: Mutex<BTreeMap<CommShape, Binding>>,
 }
 
 impl LocalLauncher {
-    /// A launcher for a machine of this many cores ([`crate::cores`]).
+    /// A launcher for nodes of this many cores ([`crate::cores`]).
     pub fn new(installation: Installation, options: LocalOptions, cores: u32) -> Self {
         Self {
             installation,
             options,
             cores,
-            placements: Mutex::default(),
+            bindings: Mutex::default(),
         }
     }
 
-    /// How this many ranks will be placed: bound, unless there are more of them than cores or the
-    /// launcher cannot bind them, as in containers that show it other cores than it may use.
+    /// How the ranks of a launch will stand on cores: bound, unless there are more of them on a node
+    /// than cores or the launcher cannot bind them, as in containers that show it other cores than it
+    /// may use, or where a host file has fewer slots.
     ///
     /// # Errors
-    /// [`LaunchError::TooFewCores`] if the options forbid the only possible placement, or the
-    /// launcher cannot be started.
-    pub fn placement(&self, ranks: u32) -> Result<Placement, LaunchError> {
-        if ranks > self.cores && self.options.oversubscribe == Oversubscribe::Never {
-            return Err(LaunchError::TooFewCores {
-                ranks,
-                cores: self.cores,
-            });
+    /// [`LaunchError::TooFewCores`] if the options forbid the only possible binding, or the launcher
+    /// cannot be started.
+    pub fn binding(&self, shape: CommShape) -> Result<Binding, LaunchError> {
+        let (ranks, cores) = (shape.ppn, self.cores);
+        if ranks > cores && self.options.oversubscribe == Oversubscribe::Never {
+            return Err(LaunchError::TooFewCores { ranks, cores });
         }
-        if ranks > self.cores || self.options.oversubscribe == Oversubscribe::Always {
-            return Ok(Placement::Free);
+        if ranks > cores || self.options.oversubscribe == Oversubscribe::Always {
+            return Ok(Binding::Free);
         }
-        let mut known = self
-            .placements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(placement) = known.get(&ranks) {
-            return Ok(*placement);
+        let mut known = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(binding) = known.get(&shape) {
+            return Ok(*binding);
         }
-        let placement = if self.can_bind(ranks)? {
-            Placement::Bound
+        let binding = if self.can_bind(shape)? {
+            Binding::Bound
         } else {
-            Placement::Free
+            Binding::Free
         };
-        known.insert(ranks, placement);
-        Ok(placement)
+        known.insert(shape, binding);
+        Ok(binding)
     }
 
-    /// Whether the launcher can start `true` on this many bound ranks.
-    fn can_bind(&self, ranks: u32) -> Result<bool, LaunchError> {
-        let mut command = self.command(ranks, Placement::Bound);
+    /// Whether the launcher can start `true` on the bound ranks of this shape.
+    fn can_bind(&self, shape: CommShape) -> Result<bool, LaunchError> {
+        let mut command = command(
+            &self.installation,
+            &self.options,
+            shape,
+            Binding::Bound,
+            &[],
+        )?;
         command
             .arg("true")
             .stdout(Stdio::null())
@@ -96,45 +109,6 @@ impl LocalLauncher {
         Ok(tree
             .wait(PROBE_TIMEOUT)?
             .is_some_and(|status| status.success()))
-    }
-
-    /// The launcher with its own arguments; the program's are to follow.
-    fn command(&self, ranks: u32, placement: Placement) -> Command {
-        let mut command = Command::new(&self.installation.launcher);
-        let options = &self.options.options;
-        // Launchers refuse or ignore a second binding; the user's word counts.
-        let binds = options
-            .iter()
-            .any(|option| option.trim_start_matches('-') == "bind-to");
-        match self.installation.name {
-            LibraryName::OpenMpi => {
-                command.args(["-np", &ranks.to_string()]);
-                if placement == Placement::Free {
-                    command.arg("--oversubscribe");
-                }
-                if !binds {
-                    command.args(["--bind-to", binding(placement)]);
-                }
-                if Uid::effective().is_root() {
-                    for runtime in ["OMPI", "PRTE"] {
-                        command.env(format!("{runtime}_ALLOW_RUN_AS_ROOT"), "1");
-                        command.env(format!("{runtime}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
-                    }
-                }
-            }
-            LibraryName::Mpich => {
-                // Without `fork` hydra would go through ssh or a batch system.
-                command.args(["-launcher", "fork", "-n", &ranks.to_string()]);
-                if !binds {
-                    command.args(["-bind-to", binding(placement)]);
-                }
-            }
-        }
-        command
-            .args(options)
-            .envs(&self.options.environment)
-            .stdin(Stdio::null());
-        command
     }
 
     fn spawn(&self, command: Command) -> Result<ProcessTree, LaunchError> {
@@ -154,21 +128,23 @@ impl Launcher for LocalLauncher {
             environment,
             timeout,
         } = job;
-        let (ranks, ppn) = (*ranks, *ppn);
-        if ranks != ppn {
-            return Err(LaunchError::SeveralNodes { ranks, ppn });
-        }
-        let mut command = self.command(ranks, self.placement(ranks)?);
+        let shape = CommShape {
+            nodes: ranks.div_ceil((*ppn).max(1)),
+            ppn: *ppn,
+        };
+        let binding = self.binding(shape)?;
+        let mut command = command(
+            &self.installation,
+            &self.options,
+            shape,
+            binding,
+            environment,
+        )?;
         let (out, err) = open_log(log).map_err(|source| LaunchError::Log {
             path: log.clone(),
             source,
         })?;
-        command
-            .arg(driver)
-            .arg(plan)
-            .envs(environment.iter().cloned())
-            .stdout(out)
-            .stderr(err);
+        command.arg(driver).arg(plan).stdout(out).stderr(err);
         let tree = self.spawn(command)?;
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         Ok(Box::new(LocalRun {
@@ -223,13 +199,6 @@ impl Running for LocalRun {
 
     fn kill(&mut self) -> Result<(), LaunchError> {
         self.end(Outcome::Killed)
-    }
-}
-
-fn binding(placement: Placement) -> &'static str {
-    match placement {
-        Placement::Bound => "core",
-        Placement::Free => "none",
     }
 }
 

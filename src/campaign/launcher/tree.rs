@@ -26,6 +26,8 @@ use super::LaunchError;
 pub(crate) const MARK: &str = "COLLTUNE_LAUNCH";
 /// How long processes may take to die of SIGKILL.
 const KILL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long those that are dying may take to become ours and be buried.
+const BURIAL_PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A started process with all its descendants.
@@ -115,6 +117,7 @@ impl ProcessTree {
     /// Kills what is left until nothing is left.
     fn sweep(&mut self) -> Result<(), LaunchError> {
         let deadline = Instant::now() + KILL_PATIENCE;
+        let mut quiet = None;
         loop {
             if self.root_status()?.is_none() {
                 // The root is ours even if it should have hidden its mark.
@@ -127,14 +130,26 @@ impl ProcessTree {
             }
             self.reap();
             if members.is_empty() && self.root_status()?.is_some() {
-                self.swept = true;
-                return Ok(());
+                // A dying process has no environment any more, so it is no member, but it keeps its
+                // children, dead ones too, until it is dead.
+                let since = *quiet.get_or_insert_with(Instant::now);
+                if !self.lingers() || since.elapsed() > BURIAL_PATIENCE {
+                    self.swept = true;
+                    return Ok(());
+                }
             }
             if Instant::now() > deadline {
                 return Err(LaunchError::Survivors { pids: members });
             }
             thread::sleep(PAUSE);
         }
+    }
+
+    /// Whether any process that was ever seen is still there, be it as a zombie.
+    fn lingers(&self) -> bool {
+        let root = self.root_pid().as_raw();
+        let mut others = self.seen.iter().filter(|pid| **pid != root);
+        others.any(|pid| process(*pid).is_some())
     }
 
     /// Buries the members that became our children when their parents died.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use model::Placement;
 
-use super::{Check, Checked};
-use crate::campaign::{Launching, LocalOptions, Oversubscribe, SimulatedOptions};
+use super::{Check, Checked, Machine};
+use crate::campaign::{Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions};
 use crate::definition::{LauncherDefinition, LocalDefinition, SimulatedDefinition};
 use crate::form::{Scalar, Shorthand};
+use crate::hosts::read_hosts;
 use crate::{Field, Problem};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
@@ -53,15 +54,61 @@ impl Check<'_> {
         if let Some(machine) = machine {
             self.file_name(&field.key("machine"), machine)?;
         }
-        let placements = Placement::ALL.map(|placement| (placement.name(), placement));
+        let placement = placement.as_ref();
         let placement = placement
-            .as_ref()
-            .map(|word| self.word(&field.key("placement"), word, "placement", &placements));
+            .map(|word| self.placement(&field, word))
+            .transpose()?;
         Ok(SimulatedOptions {
             machine: machine.clone(),
-            placement: placement.transpose()?.unwrap_or_default(),
+            placement: placement.unwrap_or_default(),
             seed: seed.map_or(0, |seed| seed.0),
         })
+    }
+
+    fn placement(&self, launcher: &Field, word: &Scalar) -> Checked<Placement> {
+        let placements = Placement::ALL.map(|placement| (placement.name(), placement));
+        self.word(&launcher.key("placement"), word, "placement", &placements)
+    }
+
+    /// The number of nodes that shapes may have; none where any will do.
+    pub(super) fn nodes(&self, launcher: &Launching) -> Checked<Option<u32>> {
+        let hosts = match (launcher, self.machine) {
+            (Launching::Simulated(_), _) => return Ok(None),
+            (Launching::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
+            // What has been measured may have been measured elsewhere.
+            (Launching::Local(_), Machine::Unknown { .. }) => return Ok(None),
+            (
+                Launching::Local(LocalOptions {
+                    hosts: Some(hosts), ..
+                }),
+                _,
+            ) => hosts,
+        };
+        let field = Field::of("launcher").key("local").key("hostfile");
+        let names = read_hosts(&hosts.file).map_err(|error| self.error(&field, error.into()))?;
+        Ok(Some(u32::try_from(names.len()).unwrap_or(u32::MAX)))
+    }
+
+    fn hosts(&self, definition: &LocalDefinition) -> Checked<Option<Hosts>> {
+        let field = Field::of("launcher").key("local");
+        let placement = definition.placement.as_ref();
+        let placement = placement
+            .map(|word| self.placement(&field, word))
+            .transpose()?;
+        let Some(file) = &definition.hostfile else {
+            return match placement {
+                None => Ok(None),
+                Some(_) => {
+                    let problem = Problem::PlacementWithoutHosts;
+                    Err(self.source.at_key(&field.key("placement"), problem))
+                }
+            };
+        };
+        self.file_name(&field.key("hostfile"), file)?;
+        Ok(Some(Hosts {
+            file: file.clone(),
+            placement: placement.unwrap_or_default(),
+        }))
     }
 
     fn local(&self, definition: &LocalDefinition) -> Checked<LocalOptions> {
@@ -90,6 +137,7 @@ impl Check<'_> {
             options: options.map(|option| option.0.clone()).collect(),
             oversubscribe,
             environment,
+            hosts: self.hosts(definition)?,
         })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use glob::Pattern;
 use schedule::Collective;
+use wire::{Candidate, MOCKUPS, Mockup};
 
 use super::{Check, Checked};
 use crate::campaign::ParameterGrid;
@@ -49,10 +50,8 @@ impl Check<'_> {
         if texts.0.is_empty() {
             return Err(self.error(field, Problem::EmptyList));
         }
-        let names: Vec<String> = schedule::ALGORITHMS
-            .iter()
-            .map(|known| known.name())
-            .collect();
+        let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
+        let names: Vec<String> = ours.chain(MOCKUPS.iter().map(Mockup::name)).collect();
         let mut patterns = Vec::new();
         for (index, Scalar(text)) in texts.0.iter().enumerate() {
             let field = field.index(index);
@@ -65,7 +64,11 @@ impl Check<'_> {
                     },
                 )
             })?;
-            if text != DEFAULT && !names.iter().any(|name| pattern.matches(name)) {
+            // Which algorithms the library has is not known before it is asked.
+            let is_known = text == DEFAULT
+                || text.starts_with(Candidate::NATIVE)
+                || names.iter().any(|name| pattern.matches(name));
+            if !is_known {
                 let suggestion = suggest(text, &names);
                 let problem = Problem::NoMatch {
                     pattern: text.clone(),
@@ -86,7 +89,9 @@ impl Check<'_> {
     ) -> Checked<Vec<Collective>> {
         let field = Field::of("collectives");
         let known = Collective::ALL.map(|collective| (collective.name(), collective));
-        let has_algorithm = |collective: Collective| selection.of(collective).next().is_some();
+        let has_algorithm = |collective: Collective| {
+            selection.of(collective).next().is_some() || selection.selects_others(collective)
+        };
         let nothing_left = |what: &str| Problem::NothingLeft {
             collective: what.to_owned(),
         };

@@ -2,11 +2,11 @@
 
 use wire::CommShape;
 
-use super::{Check, Checked, LARGEST_LAUNCH_RANKS, LARGEST_SIMULATED_RANKS, Machine};
-use crate::campaign::{Launching, Oversubscribe};
+use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
+use crate::campaign::{Launching, LocalOptions, Oversubscribe};
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::{Field, Problem};
+use crate::{Field, HostFileError, Problem};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.
@@ -16,6 +16,7 @@ impl Check<'_> {
         launcher: &Launching,
     ) -> Checked<Vec<CommShape>> {
         let field = Field::of("shapes");
+        let nodes = self.nodes(launcher)?;
         let auto = OneOrMany(vec![Shorthand::Short(Scalar("auto".to_owned()))]);
         let entries = &given.unwrap_or(&auto).0;
         if entries.is_empty() {
@@ -26,7 +27,10 @@ impl Check<'_> {
             let field = field.index(index);
             match entry {
                 Shorthand::Short(text) if text.0 == "auto" => match launcher {
-                    Launching::Local(_) => shapes.extend(auto_shapes(self.machine.cores())),
+                    Launching::Local(LocalOptions { hosts: None, .. }) => {
+                        shapes.extend(auto_shapes(self.machine.cores()));
+                    }
+                    Launching::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
                     Launching::Simulated(_) => {
                         return Err(self.error(&field, Problem::SimulatedShapes));
                     }
@@ -40,12 +44,12 @@ impl Check<'_> {
                             },
                         )
                     })?;
-                    shapes.push(self.possible(&field, shape, launcher)?);
+                    shapes.push(self.possible(&field, shape, launcher, nodes)?);
                 }
-                Shorthand::Full(ShapeDefinition { nodes, ppn }) => {
+                Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {
                     for (place, ppn) in ppn.0.iter().enumerate() {
                         let shape = CommShape {
-                            nodes: nodes.map_or(1, |n| n.0),
+                            nodes: count.map_or(1, |n| n.0),
                             ppn: ppn.0,
                         };
                         let field = if shape.nodes > 1 {
@@ -53,7 +57,7 @@ impl Check<'_> {
                         } else {
                             field.key("ppn").index(place)
                         };
-                        shapes.push(self.possible(&field, shape, launcher)?);
+                        shapes.push(self.possible(&field, shape, launcher, nodes)?);
                     }
                     if ppn.0.is_empty() {
                         return Err(self.error(&field.key("ppn"), Problem::EmptyList));
@@ -66,25 +70,38 @@ impl Check<'_> {
         Ok(shapes)
     }
 
-    /// The shape, if it can be launched.
+    /// The shape, if it can be launched; `nodes` is how many it may have at most.
     fn possible(
         &self,
         field: &Field,
         shape: CommShape,
         launcher: &Launching,
+        nodes: Option<u32>,
     ) -> Checked<CommShape> {
-        let (local, limit) = match launcher {
-            Launching::Local(local) => (Some(local), LARGEST_LAUNCH_RANKS),
-            Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS),
+        let (local, limit, ranks) = match launcher {
+            Launching::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
+            Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS, shape.ranks()),
         };
+        let hosts = local.and_then(|local| local.hosts.as_ref());
         let never = local.is_some_and(|local| local.oversubscribe == Oversubscribe::Never);
         let problem = match (shape, self.machine) {
             (CommShape { nodes: 0, .. } | CommShape { ppn: 0, .. }, _) => {
                 Problem::TooFewRanks { shape }
             }
-            (CommShape { nodes: 2.., .. }, _) if local.is_some() => Problem::TooManyNodes { shape },
+            (shape, _) if nodes.is_some_and(|nodes| shape.nodes > nodes) => match hosts {
+                None => Problem::TooManyNodes { shape },
+                Some(hosts) => Problem::HostFile(HostFileError::TooFew {
+                    path: hosts.file.clone(),
+                    hosts: nodes.unwrap_or_default(),
+                    shape,
+                }),
+            },
             (CommShape { nodes: 1, ppn: 1 }, _) => Problem::TooFewRanks { shape },
-            (shape, _) if shape.ranks() > limit => Problem::TooManyRanks { shape, limit },
+            (shape, _) if ranks > limit => Problem::TooManyRanks {
+                shape,
+                limit,
+                on_node: hosts.is_some(),
+            },
             (CommShape { ppn, .. }, Machine::Known { cores }) if never && ppn > cores => {
                 Problem::Oversubscribed { shape, cores }
             }
@@ -95,12 +112,22 @@ impl Check<'_> {
 }
 
 /// One node with 2, 4, 8, ... ranks up to the number of cores, and that number itself.
+///
+/// Many algorithms are at their best on powers of two and pay right beside them, so these are there
+/// too: one rank less and one more than the largest power of two below the number of cores, and one
+/// less than that number. On 8 cores that is 2, 3, 4, 5, 7 and 8.
 pub(crate) fn auto_shapes(cores: u32) -> impl Iterator<Item = CommShape> {
-    let most = cores.clamp(2, LARGEST_LAUNCH_RANKS);
-    std::iter::successors(Some(2), |ppn| Some(ppn * 2))
-        .take_while(move |ppn| *ppn < most)
-        .chain([most])
-        .map(|ppn| CommShape { nodes: 1, ppn })
+    let most = cores.clamp(2, LARGEST_NODE_RANKS);
+    let powers: Vec<u32> = std::iter::successors(Some(2), |ppn| Some(ppn * 2))
+        .take_while(|ppn| *ppn < most)
+        .collect();
+    let beside = powers.last().map(|power| [power - 1, power + 1]);
+    let mut all: Vec<u32> = powers;
+    all.extend(beside.into_iter().flatten().chain([most - 1, most]));
+    all.retain(|ppn| *ppn > 1);
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(|ppn| CommShape { nodes: 1, ppn })
 }
 
 fn parse_shape(text: &str) -> Option<CommShape> {

@@ -7,7 +7,7 @@ use tuner::{Evidence, Explanation};
 use wire::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
-use super::lookup::describe;
+use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -49,6 +49,7 @@ Examples:
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
+        warn_of_simulation(&table, console);
         let store = match &self.store {
             // Asked for by name: then it must be there.
             Some(store) => {

@@ -35,6 +35,7 @@ Examples:
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
+        warn_of_simulation(&table, console);
         let decision = table.lookup(&self.query.query()).to_json();
         if self.json {
             console.json(&decision)?;
@@ -42,6 +43,16 @@ impl Args {
             console.print(describe(&decision))?;
         }
         Ok(Answer::Good)
+    }
+}
+
+/// Tells people, who may have forgotten, where a table is from.
+pub(super) fn warn_of_simulation(table: &Table, console: Console) {
+    let library = &table.provenance.library;
+    if library.is_simulated() {
+        console.warn(format_args!(
+            "nothing was measured for this table: its times are those of {library}."
+        ));
     }
 }
 

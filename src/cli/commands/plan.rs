@@ -46,7 +46,7 @@ impl Args {
         let at = self.workplace.prepare()?;
         let path = &at.campaign.output.store;
         let store = path.exists().then(|| Store::open(path)).transpose()?;
-        let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library)?;
+        let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library, &at.natives)?;
         let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
         let plan = Plan {
             at: &at,
@@ -211,8 +211,12 @@ impl Plan<'_> {
                 duration(budget)
             )
         } else {
+            let whose = match self.at.campaign.is_simulated() {
+                true => " of the simulated machine's time",
+                false => "",
+            };
             format!(
-                "at most about {}; {} of the budget of {} are spent",
+                "at most about {}{whose}; {} of the budget of {} are spent",
                 duration(seconds),
                 duration(spent_seconds),
                 duration(budget)

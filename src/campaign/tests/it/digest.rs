@@ -10,12 +10,26 @@ fn the_way_of_writing_makes_no_difference() {
         "# why\nsizes: [64, 8, 8]   # order\nlaunches: 6\n",
         "sizes: 8..64 x8\n",
         "sizes:\n  default: 8..64 x8\n",
-        "sizes: [8, 64]\nlibrary: {name: auto}\nshapes: [1x4, 1x2]\nbudget: 600s\n",
+        "sizes: [8, 64]\nlibrary: {name: auto}\nshapes: [1x4, 1x2, 1x3]\nbudget: 600s\n",
     ] {
         assert_eq!(campaign(same).digest(), plain, "{same}");
     }
     assert_eq!(plain.len(), 64);
     assert!(plain.chars().all(|c| c.is_ascii_hexdigit()));
+}
+
+/// Stores know campaigns by their digest: a new key must not change that of a campaign without it.
+#[test]
+fn campaigns_keep_the_digest_under_which_they_were_measured() {
+    let check = |lines: &str, digest: &str| assert_eq!(campaign(lines).digest(), digest, "{lines}");
+    check(
+        "shapes: 1x2\n",
+        "13c41e31d07514bdb4369ffd43f4bba8122b6021ed751190d2a1c54dcdb76d52",
+    );
+    check(
+        "shapes: 1x2\nlauncher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",
+        "2edeb14a06d895bee619bccfcf915406066459f83c67b2c96b4f69faf32122c0",
+    );
 }
 
 #[test]

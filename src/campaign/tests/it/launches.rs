@@ -5,17 +5,18 @@ use std::process::Command;
 use std::time::Duration;
 
 use campaign::launcher::{
-    Exit, Installation, Job, LaunchError, Launcher, LocalLauncher, Outcome, Placement, Running,
+    Binding, Exit, Installation, Job, LaunchError, Launcher, LocalLauncher, Outcome, Running,
     discover,
 };
 use campaign::{LibraryName, LocalOptions, Oversubscribe};
+use wire::CommShape;
 
 use crate::CORES;
 use crate::fake::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};
 
 const LONG: Duration = Duration::from_secs(30);
 
-fn job(fakes: &Fakes, ranks: u32) -> Job {
+pub(crate) fn job(fakes: &Fakes, ranks: u32) -> Job {
     Job {
         driver: PathBuf::from("/bin/driver"),
         plan: PathBuf::from("/tmp/plan.json"),
@@ -27,7 +28,7 @@ fn job(fakes: &Fakes, ranks: u32) -> Job {
     }
 }
 
-fn local(name: LibraryName, launcher: PathBuf, options: LocalOptions) -> LocalLauncher {
+pub(crate) fn local(name: LibraryName, launcher: PathBuf, options: LocalOptions) -> LocalLauncher {
     LocalLauncher::new(
         Installation {
             name,
@@ -44,11 +45,11 @@ fn open_mpi(fakes: &Fakes, body: &str) -> LocalLauncher {
     local(LibraryName::OpenMpi, launcher, LocalOptions::default())
 }
 
-fn start(launcher: &LocalLauncher, job: &Job) -> Box<dyn Running> {
+pub(crate) fn start(launcher: &LocalLauncher, job: &Job) -> Box<dyn Running> {
     launcher.start(job).expect("started")
 }
 
-fn finish(running: &mut dyn Running) -> Exit {
+pub(crate) fn finish(running: &mut dyn Running) -> Exit {
     running.wait_timeout(LONG).expect("watched").expect("ended")
 }
 
@@ -124,7 +125,8 @@ fn where_binding_fails_ranks_are_free() {
         "case \"$*\" in *'--bind-to core'*) exit 1;; esac\necho \"$*\"",
     );
     let launcher = local(LibraryName::OpenMpi, launcher, LocalOptions::default());
-    assert_eq!(launcher.placement(2).expect("asked"), Placement::Free);
+    let shape = CommShape { nodes: 1, ppn: 2 };
+    assert_eq!(launcher.binding(shape).expect("asked"), Binding::Free);
     let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
     assert!(
         exit.tail[0].starts_with("-np 2 --oversubscribe --bind-to none"),

@@ -42,8 +42,17 @@ fn there_are_few_automatic_shapes_for_any_number_of_cores() {
         shapes(&campaign.expect("valid"))
     };
     assert_eq!(shapes(1), [2]);
-    assert_eq!(shapes(12), [2, 4, 8, 12]);
-    assert_eq!(shapes(u32::MAX), [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]);
+    assert_eq!(shapes(2), [2]);
+    assert_eq!(shapes(3), [2, 3]);
+    assert_eq!(shapes(4), [2, 3, 4]);
+    assert_eq!(shapes(5), [2, 3, 4, 5]);
+    assert_eq!(shapes(8), [2, 3, 4, 5, 7, 8]);
+    assert_eq!(shapes(12), [2, 4, 7, 8, 9, 11, 12]);
+    assert_eq!(shapes(64), [2, 4, 8, 16, 31, 32, 33, 63, 64]);
+    assert_eq!(
+        shapes(u32::MAX),
+        [2, 4, 8, 16, 32, 64, 128, 256, 511, 512, 513, 1023, 1024]
+    );
 }
 
 #[test]

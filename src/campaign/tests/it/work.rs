@@ -37,9 +37,9 @@ fn shapes_are_sorted_and_unique() {
     for (cores, given, expected) in [
         (1, "auto", "1x2"),
         (2, "auto", "1x2"),
-        (4, "auto", "1x2 1x4"),
-        (12, "auto", "1x2 1x4 1x8 1x12"),
-        (4, "[1x8, auto, 1x3]", "1x2 1x3 1x4 1x8"),
+        (4, "auto", "1x2 1x3 1x4"),
+        (12, "auto", "1x2 1x4 1x7 1x8 1x9 1x11 1x12"),
+        (4, "[1x8, auto, 1x6]", "1x2 1x3 1x4 1x6 1x8"),
         (4, "{ppn: [4, 2, 2]}", "1x2 1x4"),
         (4, "[{nodes: 1, ppn: 5}, \"1 x 2\"]", "1x2 1x5"),
     ] {
@@ -396,6 +396,21 @@ fn experiments_cover_messages_and_combining() {
     assert_eq!(summary("ping_pong"), (12, Some(1), Some(4 << 20)));
     assert_eq!(summary("exchange"), (12, Some(1), Some(4 << 20)));
     assert_eq!(summary("combine"), (7, Some(1024), Some(4 << 20)));
+}
+
+#[test]
+fn messages_are_not_much_longer_than_vectors() {
+    let check = |sizes: &str, expected: u64| {
+        let lines = format!("shapes: 1x2\ncollectives: [bcast, reduce]\nsizes: {sizes}\n");
+        let experiments = campaign(&lines).experiments();
+        let messages = experiments.iter().filter(|e| e.kind.name() != "combine");
+        assert_eq!(messages.map(|e| e.bytes).max(), Some(expected), "{sizes}");
+    };
+    check("8", 256 << 10);
+    check("256K", 256 << 10);
+    check("[8, 257K]", 1 << 20);
+    check("4M", 4 << 20);
+    check("1G", 4 << 20);
 }
 
 #[test]

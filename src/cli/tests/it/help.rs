@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "doctor",
     "init",
     "plan",
@@ -10,6 +10,7 @@ const VERBS: [&str; 14] = [
     "measure",
     "fit",
     "decide",
+    "import",
     "report",
     "lookup",
     "explain",

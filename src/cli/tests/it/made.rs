@@ -151,7 +151,9 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         deadline_seconds: None,
         watchdog_seconds: 30.0,
         repetition: campaign.repetition(100),
-        tasks: tasks.map(|(work, id)| Task { id, work }).collect(),
+        tasks: tasks
+            .map(|(work, id)| Task { id, round: 0, work })
+            .collect(),
     }
 }
 
@@ -204,6 +206,7 @@ fn times(work: &Work) -> Vec<f64> {
                     None if candidate.id() == "dual_root" => 2.0 * fastest,
                     None => 4.0 * fastest,
                 },
+                other => panic!("{other} is not in the campaign"),
             };
             candidates.iter().map(time).collect()
         }

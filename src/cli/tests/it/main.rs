@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod cluster;
 mod environment;
 mod help;
 mod house;
+mod import;
 mod input;
 mod interrupt;
 mod made;

@@ -62,11 +62,11 @@ fn variants(algorithm: &Algorithm) -> Vec<Parameters> {
     let most = lengths.into_iter().max().unwrap_or(1);
     (0..most)
         .map(|turn| Parameters {
-            block_bytes: None,
             blocks: blocks[turn % blocks.len()],
             radix: radices[turn % radices.len()],
             reduce: reduces[turn % reduces.len()].map(str::to_owned),
             bcast: bcasts[turn % bcasts.len()].map(str::to_owned),
+            ..Parameters::default()
         })
         .collect()
 }

@@ -58,19 +58,25 @@ impl Bench {
                 confidence: 0.95,
                 slice_seconds: 0.0,
             },
-            tasks: work
-                .into_iter()
-                .zip(0..)
-                .map(|(work, id)| Task { id, work })
-                .collect(),
+            tasks: Vec::new(),
         };
         let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());
-        Self {
+        let mut bench = Self {
             folder,
             plan,
             environment: Vec::new(),
             launcher,
-        }
+        };
+        bench.set_work(work);
+        bench
+    }
+
+    /// Makes these the plan's tasks, numbered from 0.
+    pub(crate) fn set_work(&mut self, work: Vec<Work>) {
+        let tasks = work.into_iter().zip(0..);
+        self.plan.tasks = tasks
+            .map(|(work, id)| Task { id, round: 0, work })
+            .collect();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

@@ -5,4 +5,6 @@
 mod conformance;
 mod endings;
 mod launch;
+mod native;
 mod sabotage;
+mod trace;

@@ -2,4 +2,5 @@
 
 mod launch;
 mod lengths;
+mod natives;
 mod ranks;

@@ -1,7 +1,8 @@
 //! What the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code is 0 only if all
-//! ranks found everything right.
+//! usage: `exec-ranks conformance|lean [DEADLINE-SECONDS]`. Rank 0 prints what was done; the exit code
+//! is 0 only if all ranks found everything right. `exec-ranks preset`, on its own, prints which of the
+//! library's algorithms the environment forces.
 
 mod call;
 mod case;
@@ -31,16 +32,23 @@ pub(crate) fn doing(what: String) {
 }
 
 fn main() -> Result<(), ExecError> {
+    exec::allow_forcing();
     let mut arguments = std::env::args().skip(1);
     let mode = arguments.next().unwrap_or_default();
     let seconds = arguments.next().and_then(|seconds| seconds.parse().ok());
+    if mode == "preset" {
+        for algorithm in exec::preset()? {
+            println!("{}", algorithm.name());
+        }
+        return Ok(());
+    }
     watch(Duration::from_secs(seconds.unwrap_or(DEADLINE_SECONDS)));
     let universe = Universe::start()?;
     let failures = match mode.as_str() {
         "conformance" => conformance::run(universe.world())?,
         "lean" => lean::run(universe.world())?,
         _ => {
-            eprintln!("usage: exec-ranks conformance|lean");
+            eprintln!("usage: exec-ranks conformance|lean|preset");
             exit_now(2);
         }
     };

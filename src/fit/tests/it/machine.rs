@@ -201,6 +201,24 @@ fn a_launch_counts_for_what_it_can_tell() {
 }
 
 #[test]
+fn an_interrupted_launch_and_the_one_that_made_up_for_it_are_one() {
+    let whole = full(&mut Noise::realistic(7), 6);
+    // The second launch stopped after 512 bytes, and a seventh measured the rest, after which the
+    // numbers go on.
+    let mut pieces = whole.clone();
+    for sample in &mut pieces {
+        let Subject::Experiment(Experiment { bytes, .. }) = sample.subject else {
+            continue;
+        };
+        if sample.launch > 2 || (sample.launch == 2 && bytes > 512) {
+            sample.launch += 1;
+        }
+    }
+    pieces.sort_by_key(|sample| (sample.subject, sample.launch));
+    assert_eq!(fitted(&pieces), fitted(&whole));
+}
+
+#[test]
 fn outliers_do_not_pull() {
     let mut samples = full(&mut Noise::realistic(5), 6);
     for slow in samples

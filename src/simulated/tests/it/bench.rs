@@ -40,6 +40,7 @@ pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> Task {
     let candidates = candidates.to_vec();
     Task {
         id,
+        round: 0,
         work: Work::Compare { cell, candidates },
     }
 }
@@ -49,8 +50,13 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
     let shape = CommShape { nodes, ppn };
     Task {
         id,
+        round: 0,
         work: Work::Experiment(Experiment { kind, shape, bytes }),
     }
+}
+
+fn launcher(machine: &Machine) -> SimulatedLauncher {
+    SimulatedLauncher::new(machine.clone(), Placement::Block).expect("a launcher")
 }
 
 impl Bench {
@@ -64,7 +70,7 @@ impl Bench {
             campaign: "digest".to_owned(),
             launch: 1,
             seed: 1,
-            library: simulated::library(&machine),
+            library: launcher(&machine).library().clone(),
             spool: folder.path().join("spool"),
             cores: None,
             leash: None,
@@ -88,7 +94,7 @@ impl Bench {
 
     pub(crate) fn with_noise(mut self, noise: Noise) -> Self {
         self.machine.noise = Some(noise);
-        self.plan.library = simulated::library(&self.machine);
+        self.plan.library = launcher(&self.machine).library().clone();
         self
     }
 
@@ -108,7 +114,7 @@ impl Bench {
     }
 
     pub(crate) fn launcher(&self) -> SimulatedLauncher {
-        SimulatedLauncher::new(self.machine.clone(), Placement::Block).expect("a launcher")
+        launcher(&self.machine)
     }
 
     /// Carries out the plan; how it ended, and what it wrote.

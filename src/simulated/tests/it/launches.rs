@@ -150,17 +150,14 @@ fn a_call_that_outlasts_the_watchdog_hangs() {
     ]);
     bench.plan.watchdog_seconds = 1e-4;
     let (outcome, records) = bench.run();
-    assert_eq!(outcome, Outcome::Code(exit_code::HANG));
-    let last = records.last().expect("records");
-    let hung = matches!(
-        last,
-        Record::Failed {
-            task: 1,
-            kind: FailureKind::Hang,
-            ..
-        }
-    );
-    assert!(hung, "{last:?}");
+    assert_eq!(outcome, Outcome::Success);
+    let failed = records.iter().filter_map(|record| match record {
+        Record::Failed { task, kind, .. } => Some((*task, *kind)),
+        _ => None,
+    });
+    assert_eq!(failed.collect::<Vec<_>>(), [(1, FailureKind::Hang)]);
+    let measured: Vec<u32> = bench.seconds().iter().map(|((task, _), _)| *task).collect();
+    assert_eq!(measured, [0, 2]);
 }
 
 #[test]
@@ -207,8 +204,10 @@ fn plans_for_others_are_refused() {
 
 #[test]
 fn nothing_is_written_after_a_kill() {
-    let tasks = (0..2000).map(|id| compare(id, allreduce(8), &[Candidate::Default]));
-    let bench = Bench::new(tasks.collect());
+    // Hours of work.
+    let tasks = (0..20_000).map(|id| compare(id, allreduce(8), &[Candidate::Default]));
+    let mut bench = Bench::new(tasks.collect());
+    (bench.plan.repetition.minimum, bench.plan.repetition.maximum) = (200_000, 200_000);
     let mut running = bench.launcher().start(&bench.job()).expect("started");
     while bench.records().is_empty() {
         std::thread::sleep(Duration::from_millis(1));

@@ -120,7 +120,11 @@ fn noise_depends_on_seed_subject_and_candidate_and_on_nothing_else() {
     // The default is the very same algorithm, but has luck of its own.
     assert_ne!(of(&all, (0, 0)), of(&all, (0, 1)));
     let mut other = Bench::new(vec![task(0, 4096)]).with_noise(noise);
+    assert_eq!(of(&other.seconds(), (0, 0)), of(&all, (0, 0)));
     other.plan.seed = 2;
+    assert_ne!(of(&other.seconds(), (0, 0)), of(&all, (0, 0)));
+    other.plan.seed = 1;
+    other.plan.tasks[0].round = 1;
     assert_ne!(of(&other.seconds(), (0, 0)), of(&all, (0, 0)));
     let medians = [(0, 0), (0, 1)].map(|key| median(&of(&all, key)).expect("a median"));
     assert!((medians[0] / medians[1] - 1.0).abs() < 0.2, "{medians:?}");

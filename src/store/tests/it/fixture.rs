@@ -51,11 +51,13 @@ pub(crate) fn ping_pong() -> Experiment {
 pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> Plan {
     let mut tasks = vec![Task {
         id: 0,
+        round: 0,
         work: Work::Experiment(ping_pong()),
     }];
     tasks.extend((1..=cells).map(|id| {
         let candidates = vec![Candidate::Default, dual_root()];
         Task {
+            round: 0,
             id,
             work: Work::Compare {
                 cell: cell(8 * u64::from(id)),

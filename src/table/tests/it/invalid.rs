@@ -474,3 +474,42 @@ fn sizes_and_shapes() {
 fn rendering() {
     insta::assert_snapshot!(refusal(&edit("allreduce/dual_root", "allreduce/dual_rot")));
 }
+
+#[test]
+fn names_of_others() {
+    let bcast = "20:34 (collectives.bcast.shapes[0].rules[0].candidate)";
+    for (name, message, help) in [
+        (
+            "native:reduce/binomial",
+            "`native:reduce/binomial` is an algorithm of reduce, not of bcast",
+            "algorithms of bcast: ",
+        ),
+        (
+            "native:binomial",
+            "unknown candidate `native:binomial`",
+            "known: native:bcast/ID",
+        ),
+        (
+            "mockup:bcast/allgather",
+            "unknown mock-up `mockup:bcast/allgather`",
+            "known: mockup:bcast/scatter+allgather",
+        ),
+    ] {
+        check("bcast/binomial,", &format!("{name},"), message, bcast, help);
+    }
+    check(
+        "bcast/binomial,",
+        "native:bcast/chain, block_bytes: 4K,",
+        "`native:bcast/chain` takes no `block_bytes`",
+        "20:67 (collectives.bcast.shapes[0].rules[0].block_bytes)",
+        "it takes: segment_bytes, fanout",
+    );
+    check(
+        "default, confidence: high}\n          - {from: 1500",
+        "native:allreduce/ring, confidence: high}\n          - {from: 1500",
+        "`native:allreduce/ring` combines out of rank order: wrong results for noncommutative \
+         operators, which `operators: any` includes",
+        "28:34 (collectives.allreduce.shapes[0].rules[0].candidate)",
+        "",
+    );
+}

@@ -47,6 +47,7 @@ fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
             radix: radix.filter(|_| algorithm.takes(Parameter::Radix)),
             reduce: reduce.filter(|_| algorithm.takes(Parameter::Reduce)),
             bcast: bcast.filter(|_| algorithm.takes(Parameter::Bcast)),
+            ..Parameters::default()
         };
         Candidate::Ours {
             algorithm: algorithm.name(),
@@ -65,7 +66,51 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
     let ours = select(algorithms)
         .prop_flat_map(ours)
         .prop_filter("noncommutative operators bear it", usable);
-    prop_oneof![Just(Candidate::Default), ours]
+    prop_oneof![
+        2 => Just(Candidate::Default),
+        4 => ours,
+        // Nothing is known of the order in which these combine.
+        if ordered { 0 } else { 2 } => others(collective),
+    ]
+}
+
+/// Native algorithms, mock-ups, and what was imported.
+fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
+    let parameters = (
+        prop::option::of(1..=u64::MAX),
+        prop::option::of(1..=u32::MAX),
+    );
+    let source = select(&["native", "hydra", "a b"][..]);
+    let named = (source, "[a-z_ '#]{1,12}", parameters).prop_map(
+        move |(source, id, (segment_bytes, fanout))| {
+            let algorithm = format!("{source}:{collective}/{id}");
+            let parameters = Parameters {
+                segment_bytes,
+                fanout,
+                ..Parameters::default()
+            };
+            match source {
+                "native" => Candidate::Native {
+                    algorithm,
+                    parameters,
+                },
+                _ => Candidate::Foreign {
+                    algorithm,
+                    parameters,
+                },
+            }
+        },
+    );
+    let mockups = wire::MOCKUPS.iter().filter(|m| m.collective == collective);
+    let mut made: Vec<Candidate> = mockups
+        .map(|mockup| Candidate::Mockup {
+            algorithm: mockup.name(),
+        })
+        .collect();
+    if made.is_empty() {
+        made.push(Candidate::Default);
+    }
+    prop_oneof![named, select(made)]
 }
 
 fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = ShapeRules> {

@@ -85,6 +85,7 @@ impl Bench {
             campaign: self.campaign(),
             library: library(),
             driver: Some("colltune-driver".into()),
+            natives: Vec::new(),
             cores: None,
             launcher: Box::new(FakeLauncher {
                 mishaps: self.mishaps.clone(),

@@ -1,0 +1,109 @@
+//! Files that list the hosts of a cluster.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use wire::CommShape;
+
+/// A host file that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostFileError {
+    /// It cannot be read.
+    #[error("cannot read the host file `{}`: {reason}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is no host in it.
+    #[error("the host file `{}` names no host", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There are fewer hosts in it than a shape has nodes.
+    #[error(
+        "impossible shape {shape}: the host file `{}` names {hosts} host{}",
+        path.display(),
+        if *hosts == 1 { "" } else { "s" }
+    )]
+    TooFew {
+        /// The file.
+        path: PathBuf,
+        /// The hosts in it.
+        hosts: u32,
+        /// What is to be launched.
+        shape: CommShape,
+    },
+}
+
+impl HostFileError {
+    /// What the user can do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unreadable { .. } | Self::Empty { .. } => {
+                "write a host a line into it, or name another file; `scripts/virtual-cluster up` \
+                 makes hosts to try"
+                    .to_owned()
+            }
+            Self::TooFew { hosts, shape, .. } => format!(
+                "use at most {hosts}x{}, or add hosts to the file",
+                shape.ppn
+            ),
+        }
+    }
+}
+
+/// The hosts in a file of Open MPI or MPICH, in their order, each once. What follows a name on its
+/// line, such as `slots=4` or `:4`, is for the launchers.
+///
+/// # Errors
+/// A file that cannot be read or names no host.
+pub(crate) fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
+    let text = fs::read_to_string(path).map_err(|error| HostFileError::Unreadable {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let hosts = hosts(&text);
+    if hosts.is_empty() {
+        let path = path.to_owned();
+        return Err(HostFileError::Empty { path });
+    }
+    Ok(hosts)
+}
+
+fn hosts(text: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    text.lines()
+        .filter_map(|line| line.split('#').next()?.split_whitespace().next())
+        // An IPv6 address has several colons.
+        .map(|word| match word.split_once(':') {
+            Some((name, count)) if !count.contains(':') => name,
+            _ => word,
+        })
+        .filter(|name| !name.is_empty() && seen.insert(*name))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hosts;
+
+    #[test]
+    fn hosts_are_listed_in_several_ways() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(hosts(text), expected, "{text:?}");
+        check("a\nb\n", &["a", "b"]);
+        check(
+            "a slots=4\n\n# two more\n  b max_slots=2 # slow\nc:8\n",
+            &["a", "b", "c"],
+        );
+        check("b\nb\na\nb\n", &["b", "a"]);
+        check("10.0.0.1:2\nfe80::1\n", &["10.0.0.1", "fe80::1"]);
+        check("", &[]);
+        check("# none\n:3\n", &[]);
+    }
+}

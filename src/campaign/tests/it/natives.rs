@@ -1,0 +1,176 @@
+//! The library's own algorithms and mock-ups as candidates.
+
+use schedule::Collective;
+use wire::{Cell, CommShape, Datatype, Library, NativeAlgorithm, Operator};
+
+use crate::campaign;
+
+fn native(collective: Collective, id: &str, takes: (bool, bool)) -> NativeAlgorithm {
+    NativeAlgorithm {
+        collective,
+        id: id.to_owned(),
+        takes_segments: takes.0,
+        takes_fanout: takes.1,
+        is_ordered: true,
+    }
+}
+
+fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
+    let reduces = collective.is_reduction();
+    Cell {
+        collective,
+        shape: CommShape {
+            nodes: 1,
+            ppn: ranks,
+        },
+        bytes,
+        datatype: if reduces {
+            Datatype::Float64
+        } else {
+            Datatype::Byte
+        },
+        operator: reduces.then_some(Operator::Sum),
+    }
+}
+
+/// The names of a cell's candidates that are not ours.
+fn found(lines: &str, library: &str, cell: &Cell, natives: &[NativeAlgorithm]) -> Vec<String> {
+    let library = Library {
+        name: library.to_owned(),
+        version: "1.0".to_owned(),
+    };
+    let candidates = campaign(lines).foreign_candidates(cell, &library, natives);
+    candidates.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn patterns_with_a_colon_are_about_those_that_have_one() {
+    let natives = [
+        native(Collective::Bcast, "chain", (false, false)),
+        native(Collective::Reduce, "chain", (false, false)),
+    ];
+    let cell = cell(Collective::Bcast, 4, 64);
+    let check = |candidates: &str, expected: &[&str]| {
+        let lines = format!("candidates: {candidates}\n");
+        assert_eq!(
+            found(&lines, "openmpi", &cell, &natives),
+            expected,
+            "{candidates}"
+        );
+    };
+    check("{include: '*'}", &[]);
+    check("{include: ['*/chain']}", &[]);
+    check("{include: ['native:*']}", &["native:bcast/chain"]);
+    check(
+        "{include: ['mockup:*']}",
+        &["mockup:bcast/scatter+allgather"],
+    );
+    let both = ["native:bcast/chain", "mockup:bcast/scatter+allgather"];
+    check("{include: ['*', 'native:*', 'mockup:*']}", &both);
+    check(
+        "{include: ['native:*', 'mockup:*'], exclude: 'native:bcast/*'}",
+        &both[1..],
+    );
+    // Without any of ours there are still all collectives.
+    let only = campaign("candidates: {include: 'native:*'}\n");
+    assert_eq!(only.sizes.len(), Collective::ALL.len());
+    let few = campaign("candidates: {include: 'native:*reduce/*'}\n");
+    let few: Vec<Collective> = few.sizes.into_keys().collect();
+    assert_eq!(few, [Collective::Reduce, Collective::Allreduce]);
+}
+
+#[test]
+fn segments_and_fanouts_reach_what_takes_them() {
+    let lines = "candidates: {include: 'native:*'}\nparameters: {block_bytes: [1K, 4K, 64K], radix: [2, 4]}\n";
+    let cell = cell(Collective::Bcast, 8, 64 << 10);
+    let names = |takes| {
+        found(
+            lines,
+            "openmpi",
+            &cell,
+            &[native(Collective::Bcast, "x", takes)],
+        )
+    };
+    assert_eq!(names((false, false)), ["native:bcast/x"]);
+    assert_eq!(
+        names((true, false)),
+        ["", "[segment_bytes=1K]", "[segment_bytes=4K]"].map(|p| format!("native:bcast/x{p}"))
+    );
+    assert_eq!(
+        names((false, true)),
+        ["", "[fanout=2]", "[fanout=4]"].map(|p| format!("native:bcast/x{p}"))
+    );
+    assert_eq!(names((true, true)).len(), 9);
+}
+
+/// Asserts whether an algorithm is a candidate under a library, as it is where nothing is known.
+#[track_caller]
+fn check_possible(library: &str, cell: &Cell, id: &str, segment: Option<&str>, expected: bool) {
+    let natives = [native(cell.collective, id, (segment.is_some(), false))];
+    let lines = format!(
+        "candidates: {{include: 'native:*'}}\nparameters: {{block_bytes: {}}}\n",
+        segment.unwrap_or("1K")
+    );
+    let name = match segment {
+        Some(segment) => format!("native:{}/{id}[segment_bytes={segment}]", cell.collective),
+        None => format!("native:{}/{id}", cell.collective),
+    };
+    let is_possible = |library| found(&lines, library, cell, &natives).contains(&name);
+    assert_eq!(is_possible(library), expected, "{name} in {cell}");
+    assert!(is_possible("other"), "{name} in {cell}");
+}
+
+#[test]
+fn what_open_mpi_replaces_silently_is_left_out() {
+    let check = |collective, id: &str, ranks, bytes, expected| {
+        let cell = cell(collective, ranks, bytes);
+        check_possible("openmpi", &cell, id, None, expected);
+    };
+    use Collective::{Allgather, Allreduce, Bcast, Reduce};
+    check(Allgather, "recursive_doubling", 4, 64, true);
+    check(Allgather, "recursive_doubling", 6, 64, false);
+    check(Allgather, "neighbor", 6, 64, true);
+    check(Allgather, "neighbor", 5, 64, false);
+    check(Allgather, "two_proc", 2, 64, true);
+    check(Allgather, "two_proc", 3, 64, false);
+    check(Allreduce, "ring", 4, 32, true);
+    check(Allreduce, "ring", 4, 24, false);
+    check(Allreduce, "segmented_ring", 4, 1 << 20, false);
+    check(Reduce, "rabenseifner", 5, 32, true);
+    check(Reduce, "rabenseifner", 5, 24, false);
+    check(Bcast, "split_binary_tree", 4, 1, false);
+    check(Bcast, "split_binary_tree", 4, 2, true);
+    for id in ["scatter_allgather", "scatter_allgather_ring"] {
+        check(Bcast, id, 5, 4, false);
+        check(Bcast, id, 5, 5, true);
+    }
+    let check = |collective, id: &str, bytes, expected| {
+        let cell = cell(collective, 4, bytes);
+        check_possible("openmpi", &cell, id, Some("1K"), expected);
+    };
+    check(Allreduce, "segmented_ring", 4096, true);
+    check(Allreduce, "segmented_ring", 4088, false);
+    check(Bcast, "split_binary_tree", 2048, true);
+    check(Bcast, "split_binary_tree", 2047, false);
+    check(Bcast, "pipeline", 2047, true);
+}
+
+#[test]
+fn what_mpich_refuses_is_left_out() {
+    let check = |collective, id: &str, ranks, bytes, expected| {
+        let cell = cell(collective, ranks, bytes);
+        check_possible("mpich", &cell, id, None, expected);
+    };
+    use Collective::{Allgather, Allreduce, Reduce, ReduceScatter, ReduceScatterBlock};
+    check(Allgather, "recursive_doubling", 4, 64, true);
+    check(Allgather, "recursive_doubling", 6, 64, false);
+    check(ReduceScatterBlock, "noncommutative", 4, 64, true);
+    check(ReduceScatterBlock, "noncommutative", 3, 64, false);
+    check(ReduceScatter, "noncommutative", 4, 64, true);
+    check(ReduceScatter, "noncommutative", 4, 56, false);
+    check(ReduceScatter, "noncommutative", 3, 72, false);
+    check(Allreduce, "reduce_scatter_allgather", 5, 32, true);
+    check(Allreduce, "reduce_scatter_allgather", 5, 24, false);
+    check(Reduce, "reduce_scatter_gather", 5, 32, true);
+    check(Reduce, "reduce_scatter_gather", 5, 24, false);
+}

@@ -1,0 +1,160 @@
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::json;
+use tuner::{ImportOptions, Imported};
+use wire::{Library, Warning};
+
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::values;
+
+/// Bring other people's measurements into a store
+///
+/// Then `fit`, `decide`, `explain` and `report` work on them as on colltune's own. Nothing is
+/// stored if anything in the file is wrong; what is stored stays, and a file is taken once.
+/// Candidates are compared within a launch: what is to be compared stands in one file, under the
+/// same launch.
+///
+/// `csv` has a header. The columns are `collective`, `library` (`default`; `ours` for colltune's
+/// algorithms; or free text that says where the algorithm is from; without it, all but an algorithm
+/// called `default` are from `imported`), `algorithm`, `nodes` (1), `ppn`, `bytes` (of one rank's
+/// contribution or part in gather, scatter, allgather and reduce_scatter_block, else of the
+/// vector), `segment_bytes` (a block's, for ours), `datatype` and `operator` of reductions (float32,
+/// sum), `launch` (1) and `seconds`; `collective`, `bytes` and `seconds` must be there. A row is a
+/// repetition or the mean of several; lines that begin with `#` are comments.
+///
+/// `osu` is what the collectives of the OSU micro-benchmarks print, with `-f` best: the time is that
+/// of the slowest rank then, else the average over ranks, which a warning tells. `imb` is what
+/// IMB-MPI1 prints, of ranks that fill one node after the other. Both measure the library's
+/// default. Outputs of several runs may follow each other in a file: each is a launch.
+///
+/// With --json, prints one object: `store`, `library`, `launches` (their numbers), `cells`,
+/// `candidates` and `repetitions` (how many), `without_default` (cells in which nothing can be
+/// decided), `skipped` (what was left out, each with `line` and `what`), `warnings` (sentences).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The file with the measurements
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The form of the file
+    #[arg(long, value_enum)]
+    format: Format,
+    /// The store; it is created if it is not there
+    #[arg(long, value_name = "STORE")]
+    store: PathBuf,
+    /// The library that was measured, as in openmpi-4.1.4; needed for osu and imb
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    library: Option<Library>,
+    /// Number of nodes; needed for osu, and for csv without that column
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: Option<u32>,
+    /// Ranks on each node; needed for osu and imb, and for csv without that column
+    #[arg(long, short = 'k', value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    ppn: Option<u32>,
+    /// What stands for the default where that was not measured, as in mvapich:ring; decisions are
+    /// made against it, and call it `default`
+    #[arg(long, value_name = "SOURCE:ALGORITHM")]
+    baseline: Option<String>,
+    /// How much faster than the default a candidate must be to replace it, as a share
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = values::share)]
+    materiality: f64,
+    /// Where it was measured, for reports
+    #[arg(long, value_name = "TEXT")]
+    machine: Option<String>,
+    /// Print what was imported as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Comma-separated values
+    Csv,
+    /// OSU micro-benchmarks
+    Osu,
+    /// Intel MPI Benchmarks
+    Imb,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
+  colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
+  colltune decide .colltune/hydra.db --output tables/hydra.yaml";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let options = ImportOptions {
+            format: match self.format {
+                Format::Csv => tuner::Format::Csv,
+                Format::Osu => tuner::Format::Osu,
+                Format::Imb => tuner::Format::Imb,
+            },
+            library: self.library.clone(),
+            nodes: self.nodes,
+            ppn: self.ppn,
+            machine: self.machine.clone(),
+            baseline: self.baseline.clone(),
+            materiality: self.materiality,
+        };
+        let imported = tuner::import(&self.file, &self.store, &options)?;
+        self.warn(&imported, console);
+        if self.json {
+            console.json(&self.to_json(&imported))?;
+        } else {
+            console.remark(self.describe(&imported))?;
+        }
+        Ok(Answer::Good)
+    }
+
+    fn warn(&self, imported: &Imported, console: Console) {
+        let file = self.file.display();
+        for skipped in &imported.skipped {
+            console.warn(format_args!(
+                "{file}:{}: left out: {}",
+                skipped.line, skipped.what
+            ));
+        }
+        // That it was imported needs no telling here.
+        let told = |warning: &&Warning| !matches!(warning, Warning::Imported { .. });
+        for warning in imported.warnings.iter().filter(told) {
+            console.warn(format_args!("{warning}."));
+        }
+        if imported.without_default > 0 {
+            console.warn(format_args!(
+                "in {} of {} cells the default was not measured: they are in no table",
+                imported.without_default, imported.cells
+            ));
+        }
+    }
+
+    fn to_json(&self, imported: &Imported) -> serde_json::Value {
+        let warnings: Vec<String> = imported.warnings.iter().map(Warning::to_string).collect();
+        json!({
+            "store": self.store,
+            "library": imported.library,
+            "launches": imported.launches,
+            "cells": imported.cells,
+            "candidates": imported.candidates,
+            "repetitions": imported.repetitions,
+            "without_default": imported.without_default,
+            "skipped": imported.skipped,
+            "warnings": warnings,
+        })
+    }
+
+    fn describe(&self, imported: &Imported) -> String {
+        format!(
+            "{} times of {} candidates in {} cells and {} launches of {} are in {}",
+            imported.repetitions,
+            imported.candidates,
+            imported.cells,
+            imported.launches.len(),
+            imported.library,
+            self.store.display()
+        )
+    }
+}

@@ -1,0 +1,185 @@
+//! A campaign over several nodes, on a virtual cluster of real Open MPI over TCP.
+//!
+//! Needs root, iproute2, and measuring programs in `COLLTUNE_LIBDIR` as `make test` names them; says
+//! what is missing and tries nothing where one is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use store::Store;
+use wire::{CommShape, Library};
+
+use crate::run::Place;
+
+/// Nodes that are up as long as this lives.
+struct Cluster {
+    id: String,
+}
+
+/// Runs `scripts/virtual-cluster`; its exit code and all that it prints.
+fn script(args: &[&str]) -> (Option<i32>, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/virtual-cluster");
+    let output = Command::new(path).args(args).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
+}
+
+impl Cluster {
+    /// Four hosts; `None` where there cannot be any, or no measuring program for them.
+    fn up() -> Option<Self> {
+        let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR").unwrap_or_default());
+        let mut drivers = fs::read_dir(libdir).into_iter().flatten().flatten();
+        if !drivers.any(|entry| entry.file_name().to_string_lossy().starts_with("openmpi-")) {
+            eprintln!("skipped: COLLTUNE_LIBDIR has no measuring program for Open MPI");
+            return None;
+        }
+        // Another test, or somebody at work, may have clusters of their own.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let id = (100 + (2 * std::process::id() + count) % 150).to_string();
+        // Fast links: this is about shapes, not about times.
+        let (code, printed) = script(&["up", "4", "--rate", "2gbit", "--id", &id]);
+        match code {
+            Some(0) => Some(Self { id }),
+            Some(3) => {
+                eprintln!("skipped: {printed}");
+                None
+            }
+            _ => panic!("{printed}"),
+        }
+    }
+
+    fn folder(&self) -> String {
+        format!("/run/colltune-cluster-{}", self.id)
+    }
+
+    /// Processes on the hosts.
+    fn processes(&self) -> Vec<String> {
+        let (code, printed) = script(&["status", "--id", &self.id]);
+        assert_eq!(code, Some(0), "{printed}");
+        let running = printed.lines().filter(|line| line.contains(" runs "));
+        let busy = running.filter(|line| !line.contains(" runs 0 "));
+        busy.map(str::to_owned).collect()
+    }
+
+    /// A campaign of two shapes on all hosts.
+    fn campaign(&self, placement: &str) -> String {
+        let (folder, net) = (self.folder(), format!("10.77.{}.0/24", self.id));
+        format!(
+            "name: cluster
+library: openmpi
+launcher:
+  local:
+    hostfile: {folder}/hosts
+    placement: {placement}
+    oversubscribe: always
+    options: [--mca, plm, rsh, --mca, plm_rsh_agent, {folder}/agent,
+      --mca, oob_tcp_if_include, {net}, --mca, btl_tcp_if_include, {net},
+      --mca, btl, \"self,vader,tcp\", --mca, mpi_yield_when_idle, 1]
+shapes: [4x1, 4x2]
+collectives: [bcast]
+sizes: [64, 64K]
+candidates: {{include: [bcast/binomial, bcast/chain]}}
+parameters: {{block_bytes: 16K, predicted: false}}
+repetitions: {{minimum: 5, maximum: 20, slice: 10ms}}
+launches: 1
+"
+        )
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        script(&["down", "--id", &self.id]);
+    }
+}
+
+fn start(place: &Place, args: &[&str]) -> Child {
+    let inherited = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let mut command = place.command(args);
+    for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
+        command.env(name, inherited(name));
+    }
+    command.spawn().unwrap()
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < end, "{what}: this never happened");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn several_hosts_under_openmpi_become_shapes_of_a_table() {
+    let Some(cluster) = Cluster::up() else { return };
+    let (place, folder) = (Place::new(), cluster.folder());
+    place.write("campaign.yaml", cluster.campaign("block"));
+    let output = start(&place, &["tune", "campaign.yaml", "--json"])
+        .wait_with_output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert_eq!(cluster.processes(), [] as [&str; 0]);
+
+    let table = table::Table::load(&place.path("tables/cluster.yaml")).unwrap();
+    let shapes: Vec<CommShape> = table.collectives[&schedule::Collective::Bcast]
+        .iter()
+        .map(|entry| entry.shape)
+        .collect();
+    let expected = [1, 2].map(|ppn| CommShape { nodes: 4, ppn });
+    assert_eq!(shapes, expected);
+
+    // MPI takes the hosts for different nodes, and both kinds of link were measured.
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["failures"], 0, "{outcome}");
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    let store = Store::open(&place.path(".colltune/cluster.db")).unwrap();
+    let links = store.experiment_samples(&library).unwrap();
+    for shape in ["1x2", "2x1"] {
+        assert!(
+            links
+                .iter()
+                .any(|sample| sample.subject.shape().to_string() == shape),
+            "{shape}"
+        );
+    }
+    let report = place.read("reports/cluster.md");
+    let prefix = format!("colltune-{}-", cluster.id);
+    for number in 1..=4 {
+        assert!(report.contains(&format!("{prefix}{number}")), "{report}");
+    }
+
+    // Ranks that are numbered in another way are another measurement.
+    place.write("campaign.yaml", cluster.campaign("cyclic"));
+    let other = start(&place, &["tune", "campaign.yaml"])
+        .wait_with_output()
+        .unwrap();
+    assert_ne!(other.status.code(), Some(0));
+
+    drop(cluster);
+    let namespaces = Command::new("ip").args(["netns", "list"]).output().unwrap();
+    assert!(!String::from_utf8_lossy(&namespaces.stdout).contains(&prefix));
+    assert!(!fs::read_to_string("/etc/hosts").unwrap().contains(&prefix));
+    assert!(!Path::new(&folder).exists());
+}
+
+#[test]
+fn a_killed_colltune_leaves_no_rank_on_any_host_under_openmpi() {
+    let Some(cluster) = Cluster::up() else { return };
+    let place = Place::new();
+    place.write("campaign.yaml", cluster.campaign("cyclic"));
+    let mut child = start(&place, &["tune", "campaign.yaml"]);
+    let spool = place.path(".colltune/cluster.db.launches/0001.spool");
+    wait_until("something is measured", || {
+        fs::read_to_string(&spool).is_ok_and(|text| text.contains("\"trying\""))
+    });
+    assert_eq!(cluster.processes().len(), 4, "all hosts are at work");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("ranks and daemons end", || cluster.processes().is_empty());
+}

@@ -1,0 +1,203 @@
+//! Other people's measurements, from the file to the answer.
+
+use serde_json::{Value, json};
+
+use crate::run::{Place, keys};
+
+/// Times of an allreduce on 36 nodes with 8 ranks each.
+///
+/// A few rows of table 2 in J. L. Traeff, A Doubly-pipelined, Dual-root Reduction-to-all Algorithm
+/// and Implementation, 2021.
+const HYDRA: &str = "\
+# 288 ranks, Open MPI 4.0.5
+collective,library,algorithm,nodes,ppn,bytes,segment_bytes,launch,seconds
+allreduce,default,,36,8,10000,,1,1059.83e-6
+allreduce,traeff,reduce_bcast,36,8,10000,,1,129.21e-6
+allreduce,ours,dual_root,36,8,10000,64000,1,165.21e-6
+allreduce,default,,36,8,3500000,,1,14083.86e-6
+allreduce,traeff,reduce_bcast,36,8,3500000,,1,21566.69e-6
+allreduce,ours,dual_root,36,8,3500000,64000,1,8158.38e-6
+";
+
+const OSU: &str = "\
+# OSU MPI Allreduce Latency Test v5.8
+# Size       Avg Latency(us)
+4                       1.34
+8                       1.17
+# OSU MPI Barrier Latency Test v5.8
+";
+
+const ARGS: [&str; 8] = [
+    "import",
+    "hydra.csv",
+    "--format",
+    "csv",
+    "--store",
+    "data/hydra.db",
+    "--library",
+    "openmpi-4.0.5",
+];
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("hydra.csv", HYDRA);
+    place
+}
+
+#[test]
+fn imported_times_are_as_good_as_our_own() {
+    let place = place();
+    let told = place.run(&ARGS).good().out;
+    assert_eq!(
+        told,
+        "6 times of 3 candidates in 2 cells and 1 launches of openmpi-4.0.5 are in data/hydra.db\n"
+    );
+    let fit = place.run(&["fit", "data/hydra.db", "--json"]).good().json();
+    assert_eq!(fit["blocks"].as_array().map(Vec::len), Some(2));
+    place
+        .run(&["decide", "data/hydra.db", "-o", "t.yaml"])
+        .good();
+    for (bytes, candidate) in [
+        ("10000", "traeff:allreduce/reduce_bcast"),
+        ("3500000", "allreduce/dual_root[block_bytes=64000]"),
+    ] {
+        let query = [
+            "t.yaml",
+            "-c",
+            "allreduce",
+            "-n",
+            "36",
+            "-k",
+            "8",
+            "-b",
+            bytes,
+            "--json",
+        ];
+        let decision = place.run(&[&["lookup"], &query[..]].concat()).good().json();
+        assert_eq!(decision["candidate"], candidate);
+        let told = place
+            .run(&[&["explain"], &query[..]].concat())
+            .good()
+            .json();
+        assert_eq!(
+            told["evidence"][0]["ranking"].as_array().map(Vec::len),
+            Some(3)
+        );
+        assert_eq!(told["dissent"], Value::Null);
+    }
+    let report = place.run(&["report", "t.yaml"]).good();
+    assert_eq!(
+        report.out,
+        place.run(&["report", "data/hydra.db"]).good().out
+    );
+    assert!(
+        report
+            .out
+            .contains("**Warning:** times were imported from hydra.csv"),
+        "{}",
+        report.out
+    );
+
+    place
+        .run(&ARGS)
+        .bad(2, &["holds hydra.csv already", "name a new store"]);
+}
+
+#[test]
+fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
+    let place = Place::new();
+    place.write("osu.txt", OSU);
+    let args = [
+        "import",
+        "osu.txt",
+        "--format",
+        "osu",
+        "--store",
+        "a.db",
+        "--library",
+        "mpich-4.2.0",
+        "-n",
+        "2",
+        "-k",
+        "4",
+        "--machine",
+        "Hydra",
+        "--json",
+    ];
+    let run = place.run(&args);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(
+        run.err
+            .contains("warning: osu.txt:5: left out: `MPI Barrier"),
+        "{}",
+        run.err
+    );
+    assert!(
+        run.err
+            .contains("warning: some imported times are averages"),
+        "{}",
+        run.err
+    );
+    let told = run.json();
+    assert_eq!(
+        keys(&told),
+        [
+            "candidates",
+            "cells",
+            "launches",
+            "library",
+            "repetitions",
+            "skipped",
+            "store",
+            "warnings",
+            "without_default"
+        ]
+    );
+    assert_eq!(told["launches"], json!([1]));
+    assert_eq!(told["skipped"][0]["line"], 5);
+    let report = place.run(&["report", "a.db"]).good().out;
+    assert!(report.contains("mpich-4.2.0 on Hydra"), "{report}");
+    assert!(report.contains("averages over ranks"), "{report}");
+}
+
+#[test]
+fn what_cannot_be_imported_is_told_with_its_remedy() {
+    let place = place();
+    let import = |text: &str, more: &[&str]| {
+        place.write("times.csv", text);
+        let args = [
+            "import",
+            "times.csv",
+            "--format",
+            "csv",
+            "--store",
+            "new.db",
+        ];
+        place.run(&[&args[..], more].concat())
+    };
+    import(&HYDRA.replace(",1,165.21e-6", ",1,fast"), &[])
+        .bad(2, &["times.csv:5: seconds: `fast` is not", "help: "]);
+    import(&HYDRA.replace("default,", "elsewhere,native"), &[])
+        .bad(2, &["--baseline", "traeff:reduce_bcast"]);
+    import(HYDRA, &["--library", "openmpi"]).bad(2, &["openmpi-4.1.4"]);
+    import(HYDRA, &["--materiality", "much"]).bad(2, &["write a share"]);
+    assert!(!place.path("new.db").exists());
+    let args = [
+        "import",
+        "nowhere.csv",
+        "--format",
+        "csv",
+        "--store",
+        "new.db",
+    ];
+    place.run(&args).bad(2, &["cannot read nowhere.csv"]);
+    let args = [
+        "import",
+        "hydra.csv",
+        "--format",
+        "csv",
+        "--store",
+        "hydra.csv",
+    ];
+    place.run(&args).bad(2, &["not a colltune store"]);
+}

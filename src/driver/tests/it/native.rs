@@ -1,0 +1,299 @@
+//! The library's own algorithms, forced, and mock-ups: results are right and no name is wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use campaign::launcher::Outcome;
+use campaign::{Campaign, LibraryName};
+use schedule::Collective;
+use wire::{
+    Candidate, Cell, CommShape, Datatype, FailureKind, Library, MOCKUPS, NativeAlgorithm, Operator,
+    Parameters, Record, Work,
+};
+
+use crate::launch::{Bench, allreduce, family};
+use crate::trace::{Calls, function, trace, traced};
+
+/// Numbers of ranks, and elements of a call: fewer than ranks, not a multiple of them, short and long.
+fn sizes() -> (Vec<u32>, Vec<u64>) {
+    match family() {
+        LibraryName::OpenMpi => (vec![2, 3, 4], vec![0, 1, 3, 8, 1000, 1500, 65537]),
+        // Its ranks spin.
+        LibraryName::Mpich => (vec![2, 3], vec![1, 3, 20000]),
+    }
+}
+
+/// What the driver says that the library lets one force.
+fn natives(variables: &[(&str, &str)]) -> Vec<NativeAlgorithm> {
+    let output = Command::new(env!("CARGO_BIN_EXE_colltune-driver"))
+        .arg("--natives")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("a list")
+}
+
+fn campaign() -> Campaign {
+    let text = "name: all\ncandidates: {include: ['native:*', 'mockup:*']}\n\
+                parameters: {block_bytes: [1K], radix: [2]}\n";
+    Campaign::parse(text, "all.yaml".as_ref()).expect("valid")
+}
+
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let (ranks, elements) = sizes();
+    for ppn in ranks {
+        for elements in &elements {
+            for collective in Collective::ALL {
+                let (datatype, operator) = match collective.is_reduction() {
+                    true => (Datatype::Int32, Some(Operator::Sum)),
+                    false => (Datatype::Byte, None),
+                };
+                cells.push(Cell {
+                    collective,
+                    shape: CommShape { nodes: 1, ppn },
+                    bytes: elements * datatype.size_bytes(),
+                    datatype,
+                    operator,
+                });
+            }
+        }
+    }
+    cells
+}
+
+/// How a candidate fared.
+fn failures(records: &[Record]) -> BTreeMap<(u32, u32), FailureKind> {
+    let failure = |record: &Record| match record {
+        Record::Failed {
+            task,
+            candidate,
+            kind,
+            ..
+        } => Some(((*task, *candidate), *kind)),
+        _ => None,
+    };
+    records.iter().filter_map(failure).collect()
+}
+
+/// Whether all calls ran the algorithm and no other of the same collective, with its parameters.
+/// Some algorithms call other collectives, and `generic` is what bcast's have in common.
+fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> bool {
+    let expected = function(collective, candidate.id());
+    let parameters = candidate.parameters();
+    calls.iter().all(|steps| {
+        let begins = format!("{collective}/");
+        let mut same = steps
+            .iter()
+            .filter(|step| step.function.starts_with(&begins));
+        let Some(step) = same.next().filter(|step| step.function == expected) else {
+            return false;
+        };
+        let wanted = [parameters.segment_bytes, parameters.fanout.map(u64::from)];
+        let mut arguments = wanted.into_iter().zip(step.arguments);
+        let has = |(wanted, found): (Option<u64>, Option<u32>)| {
+            wanted.is_none() || wanted == found.map(u64::from)
+        };
+        same.next().is_none() && arguments.all(has)
+    })
+}
+
+/// MPICH ends the launch where this one does not fit, instead of returning an error.
+fn aborts(candidate: &Candidate) -> bool {
+    family() == LibraryName::Mpich
+        && candidate.algorithm() == "native:reduce_scatter/noncommutative"
+}
+
+/// A bench with all cells: in each the default, and whatever a campaign could ask for.
+fn everything(campaign: &Campaign, natives: &[NativeAlgorithm]) -> Bench {
+    let mut bench = Bench::new(Vec::new());
+    let library = &bench.plan.library;
+    // Of a library that nothing is known about, nothing is left out.
+    let unknown = Library {
+        name: "unknown".to_owned(),
+        ..library.clone()
+    };
+    let candidates = |cell: &Cell| {
+        let taken = campaign.foreign_candidates(cell, library, natives);
+        let mut all = campaign.foreign_candidates(cell, &unknown, natives);
+        all.retain(|candidate| !aborts(candidate) || taken.contains(candidate));
+        [vec![Candidate::Default], all].concat()
+    };
+    let work = cells().into_iter().map(|cell| Work::Compare {
+        candidates: candidates(&cell),
+        cell,
+    });
+    let work = work.collect();
+    bench.set_work(work);
+    bench
+}
+
+#[test]
+fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
+    let natives = natives(&[]);
+    assert!(natives.len() > 15, "{natives:?}");
+    let campaign = campaign();
+    let mut bench = everything(&campaign, &natives);
+    let is_traced = family() == LibraryName::OpenMpi;
+    match is_traced {
+        true => trace(&mut bench),
+        // Its ranks spin otherwise, for a time slice where they outnumber cores.
+        false => bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
+    }
+    let (exit, records) = bench.run(sizes().0.into_iter().max().unwrap_or(1));
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let Some(Record::Started(start)) = records.first() else {
+        panic!("{records:?}")
+    };
+    assert_eq!(start.environment.natives, natives);
+    let failed = failures(&records);
+    let calls = is_traced.then(|| traced(&bench));
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for task in &bench.plan.tasks {
+        let Work::Compare { cell, candidates } = &task.work else {
+            panic!("only comparisons were asked for")
+        };
+        let taken = campaign.foreign_candidates(cell, &bench.plan.library, &natives);
+        for (index, candidate) in (0..).zip(candidates) {
+            let key = (task.id, index);
+            let failure = failed.get(&key);
+            let is_native = matches!(candidate, Candidate::Native { .. });
+            // Libraries say so where they cannot do what they are told. A result is never wrong.
+            assert!(
+                failure.is_none() || (is_native && failure == Some(&FailureKind::MpiError)),
+                "{candidate} in {cell}: {failure:?}"
+            );
+            // Of nothing there is nothing to be done.
+            if is_native && cell.bytes > 0 {
+                let ran = calls.as_ref().and_then(|calls| calls.get(&key));
+                let is_itself = match is_traced {
+                    true => ran.is_some_and(|ran| is_genuine(cell.collective, candidate, ran)),
+                    false => true,
+                };
+                // Neither a wrong name, nor anything left out without need.
+                assert_eq!(
+                    failure.is_none() && is_itself,
+                    taken.contains(candidate),
+                    "{candidate} in {cell}: {failure:?}, ran {ran:?}"
+                );
+            }
+            if failure.is_none() && (!is_native || taken.contains(candidate)) {
+                seen.insert(candidate.algorithm().to_owned());
+            }
+        }
+    }
+    let names = natives.iter().map(NativeAlgorithm::name);
+    for name in names.chain(MOCKUPS.iter().map(wire::Mockup::name)) {
+        assert!(seen.contains(&name), "{name} never had its turn");
+    }
+}
+
+/// What the default ran in each task.
+fn defaults(bench: &Bench) -> BTreeMap<u32, Calls> {
+    let traced = traced(bench).into_iter();
+    let defaults = traced.filter(|((_, candidate), _)| *candidate == 0);
+    defaults.map(|((task, _), calls)| (task, calls)).collect()
+}
+
+#[test]
+fn forcing_leaves_the_default_of_openmpi_what_it_is() {
+    if family() != LibraryName::OpenMpi {
+        return;
+    }
+    let natives = natives(&[]);
+    let campaign = campaign();
+    let run = |variables: &[(&str, &str)], forcing: bool| {
+        let mut bench = Bench::new(Vec::new());
+        let library = bench.plan.library.clone();
+        let of = |cell: &Cell| match forcing {
+            true => campaign.foreign_candidates(cell, &library, &natives),
+            false => Vec::new(),
+        };
+        let work = cells().into_iter().map(|cell| Work::Compare {
+            candidates: [vec![Candidate::Default], of(&cell)].concat(),
+            cell,
+        });
+        bench.set_work(work.collect());
+        trace(&mut bench);
+        let variables = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        bench.environment.extend(variables);
+        let (exit, records) = bench.run(4);
+        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+        let Some(Record::Started(start)) = records.into_iter().next() else {
+            panic!("nothing was recorded")
+        };
+        (defaults(&bench), start.environment)
+    };
+    // Where somebody steers the component already, it is left alone.
+    let steered = [("OMPI_MCA_coll_tuned_priority", "30")];
+    let (alone, environment) = run(&steered, false);
+    assert!(environment.natives.is_empty());
+    let (beside_natives, environment) = run(&[], true);
+    assert_eq!(environment.natives, natives);
+    let ours = |name: &String| name.starts_with("OMPI_MCA_coll_");
+    assert!(!environment.variables.keys().any(ours), "{environment:?}");
+    assert_eq!(alone.len(), cells().len());
+    for (task, calls) in &alone {
+        assert_eq!(calls, &beside_natives[task], "task {task}");
+    }
+    let ran: BTreeSet<String> = alone
+        .into_values()
+        .flatten()
+        .flatten()
+        .map(|step| step.function)
+        .collect();
+    // It is the library's decision, which depends on ranks and bytes.
+    assert!(ran.len() > 12, "{ran:?}");
+}
+
+#[test]
+fn what_cannot_have_an_effect_is_not_listed() {
+    match family() {
+        LibraryName::OpenMpi => {
+            let rules = [
+                ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"),
+                ("OMPI_MCA_coll_tuned_dynamic_rules_filename", "/dev/null"),
+            ];
+            assert!(natives(&rules[..1]).len() > 30);
+            assert!(natives(&rules).is_empty());
+            assert!(natives(&rules[1..]).is_empty());
+        }
+        LibraryName::Mpich => assert!(natives(&[]).len() > 15),
+    }
+}
+
+#[test]
+fn unknown_natives_and_mockups_fail_alone() {
+    let segments = Parameters {
+        segment_bytes: Some(64),
+        ..Parameters::default()
+    };
+    let native = |algorithm: &str, parameters: &Parameters| Candidate::Native {
+        algorithm: algorithm.to_owned(),
+        parameters: parameters.clone(),
+    };
+    let mockup = |algorithm: &str| Candidate::Mockup {
+        algorithm: algorithm.to_owned(),
+    };
+    let known = "native:allreduce/recursive_doubling";
+    let candidates = vec![
+        native("native:allreduce/nonesuch", &Parameters::default()),
+        native("native:bcast/binomial", &Parameters::default()),
+        native(known, &segments),
+        mockup("mockup:allreduce/nonesuch"),
+        mockup("mockup:bcast/scatter+allgather"),
+        Candidate::Foreign {
+            algorithm: "elsewhere:allreduce/ring".to_owned(),
+            parameters: Parameters::default(),
+        },
+        native(known, &Parameters::default()),
+        Candidate::Default,
+    ];
+    let (exit, records) = Bench::new(vec![allreduce(2, 64, candidates)]).run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let expected = (0..6).map(|candidate| ((0, candidate), FailureKind::Unsupported));
+    assert_eq!(failures(&records), expected.collect());
+}

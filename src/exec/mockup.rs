@@ -1,0 +1,350 @@
+//! Collectives made of the library's other collectives: what performance guidelines compare with.
+//!
+//! A library whose collective is slower than its mock-up would do better to call that (Träff, Gropp,
+//! Thakur 2010; Hunold, Carpen-Amarie 2018). Temporary memory is allocated beforehand, and copies are
+//! made only where the parts of the vector would not be of one size.
+
+use std::ffi::c_int;
+
+use mpi::ffi;
+use schedule::Collective;
+use wire::{Candidate, Datatype, Operator};
+
+use crate::api::{check, count, datatype};
+use crate::{Bytes, Call, Communicator, ExecError, LibraryCall};
+
+/// A collective made of others, prepared for one rank.
+#[derive(Debug)]
+pub struct MockupCall {
+    recipe: Recipe,
+    /// The collectives that it is made of, one after the other.
+    calls: Vec<LibraryCall>,
+    scratch: Bytes,
+    rank: usize,
+    is_root: bool,
+    /// Bytes of the vector, of a rank's part, and of a rank's result.
+    whole: usize,
+    part: usize,
+    /// Whether the parts of all ranks make up the vector, so that they can stand in the result.
+    is_even: bool,
+    scatterv: Option<Scatterv>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recipe {
+    ScatterAllgather,
+    Allreduce,
+    ReduceBcast,
+    ReduceScatterAllgather,
+    Allgather,
+    Reduce,
+    Bcast,
+    GatherBcast,
+    ReduceScatterv,
+}
+
+impl Recipe {
+    fn find(collective: Collective, name: &str) -> Option<Self> {
+        let name = name.strip_prefix(Candidate::MOCKUP)?;
+        let id = name.strip_prefix(collective.name())?.strip_prefix('/')?;
+        Some(match (collective, id) {
+            (Collective::Bcast, "scatter+allgather") => Self::ScatterAllgather,
+            (Collective::Reduce, "allreduce") => Self::Allreduce,
+            (Collective::Allreduce, "reduce+bcast") => Self::ReduceBcast,
+            (Collective::Allreduce, "reduce_scatter_block+allgather") => {
+                Self::ReduceScatterAllgather
+            }
+            (Collective::Gather, "allgather") => Self::Allgather,
+            (Collective::Gather, "reduce") => Self::Reduce,
+            (Collective::Scatter, "bcast") => Self::Bcast,
+            (Collective::Allgather, "gather+bcast") => Self::GatherBcast,
+            (Collective::ReduceScatter, "reduce+scatterv") => Self::ReduceScatterv,
+            _ => return None,
+        })
+    }
+}
+
+/// What `MPI_Scatterv` is told at its root, rank 0.
+#[derive(Debug)]
+struct Scatterv {
+    counts: Vec<c_int>,
+    displacements: Vec<c_int>,
+    datatype: ffi::MPI_Datatype,
+    /// Elements that this rank gets.
+    mine: c_int,
+}
+
+impl MockupCall {
+    /// Prepares the mock-up for one of `ranks`.
+    pub(crate) fn new(name: &str, call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
+        let recipe = Recipe::find(call.collective, name)
+            .ok_or_else(|| ExecError::UnknownAlgorithm(name.to_owned()))?;
+        if call.in_place && call.collective.allows_in_place() {
+            return Err(ExecError::NotInPlace(name.to_owned()));
+        }
+        // Whole elements, where they are combined.
+        let share = call.unit_bytes() * (call.bytes / call.unit_bytes()).div_ceil(ranks.into());
+        let (whole, part) = match call.collective.is_sized_by_part() {
+            true => (call.bytes.saturating_mul(ranks.into()), call.bytes),
+            false => (call.bytes, share),
+        };
+        // MPICH 4.0 takes `MPI_IN_PLACE` of other roots than 0 for an address.
+        let is_even = part.saturating_mul(ranks.into()) == whole && call.root == 0;
+        let is_root = rank == call.root;
+        let scratch = match recipe {
+            Recipe::ScatterAllgather | Recipe::ReduceScatterAllgather if is_even => 0,
+            // The padded vector, and a part of it.
+            Recipe::ScatterAllgather | Recipe::ReduceScatterAllgather => {
+                part.saturating_mul(u64::from(ranks) + 1)
+            }
+            Recipe::Allreduce | Recipe::Allgather | Recipe::Bcast if !is_root => whole,
+            Recipe::Reduce => whole,
+            Recipe::ReduceScatterv if rank == 0 => whole,
+            _ => 0,
+        };
+        let calls = parts(recipe, call, [whole, part], is_even)
+            .into_iter()
+            .map(|call| LibraryCall::new(&call, rank, ranks))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            recipe,
+            calls,
+            scratch: Bytes::filled(length(scratch)?, 0),
+            rank: rank as usize,
+            is_root,
+            whole: length(whole)?,
+            part: length(part)?,
+            is_even,
+            scatterv: match recipe {
+                Recipe::ReduceScatterv => Some(Scatterv::new(call, rank, ranks)?),
+                _ => None,
+            },
+        })
+    }
+
+    /// Makes the calls.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is shorter than the call says.
+    pub(crate) fn call(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        match self.recipe {
+            Recipe::ScatterAllgather if self.is_even => self.bcast(communicator, output),
+            Recipe::ScatterAllgather => self.padded_bcast(communicator, output),
+            Recipe::ReduceScatterAllgather if self.is_even => {
+                let mine = &mut output[self.rank * self.part..][..self.part];
+                self.calls[0].call(communicator, input, mine)?;
+                self.calls[1].call(communicator, &[], output)
+            }
+            Recipe::ReduceScatterAllgather => self.padded_allreduce(communicator, input, output),
+            Recipe::ReduceBcast | Recipe::GatherBcast => {
+                self.calls[0].call(communicator, input, output)?;
+                self.calls[1].call(communicator, &[], output)
+            }
+            Recipe::Allreduce | Recipe::Allgather => {
+                let result = match self.is_root {
+                    true => output,
+                    false => self.scratch.as_mut_slice(),
+                };
+                self.calls[0].call(communicator, input, result)
+            }
+            Recipe::Reduce => {
+                let mine = self.rank * self.part;
+                let scratch = self.scratch.as_mut_slice();
+                scratch[mine..][..self.part].copy_from_slice(&input[..self.part]);
+                self.calls[0].call(communicator, scratch, output)
+            }
+            Recipe::Bcast => self.scatter(communicator, input, output),
+            Recipe::ReduceScatterv => self.reduce_scatter(communicator, input, output),
+        }
+    }
+
+    fn bcast(&mut self, communicator: &Communicator, output: &mut [u8]) -> Result<(), ExecError> {
+        let mine = self.rank * self.part;
+        match self.is_root {
+            true => self.calls[0].call(communicator, output, &mut [])?,
+            false => {
+                let mine = &mut output[mine..][..self.part];
+                self.calls[0].call(communicator, &[], mine)?;
+            }
+        }
+        self.calls[1].call(communicator, &[], output)
+    }
+
+    fn padded_bcast(
+        &mut self,
+        communicator: &Communicator,
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let scratch = self.scratch.as_mut_slice();
+        let (padded, mine) = scratch.split_at_mut(scratch.len() - self.part);
+        if self.is_root {
+            padded[..self.whole].copy_from_slice(&output[..self.whole]);
+        }
+        self.calls[0].call(communicator, padded, mine)?;
+        self.calls[1].call(communicator, mine, padded)?;
+        output[..self.whole].copy_from_slice(&padded[..self.whole]);
+        Ok(())
+    }
+
+    fn padded_allreduce(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let scratch = self.scratch.as_mut_slice();
+        let (padded, mine) = scratch.split_at_mut(scratch.len() - self.part);
+        padded[..self.whole].copy_from_slice(&input[..self.whole]);
+        self.calls[0].call(communicator, padded, mine)?;
+        self.calls[1].call(communicator, mine, padded)?;
+        output[..self.whole].copy_from_slice(&padded[..self.whole]);
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let mine = self.rank * self.part..(self.rank + 1) * self.part;
+        let all = match self.is_root {
+            true => {
+                self.calls[0].send_bcast(communicator, &input[..self.whole])?;
+                input
+            }
+            false => {
+                let scratch = self.scratch.as_mut_slice();
+                self.calls[0].call(communicator, &[], scratch)?;
+                self.scratch.as_slice()
+            }
+        };
+        output[..self.part].copy_from_slice(&all[mine]);
+        Ok(())
+    }
+
+    fn reduce_scatter(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let scratch = self.scratch.as_mut_slice();
+        self.calls[0].call(communicator, input, scratch)?;
+        match &self.scatterv {
+            Some(scatterv) => scatterv.call(communicator, self.scratch.as_slice(), output),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The calls that a recipe is made of. Where data is only moved they move bytes.
+fn parts(recipe: Recipe, call: &Call, [whole, part]: [u64; 2], in_place: bool) -> Vec<Call> {
+    let of = |collective, bytes, root| Call {
+        collective,
+        bytes,
+        root,
+        ..*call
+    };
+    let moving = |collective, bytes, root| Call {
+        datatype: Datatype::Byte,
+        operator: None,
+        ..of(collective, bytes, root)
+    };
+    let root = call.root;
+    // On its own result, where each rank's part already stands at its place.
+    let on_result = |call| Call { in_place, ..call };
+    let allgather = on_result(moving(Collective::Allgather, part, 0));
+    match recipe {
+        // At the root the part stays where it is.
+        Recipe::ScatterAllgather => {
+            vec![
+                on_result(moving(Collective::Scatter, part, root)),
+                allgather,
+            ]
+        }
+        Recipe::Allreduce => vec![of(Collective::Allreduce, whole, 0)],
+        Recipe::ReduceBcast => vec![
+            of(Collective::Reduce, whole, 0),
+            moving(Collective::Bcast, whole, 0),
+        ],
+        Recipe::ReduceScatterAllgather => {
+            vec![of(Collective::ReduceScatterBlock, part, 0), allgather]
+        }
+        Recipe::Allgather => vec![moving(Collective::Allgather, part, 0)],
+        Recipe::Reduce => vec![Call {
+            // All but one give zeros. The widest type that fits.
+            datatype: match part {
+                part if part.is_multiple_of(8) => Datatype::Int64,
+                part if part.is_multiple_of(4) => Datatype::Int32,
+                _ => Datatype::Byte,
+            },
+            operator: Some(Operator::Sum),
+            ..of(Collective::Reduce, whole, root)
+        }],
+        Recipe::Bcast => vec![moving(Collective::Bcast, whole, root)],
+        Recipe::GatherBcast => vec![
+            moving(Collective::Gather, part, 0),
+            moving(Collective::Bcast, whole, 0),
+        ],
+        Recipe::ReduceScatterv => vec![of(Collective::Reduce, whole, 0)],
+    }
+}
+
+impl Scatterv {
+    fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
+        let counts = (0..ranks)
+            .map(|rank| count(call.part_elements(rank, ranks)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let displacements = counts.iter().scan(0, |next, count| {
+            let here = *next;
+            *next += count;
+            Some(here)
+        });
+        Ok(Self {
+            displacements: displacements.collect(),
+            mine: counts[rank as usize],
+            datatype: datatype(call.datatype),
+            counts,
+        })
+    }
+
+    /// # Panics
+    ///
+    /// If the output is too short.
+    fn call(
+        &self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        // SAFETY: rank 0's input is the vector that the counts divide, on the others it is not
+        // looked at; the output has been made for this rank's part.
+        let code = unsafe {
+            ffi::MPI_Scatterv(
+                input.as_ptr().cast(),
+                self.counts.as_ptr(),
+                self.displacements.as_ptr(),
+                self.datatype,
+                output.as_mut_ptr().cast(),
+                self.mine,
+                self.datatype,
+                0,
+                communicator.raw(),
+            )
+        };
+        check("MPI_Scatterv", code)
+    }
+}
+
+fn length(bytes: u64) -> Result<usize, ExecError> {
+    let length = usize::try_from(bytes).ok();
+    let length = length.filter(|length| *length <= isize::MAX as usize);
+    length.ok_or(ExecError::TooLarge { bytes })
+}

@@ -1,0 +1,160 @@
+//! The algorithms inside the library, listed and forced through the tool interface.
+
+mod mpich;
+mod openmpi;
+
+use schedule::Collective;
+use wire::{Candidate, NativeAlgorithm, Parameters};
+
+use crate::tool::{Switched, Tool, Variable};
+use crate::{Call, Communicator, ExecError, LibraryCall};
+
+/// An algorithm of the library.
+#[derive(Clone, Debug)]
+struct Listed {
+    algorithm: NativeAlgorithm,
+    /// The value of the control variable that forces it.
+    number: i32,
+}
+
+/// Lets algorithms be forced that the library would not let one force otherwise, and leaves
+/// everything else as it is. To be called first of all: before MPI or the tool interface is opened,
+/// and before other threads are started.
+///
+/// Open MPI heeds its control variables only under `coll_tuned_use_dynamic_rules`, which is read at
+/// start. Where no rules file is named and no algorithm forced, its decisions remain what they are:
+/// if the environment has any other setting of `coll/tuned`, this must not be called.
+pub fn allow_forcing() {
+    // SAFETY: no other thread may read the environment meanwhile: the caller's.
+    unsafe { std::env::set_var(openmpi::ENABLING_VARIABLE, "1") };
+}
+
+/// The algorithms that the library lets one force, in the order of collectives and as the library
+/// lists them. Needs no `MPI_Init`.
+///
+/// None where forcing would have no effect: under Open MPI if [`allow_forcing`] was not called, or
+/// if a file of rules is loaded, which comes first.
+///
+/// # Errors
+///
+/// If the tool interface reports one.
+pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
+    let listed = list(&Tool::open()?)?.into_iter();
+    Ok(listed.map(|listed| listed.algorithm).collect())
+}
+
+/// Those of [`natives`] that somebody has forced already, in the environment or a file of settings:
+/// they are what the default is.
+///
+/// # Errors
+///
+/// If the tool interface reports one.
+pub fn preset() -> Result<Vec<NativeAlgorithm>, ExecError> {
+    let tool = Tool::open()?;
+    let mut preset = Vec::new();
+    for Listed { algorithm, number } in list(&tool)? {
+        let name = match openmpi::is_it(&tool)? {
+            true => openmpi::name(algorithm.collective, ""),
+            false => mpich::name(algorithm.collective),
+        };
+        if required(&tool, &name)?.read()? == number {
+            preset.push(algorithm);
+        }
+    }
+    Ok(preset)
+}
+
+fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
+    let mut listed = openmpi::list(tool)?;
+    listed.extend(mpich::list(tool)?);
+    Ok(listed)
+}
+
+/// A collective as one of the library's algorithms carries it out.
+#[derive(Debug)]
+pub struct NativeCall {
+    call: LibraryCall,
+    way: Way,
+}
+
+/// How the algorithm is forced.
+#[derive(Debug)]
+enum Way {
+    /// Open MPI: for as long as this communicator lives.
+    Communicator(Communicator),
+    /// MPICH: while these have these values.
+    Switches(Vec<(Variable, i32)>),
+}
+
+impl NativeCall {
+    /// Prepares the call. Collective over the communicator.
+    pub(crate) fn new(
+        algorithm: &str,
+        parameters: &Parameters,
+        call: &Call,
+        communicator: &Communicator,
+    ) -> Result<Self, ExecError> {
+        let tool = Tool::open()?;
+        let listed = list(&tool)?.into_iter().find(|listed| {
+            listed.algorithm.collective == call.collective && listed.algorithm.name() == algorithm
+        });
+        let listed = listed.ok_or_else(|| ExecError::NoSuchNative(algorithm.to_owned()))?;
+        let wanted = Parameters {
+            segment_bytes: parameters
+                .segment_bytes
+                .filter(|_| listed.algorithm.takes_segments),
+            fanout: parameters.fanout.filter(|_| listed.algorithm.takes_fanout),
+            ..Parameters::default()
+        };
+        if wanted != *parameters {
+            let asked = Candidate::Native {
+                algorithm: algorithm.to_owned(),
+                parameters: parameters.clone(),
+            };
+            return Err(ExecError::NativeParameters(Box::new(asked)));
+        }
+        let call = LibraryCall::new(call, communicator.rank(), communicator.size())?;
+        let way = match openmpi::is_it(&tool)? {
+            true => Way::Communicator(openmpi::duplicate(&tool, communicator, &listed, &wanted)?),
+            false => Way::Switches(mpich::switches(&tool, &listed)?),
+        };
+        Ok(Self { call, way })
+    }
+
+    /// Forces the algorithm until the value is dropped, where that is not so all the time. Other
+    /// collectives must not be called meanwhile.
+    pub(crate) fn force(
+        &self,
+    ) -> Result<(&LibraryCall, Option<&Communicator>, Switched<'_>), ExecError> {
+        let mut switched = Switched::default();
+        match &self.way {
+            Way::Communicator(communicator) => Ok((&self.call, Some(communicator), switched)),
+            Way::Switches(switches) => {
+                for (variable, value) in switches {
+                    switched.set(variable, *value)?;
+                }
+                Ok((&self.call, None, switched))
+            }
+        }
+    }
+}
+
+/// A variable that must be there.
+fn required(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
+    let found = tool.variable(name)?;
+    found.ok_or_else(|| ExecError::NoVariable(name.to_owned()))
+}
+
+/// The libraries' spelling of our collectives.
+fn spelling(collective: Collective) -> &'static str {
+    match collective {
+        Collective::Bcast => "bcast",
+        Collective::Reduce => "reduce",
+        Collective::Allreduce => "allreduce",
+        Collective::Gather => "gather",
+        Collective::Scatter => "scatter",
+        Collective::Allgather => "allgather",
+        Collective::ReduceScatter => "reduce_scatter",
+        Collective::ReduceScatterBlock => "reduce_scatter_block",
+    }
+}

@@ -1,0 +1,170 @@
+//! MPICH: a variable a collective, read at each call, for all communicators.
+
+use schedule::Collective;
+use wire::NativeAlgorithm;
+
+use super::{Listed, required, spelling};
+use crate::ExecError;
+use crate::tool::{Tool, Variable};
+
+/// What a restriction that is not met leads to, and whether devices may take collectives apart.
+const FALLBACK: &str = "MPIR_CVAR_COLLECTIVE_FALLBACK";
+const DEVICE: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
+
+/// The library's own decision.
+const AUTOMATIC: &str = "auto";
+/// Not algorithms of their own: the nonblocking collective, and compositions of one collective on
+/// every node and one between them.
+const INDIRECT: [&str; 2] = ["nb", "smp"];
+
+/// All names of algorithms of 4.0 to 5.0. Descriptions have lost their line ends: a name stands right
+/// behind the last word about the one before.
+const NAMES: [&str; 29] = [
+    "auto",
+    "binomial",
+    "brucks",
+    "ccl",
+    "circ_graph",
+    "k_brucks",
+    "k_reduce_scatter_allgather",
+    "linear",
+    "nb",
+    "noncommutative",
+    "pairwise",
+    "pipelined_tree",
+    "recexch",
+    "recexch_distance_doubling",
+    "recexch_distance_halving",
+    "recexch_doubling",
+    "recexch_halving",
+    "recursive_doubling",
+    "recursive_halving",
+    "recursive_multiplying",
+    "reduce_scatter_allgather",
+    "reduce_scatter_gather",
+    "ring",
+    "scatter_recursive_doubling_allgather",
+    "scatter_ring_allgather",
+    "smp",
+    "tree",
+    "error",
+    "none",
+];
+
+/// The variable that forces a collective's algorithm.
+pub(super) fn name(collective: Collective) -> String {
+    let collective = spelling(collective).to_uppercase();
+    format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM")
+}
+
+pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
+    let mut listed = Vec::new();
+    for collective in Collective::ALL {
+        let Some(variable) = tool.variable(&name(collective))? else {
+            continue;
+        };
+        for (number, id) in values(&variable) {
+            if id == AUTOMATIC || INDIRECT.contains(&id.as_str()) {
+                continue;
+            }
+            let algorithm = NativeAlgorithm {
+                is_ordered: is_ordered(collective, &id),
+                collective,
+                id,
+                takes_segments: false,
+                takes_fanout: false,
+            };
+            listed.push(Listed { algorithm, number });
+        }
+    }
+    Ok(listed)
+}
+
+/// The values of a variable and their names: its enumeration, or else what its description lists as
+/// `name - what it is`. Both are made from one list, in its order, numbered from 0.
+fn values(variable: &Variable) -> Vec<(i32, String)> {
+    match variable.items.is_empty() {
+        false => variable.items.clone(),
+        true => described(&variable.description),
+    }
+}
+
+fn described(description: &str) -> Vec<(i32, String)> {
+    let parts: Vec<&str> = description.split(" - ").collect();
+    let before = parts.len().saturating_sub(1);
+    let words = parts[..before].iter().map(|part| {
+        let word = part.split_whitespace().next_back().unwrap_or_default();
+        let ends = |name: &&&str| {
+            let rest = word.strip_suffix(**name);
+            // Else it would be the end of a name that is not known.
+            rest.is_some_and(|rest| !rest.ends_with(['_', '-']))
+        };
+        NAMES.iter().filter(ends).max_by_key(|name| name.len())
+    });
+    let numbered = (0..).zip(words);
+    numbered
+        .filter_map(|(number, name)| Some((number, (*name?).to_owned())))
+        .collect()
+}
+
+/// Whether an algorithm is right for operators that do not commute: those below are not, or refuse
+/// operators that are not built in.
+fn is_ordered(collective: Collective, id: &str) -> bool {
+    match collective {
+        Collective::Allreduce => id == "recursive_doubling",
+        Collective::Reduce => id == "binomial",
+        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
+            matches!(id, "noncommutative" | "recursive_doubling")
+        }
+        _ => true,
+    }
+}
+
+/// What forces the algorithm, on the communicator as a whole, without a silent replacement.
+pub(super) fn switches(tool: &Tool, listed: &Listed) -> Result<Vec<(Variable, i32)>, ExecError> {
+    let named = |name: &str, value: &str| {
+        let variable = required(tool, name)?;
+        let values = values(&variable);
+        let found = values.into_iter().find(|(_, name)| name == value);
+        let (number, _) = found.ok_or_else(|| ExecError::NoVariable(format!("{name}={value}")))?;
+        Ok::<_, ExecError>((variable, number))
+    };
+    Ok(vec![
+        (
+            required(tool, &name(listed.algorithm.collective))?,
+            listed.number,
+        ),
+        named(FALLBACK, "error")?,
+        named(DEVICE, "none")?,
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::described;
+
+    #[test]
+    fn names_are_found_in_descriptions_with_and_without_line_ends() {
+        let joined = "Variable to select bcast algorithmauto - Internal selection (x_y)binomial   \
+                      - Force Binomial Treenb - Force nonblockingsmp - Force smp algorithm\
+                      scatter_ring_allgather    - Force Scatter Ringnewly_ring - Force\
+                      ring - Force ring algorithmpipelined_tree - Forcetree - Force";
+        let expected = [
+            (0, "auto"),
+            (1, "binomial"),
+            (2, "nb"),
+            (3, "smp"),
+            (4, "scatter_ring_allgather"),
+            // One that is not known keeps its place.
+            (6, "ring"),
+            (7, "pipelined_tree"),
+            (8, "tree"),
+        ]
+        .map(|(number, name)| (number, name.to_owned()));
+        assert_eq!(described(joined), expected);
+        let lines = "Variable\nauto - Internal\nring   - Force\ntree - Force";
+        let found: Vec<i32> = described(lines).iter().map(|(number, _)| *number).collect();
+        assert_eq!(found, [0, 1, 2]);
+        assert!(described("").is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! Open MPI, component `coll/tuned`: a variable a collective, read when a communicator is made.
+
+use schedule::Collective;
+use wire::{NativeAlgorithm, Parameters};
+
+use super::{Listed, required, spelling};
+use crate::tool::{Switched, Tool, Variable};
+use crate::{Communicator, ExecError};
+
+/// Makes the variables below matter; read by the library when it starts.
+pub(super) const ENABLING_VARIABLE: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
+
+/// The built-in decision.
+const AUTOMATIC: i32 = 0;
+
+/// A variable about a collective's algorithm: which it is, or something `_of` it.
+pub(super) fn name(collective: Collective, what: &str) -> String {
+    format!("coll_tuned_{}_algorithm{what}", spelling(collective))
+}
+
+/// Whether this is the library.
+pub(super) fn is_it(tool: &Tool) -> Result<bool, ExecError> {
+    let variable = tool.variable(&name(Collective::Bcast, ""))?;
+    Ok(variable.is_some())
+}
+
+pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
+    if !is_heeded(tool)? {
+        return Ok(Vec::new());
+    }
+    let mut listed = Vec::new();
+    for collective in Collective::ALL {
+        let Some(variable) = tool.variable(&name(collective, ""))? else {
+            continue;
+        };
+        let items = variable.items.iter();
+        let algorithms = items.filter(|(number, _)| *number != AUTOMATIC);
+        listed.extend(algorithms.map(|(number, id)| Listed {
+            algorithm: describe(collective, id),
+            number: *number,
+        }));
+    }
+    Ok(listed)
+}
+
+/// Whether what is forced is done: rules of a file would come first.
+fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
+    let Some(enabled) = tool.variable("coll_tuned_use_dynamic_rules")? else {
+        return Ok(false);
+    };
+    let file = match tool.variable("coll_tuned_dynamic_rules_filename")? {
+        Some(file) => file.read_text()?,
+        None => String::new(),
+    };
+    Ok(enabled.read()? != 0 && file.is_empty())
+}
+
+/// What the list does not tell, from the sources of the 4.1 series.
+fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
+    use Collective::{Allreduce, Bcast, Gather, Reduce, ReduceScatter};
+    let takes_segments = match collective {
+        Allreduce => matches!(id, "segmented_ring"),
+        Bcast => matches!(
+            id,
+            "chain" | "pipeline" | "split_binary_tree" | "binary_tree" | "binomial" | "knomial"
+        ),
+        Reduce => matches!(
+            id,
+            "chain" | "pipeline" | "binary" | "binomial" | "in-order_binary"
+        ),
+        Gather => id == "linear_sync",
+        _ => false,
+    };
+    let combines_out_of_order = match collective {
+        Allreduce => matches!(id, "ring" | "segmented_ring"),
+        Reduce => matches!(id, "chain" | "pipeline" | "binary" | "binomial"),
+        ReduceScatter => matches!(id, "recursive_halving" | "ring"),
+        _ => false,
+    };
+    NativeAlgorithm {
+        collective,
+        id: id.to_owned(),
+        takes_segments,
+        takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
+        is_ordered: !combines_out_of_order,
+    }
+}
+
+/// A communicator on which the collective is carried out by the algorithm, and all others by the
+/// library's own decision: some algorithms call other collectives. Collective; `parameters` must
+/// be those that reach the algorithm.
+pub(super) fn duplicate(
+    tool: &Tool,
+    communicator: &Communicator,
+    listed: &Listed,
+    parameters: &Parameters,
+) -> Result<Communicator, ExecError> {
+    refuse_han(tool, communicator)?;
+    let collective = listed.algorithm.collective;
+    let mut settings: Vec<(Variable, i32)> = Vec::new();
+    for other in Collective::ALL {
+        let number = match other == collective {
+            true => listed.number,
+            false => AUTOMATIC,
+        };
+        settings.push((required(tool, &name(other, ""))?, number));
+    }
+    let too_large = |_| ExecError::TooLarge {
+        bytes: parameters.segment_bytes.unwrap_or(u64::MAX),
+    };
+    if let Some(bytes) = parameters.segment_bytes {
+        let bytes = i32::try_from(bytes).map_err(too_large)?;
+        settings.push((required(tool, &name(collective, "_segmentsize"))?, bytes));
+    }
+    if let Some(fanout) = parameters.fanout {
+        let fanout = i32::try_from(fanout).map_err(too_large)?;
+        settings.push((required(tool, &name(collective, "_chain_fanout"))?, fanout));
+    }
+    let mut switched = Switched::default();
+    for (variable, value) in &settings {
+        switched.set(variable, *value)?;
+    }
+    let duplicate = communicator.duplicate()?;
+    switched.restore()?;
+    Ok(duplicate)
+}
+
+/// From 5.0 on the component `han` takes collectives over several nodes before `tuned` sees them.
+fn refuse_han(tool: &Tool, communicator: &Communicator) -> Result<(), ExecError> {
+    let priority = |component: &str| match tool.variable(&format!("coll_{component}_priority"))? {
+        Some(priority) => priority.read(),
+        None => Ok(i32::MIN),
+    };
+    if priority("han")? > priority("tuned")? && communicator.node()?.size() < communicator.size() {
+        return Err(ExecError::Shadowed("coll/han"));
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! Which algorithms the libraries list, and under which numbers.
+
+use std::process::Command;
+
+use campaign::LibraryName;
+use schedule::Collective;
+
+use crate::launch::family;
+
+/// What Open MPI 4.1 numbers from 1, by its documentation and sources.
+const OPEN_MPI: [(Collective, &[&str]); 8] = [
+    (
+        Collective::Bcast,
+        &[
+            "basic_linear",
+            "chain",
+            "pipeline",
+            "split_binary_tree",
+            "binary_tree",
+            "binomial",
+            "knomial",
+            "scatter_allgather",
+            "scatter_allgather_ring",
+        ],
+    ),
+    (
+        Collective::Reduce,
+        &[
+            "linear",
+            "chain",
+            "pipeline",
+            "binary",
+            "binomial",
+            "in-order_binary",
+            "rabenseifner",
+        ],
+    ),
+    (
+        Collective::Allreduce,
+        &[
+            "basic_linear",
+            "nonoverlapping",
+            "recursive_doubling",
+            "ring",
+            "segmented_ring",
+            "rabenseifner",
+        ],
+    ),
+    (
+        Collective::Gather,
+        &["basic_linear", "binomial", "linear_sync"],
+    ),
+    (
+        Collective::Scatter,
+        &["basic_linear", "binomial", "linear_nb"],
+    ),
+    (
+        Collective::Allgather,
+        &[
+            "linear",
+            "bruck",
+            "recursive_doubling",
+            "ring",
+            "neighbor",
+            "two_proc",
+        ],
+    ),
+    (
+        Collective::ReduceScatter,
+        &["non-overlapping", "recursive_halving", "ring", "butterfly"],
+    ),
+    (
+        Collective::ReduceScatterBlock,
+        &[
+            "basic_linear",
+            "recursive_doubling",
+            "recursive_halving",
+            "butterfly",
+        ],
+    ),
+];
+
+/// MPICH 4.0's, without the nonblocking collectives and compositions over nodes.
+const MPICH: [(Collective, &[&str]); 8] = [
+    (
+        Collective::Bcast,
+        &[
+            "binomial",
+            "scatter_recursive_doubling_allgather",
+            "scatter_ring_allgather",
+        ],
+    ),
+    (Collective::Reduce, &["binomial", "reduce_scatter_gather"]),
+    (
+        Collective::Allreduce,
+        &["recursive_doubling", "reduce_scatter_allgather"],
+    ),
+    (Collective::Gather, &["binomial"]),
+    (Collective::Scatter, &["binomial"]),
+    (
+        Collective::Allgather,
+        &["brucks", "recursive_doubling", "ring"],
+    ),
+    (
+        Collective::ReduceScatter,
+        &[
+            "noncommutative",
+            "pairwise",
+            "recursive_doubling",
+            "recursive_halving",
+        ],
+    ),
+    (
+        Collective::ReduceScatterBlock,
+        &[
+            "noncommutative",
+            "pairwise",
+            "recursive_doubling",
+            "recursive_halving",
+        ],
+    ),
+];
+
+fn names(table: &[(Collective, &[&str])]) -> Vec<String> {
+    let of = |(collective, ids): &(Collective, &[&str])| {
+        let collective = *collective;
+        let ids = ids.iter();
+        ids.map(move |id| format!("native:{collective}/{id}"))
+            .collect::<Vec<_>>()
+    };
+    table.iter().flat_map(of).collect()
+}
+
+/// The algorithms that are forced where the environment has this variable.
+fn preset(variable: &str, value: &str) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_exec-ranks"))
+        .arg("preset")
+        .env(variable, value)
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(str::to_owned).collect()
+}
+
+fn spelling(collective: Collective) -> String {
+    collective.name().replace('-', "_")
+}
+
+#[test]
+fn the_library_lists_what_is_known_of_its_release() {
+    exec::allow_forcing();
+    let text = exec::library_text();
+    let expected = match family() {
+        LibraryName::OpenMpi if text.contains(" v4.1.") => names(&OPEN_MPI),
+        LibraryName::Mpich if text.contains("4.0") => names(&MPICH),
+        _ => return,
+    };
+    let natives = exec::natives().expect("a list");
+    let mut found: Vec<String> = natives.iter().map(wire::NativeAlgorithm::name).collect();
+    found.sort_by_key(|name| expected.iter().position(|expected| expected == name));
+    assert_eq!(found, expected);
+}
+
+/// MPICH gives its numbers away nowhere: they are what a name in the environment leads to.
+#[test]
+fn the_librarys_names_have_the_librarys_numbers() {
+    let family = family();
+    let mut tried = 0;
+    match family {
+        LibraryName::OpenMpi if exec::library_text().contains(" v4.1.") => {
+            for (collective, ids) in OPEN_MPI {
+                let variable = format!("OMPI_MCA_coll_tuned_{}_algorithm", spelling(collective));
+                for (id, number) in ids.iter().zip(1..) {
+                    let found = preset(&variable, &format!("{number}"));
+                    assert_eq!(found, [format!("native:{collective}/{id}")]);
+                    tried += 1;
+                }
+            }
+        }
+        LibraryName::OpenMpi => return,
+        LibraryName::Mpich => {
+            for native in exec::natives().expect("a list") {
+                let collective = spelling(native.collective).to_uppercase();
+                let variable = format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM");
+                assert_eq!(preset(&variable, &native.id), [native.name()]);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 15, "{tried}");
+}

@@ -1,0 +1,266 @@
+//! The MPI tool interface: control variables by name.
+//!
+//! Works before `MPI_Init` too. There `MPI_Error_string` may not be called, so that errors carry the
+//! code alone.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::rc::Rc;
+
+use mpi::ffi;
+
+use crate::ExecError;
+
+// `shim.c`: macros of `mpi.h`, and handles that may only be compared there.
+unsafe extern "C" {
+    safe fn colltune_is_int(datatype: ffi::MPI_Datatype) -> c_int;
+    safe fn colltune_is_enumeration(enumeration: ffi::MPI_T_enum) -> c_int;
+}
+
+/// Room for a name or an item of an enumeration.
+const NAME_BYTES: usize = 1024;
+/// Room for a description, or for a value.
+const TEXT_BYTES: usize = 1 << 16;
+
+/// The tool interface, open. The library counts how often it was opened and closed.
+///
+/// MPICH forgets its variables with the last one, also for itself, and Open MPI fails in
+/// `MPI_Finalize` if any is left: [`crate::Universe`] keeps one from start to end.
+#[derive(Clone, Debug)]
+pub(crate) struct Tool {
+    _session: Rc<Session>,
+}
+
+#[derive(Debug)]
+struct Session;
+
+impl Tool {
+    pub(crate) fn open() -> Result<Self, ExecError> {
+        let mut provided = 0;
+        // SAFETY: may be called at any time; `provided` is written.
+        let code = unsafe { ffi::MPI_T_init_thread(ffi::RSMPI_THREAD_FUNNELED, &mut provided) };
+        check("MPI_T_init_thread", "", code)?;
+        Ok(Self {
+            _session: Rc::new(Session),
+        })
+    }
+
+    /// A variable of the library, if it has one of that name.
+    pub(crate) fn variable(&self, name: &str) -> Result<Option<Variable>, ExecError> {
+        let text = CString::new(name).map_err(|_| error("MPI_T_cvar_get_index", name, -1))?;
+        let mut index = 0;
+        // SAFETY: the name ends with a zero, `index` is written.
+        let code = unsafe { ffi::MPI_T_cvar_get_index(text.as_ptr(), &mut index) };
+        if code == ffi::MPI_T_ERR_INVALID_NAME as c_int {
+            return Ok(None);
+        }
+        check("MPI_T_cvar_get_index", name, code)?;
+        Variable::open(self, name, index).map(Some)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: opened once for each session. Nothing can be done about an error.
+        unsafe { ffi::MPI_T_finalize() };
+    }
+}
+
+/// A control variable that belongs to no object.
+#[derive(Debug)]
+pub(crate) struct Variable {
+    name: String,
+    handle: ffi::MPI_T_cvar_handle,
+    count: usize,
+    is_int: bool,
+    /// The values and names of an enumeration.
+    pub(crate) items: Vec<(i32, String)>,
+    /// What the library says about it.
+    pub(crate) description: String,
+    /// Dropped after the handle.
+    _tool: Tool,
+}
+
+impl Variable {
+    fn open(tool: &Tool, name: &str, index: c_int) -> Result<Self, ExecError> {
+        let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
+        let (mut name_length, mut text_length) = (0, TEXT_BYTES as c_int);
+        let mut description = vec![0 as c_char; TEXT_BYTES];
+        // SAFETY: all is written by the library, within the lengths; a length of 0 asks for no name.
+        let (datatype, enumeration) = unsafe {
+            let mut datatype = ffi::RSMPI_DATATYPE_NULL;
+            let mut enumeration = std::mem::zeroed();
+            let code = ffi::MPI_T_cvar_get_info(
+                index,
+                std::ptr::null_mut(),
+                &mut name_length,
+                &mut verbosity,
+                &mut datatype,
+                &mut enumeration,
+                description.as_mut_ptr(),
+                &mut text_length,
+                &mut bind,
+                &mut scope,
+            );
+            check("MPI_T_cvar_get_info", name, code)?;
+            (datatype, enumeration)
+        };
+        let items = match colltune_is_enumeration(enumeration) {
+            0 => Vec::new(),
+            _ => items(enumeration, name)?,
+        };
+        let mut count = 0;
+        // SAFETY: the handle is written; the variable belongs to no object.
+        let handle = unsafe {
+            let mut handle = std::mem::zeroed();
+            let none = std::ptr::null_mut();
+            let code = ffi::MPI_T_cvar_handle_alloc(index, none, &mut handle, &mut count);
+            check("MPI_T_cvar_handle_alloc", name, code)?;
+            handle
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            handle,
+            count: usize::try_from(count).unwrap_or_default(),
+            is_int: colltune_is_int(datatype) != 0,
+            items,
+            description: text(&description),
+            _tool: tool.clone(),
+        })
+    }
+
+    /// The value, of a truth value 0 or 1.
+    pub(crate) fn read(&self) -> Result<i32, ExecError> {
+        if self.count > 1 {
+            return Err(error("MPI_T_cvar_read", &self.name, -1));
+        }
+        let mut value = [0_u64; 4];
+        self.read_into(&mut value)?;
+        let bytes = value[0].to_ne_bytes();
+        Ok(match self.is_int {
+            true => i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            false => i32::from(bytes[0]),
+        })
+    }
+
+    /// The value of a variable that is a text.
+    pub(crate) fn read_text(&self) -> Result<String, ExecError> {
+        let mut value = vec![0; self.count.max(TEXT_BYTES / 8)];
+        self.read_into(&mut value)?;
+        let text = CStr::from_bytes_until_nul(bytemuck::cast_slice(&value)).unwrap_or_default();
+        Ok(text.to_string_lossy().into_owned())
+    }
+
+    /// Reads into words, which are aligned and wide enough for an element of any type.
+    fn read_into(&self, value: &mut [u64]) -> Result<(), ExecError> {
+        // SAFETY: the handle is valid, the value has room for `count` elements.
+        let code = unsafe { ffi::MPI_T_cvar_read(self.handle, value.as_mut_ptr().cast()) };
+        check("MPI_T_cvar_read", &self.name, code)
+    }
+
+    /// Changes a number.
+    pub(crate) fn write(&self, value: i32) -> Result<(), ExecError> {
+        if !self.is_int || self.count > 1 {
+            return Err(error("MPI_T_cvar_write", &self.name, -1));
+        }
+        let value: *const i32 = &value;
+        // SAFETY: the handle is valid and the variable is one number.
+        let code = unsafe { ffi::MPI_T_cvar_write(self.handle, value.cast()) };
+        check("MPI_T_cvar_write", &self.name, code)
+    }
+}
+
+impl Drop for Variable {
+    fn drop(&mut self) {
+        // SAFETY: the handle is valid and the interface still open.
+        unsafe { ffi::MPI_T_cvar_handle_free(&mut self.handle) };
+    }
+}
+
+fn items(enumeration: ffi::MPI_T_enum, name: &str) -> Result<Vec<(i32, String)>, ExecError> {
+    let mut count = 0;
+    let mut length = 0;
+    // SAFETY: all is written by the library; a length of 0 asks for no name.
+    let code = unsafe {
+        ffi::MPI_T_enum_get_info(enumeration, &mut count, std::ptr::null_mut(), &mut length)
+    };
+    check("MPI_T_enum_get_info", name, code)?;
+    let item = |index| {
+        let mut value = 0;
+        let mut item = [0 as c_char; NAME_BYTES];
+        let mut length = NAME_BYTES as c_int;
+        // SAFETY: the name is written within its length.
+        let code = unsafe {
+            ffi::MPI_T_enum_get_item(
+                enumeration,
+                index,
+                &mut value,
+                item.as_mut_ptr(),
+                &mut length,
+            )
+        };
+        check("MPI_T_enum_get_item", name, code)?;
+        Ok((value, text(&item)))
+    };
+    (0..count).map(item).collect()
+}
+
+/// What stands before the first zero.
+fn text(characters: &[c_char]) -> String {
+    let bytes: Vec<u8> = characters
+        .iter()
+        .map(|character| *character as u8)
+        .take_while(|byte| *byte != 0)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn check(call: &'static str, variable: &str, code: c_int) -> Result<(), ExecError> {
+    match code {
+        0 => Ok(()),
+        _ => Err(error(call, variable, code)),
+    }
+}
+
+fn error(call: &'static str, variable: &str, code: c_int) -> ExecError {
+    ExecError::Tool {
+        call,
+        variable: variable.to_owned(),
+        code,
+    }
+}
+
+/// Variables that have other values for a while.
+#[derive(Debug, Default)]
+pub(crate) struct Switched<'a> {
+    /// With the values that they had.
+    before: Vec<(&'a Variable, i32)>,
+}
+
+impl<'a> Switched<'a> {
+    pub(crate) fn set(&mut self, variable: &'a Variable, value: i32) -> Result<(), ExecError> {
+        let before = variable.read()?;
+        variable.write(value)?;
+        self.before.push((variable, before));
+        Ok(())
+    }
+
+    /// Gives all their values back.
+    pub(crate) fn restore(mut self) -> Result<(), ExecError> {
+        self.undo()
+    }
+
+    fn undo(&mut self) -> Result<(), ExecError> {
+        let mut outcome = Ok(());
+        while let Some((variable, value)) = self.before.pop() {
+            outcome = outcome.and(variable.write(value));
+        }
+        outcome
+    }
+}
+
+impl Drop for Switched<'_> {
+    fn drop(&mut self) {
+        // On the way out of another error, which is the one to tell.
+        let _ = self.undo();
+    }
+}

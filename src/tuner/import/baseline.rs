@@ -1,0 +1,97 @@
+//! What candidates are compared with, where the library's default was not measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use wire::{Candidate, Cell, Warning};
+
+use super::error::ImportError;
+use super::problem::LineProblem;
+use super::row::Row;
+
+/// Makes a candidate stand for the default wherever it was measured, and warns of it.
+///
+/// # Errors
+/// If nobody is called that, or if a cell has the default or another such candidate beside it.
+pub(super) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
+    let is_baseline = |row: &Row| names(row).iter().any(|known| known == name);
+    let mut found: BTreeMap<(u32, Cell), Candidate> = BTreeMap::new();
+    let mut full_names = BTreeSet::new();
+    for row in rows.iter().filter(|row| is_baseline(row)) {
+        let place = (row.launch, row.cell);
+        let known = found.entry(place).or_insert_with(|| row.candidate.clone());
+        if *known != row.candidate {
+            let names = [known.to_string(), row.candidate.to_string()];
+            return Err(ImportError::at(
+                path,
+                row.line,
+                LineProblem::SeveralBaselines(names),
+            ));
+        }
+        full_names.insert(row.candidate.to_string());
+    }
+    if found.is_empty() {
+        let known: BTreeSet<String> = rows
+            .iter()
+            .filter_map(|row| names(row).into_iter().next())
+            .collect();
+        return Err(ImportError::NoBaseline {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            known: known.into_iter().collect(),
+        });
+    }
+    let beside = |row: &&mut Row| {
+        row.candidate == Candidate::Default && found.contains_key(&(row.launch, row.cell))
+    };
+    if let Some(row) = rows.iter_mut().find(beside) {
+        return Err(ImportError::at(
+            path,
+            row.line,
+            LineProblem::DefaultBesideBaseline,
+        ));
+    }
+    for row in rows {
+        if found.get(&(row.launch, row.cell)) == Some(&row.candidate) {
+            row.candidate = Candidate::Default;
+        }
+    }
+    let candidate = full_names.into_iter().collect::<Vec<_>>().join(", ");
+    Ok(Warning::Baseline { candidate })
+}
+
+/// Checks that something can be decided.
+///
+/// Another file cannot make up for it: candidates are only compared within a launch.
+pub(super) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError> {
+    if !cells_with_default(rows).is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<String> = rows
+        .iter()
+        .filter_map(|row| names(row).into_iter().next())
+        .collect();
+    Err(ImportError::NoDefault {
+        path: path.to_owned(),
+        known: known.into_iter().collect(),
+    })
+}
+
+pub(super) fn cells_with_default(rows: &[Row]) -> BTreeSet<Cell> {
+    let defaults = rows
+        .iter()
+        .filter(|row| row.candidate == Candidate::Default);
+    defaults.map(|row| row.cell).collect()
+}
+
+/// What a row's candidate may be called as a baseline: `source:id` and its name without
+/// parameters. The default has no such name.
+fn names(row: &Row) -> Vec<String> {
+    let (name, id) = (row.candidate.algorithm(), row.candidate.id());
+    let source = match &row.candidate {
+        Candidate::Default => return Vec::new(),
+        Candidate::Ours { .. } => "ours",
+        _ => name.split_once(':').map_or(name, |(source, _)| source),
+    };
+    vec![format!("{source}:{id}"), name.to_owned()]
+}

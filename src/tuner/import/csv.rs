@@ -1,0 +1,341 @@
+//! Comma-separated values with a header, one row a repetition or the mean of several.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::csv::{ReaderBuilder, StringRecord, Trim};
+use schedule::{Collective, Parameter, Schedule};
+use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
+
+use super::error::{HeaderProblem, ImportError, OptionNeeded};
+use super::problem::LineProblem;
+use super::row::{Reading, Row};
+use super::{Format, ImportOptions, benchmark};
+
+/// All columns.
+pub(super) const COLUMNS: [&str; 11] = [
+    "collective",
+    "library",
+    "algorithm",
+    "nodes",
+    "ppn",
+    "bytes",
+    "segment_bytes",
+    "datatype",
+    "operator",
+    "launch",
+    "seconds",
+];
+
+/// Those that must be there.
+pub(super) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
+
+/// Where algorithms are from if nobody says.
+const ELSEWHERE: &str = "imported";
+
+/// Reads the rows. Lines that begin with `#` are comments.
+pub(super) fn read(
+    path: &Path,
+    text: &str,
+    options: &ImportOptions,
+) -> Result<Reading, ImportError> {
+    let mut reader = Reader {
+        path,
+        options,
+        columns: BTreeMap::new(),
+        default_names: BTreeMap::new(),
+    };
+    let mut reading = Reading::default();
+    for record in records(text) {
+        let (number, fields) =
+            record.map_err(|(number, problem)| ImportError::at(path, number, problem))?;
+        if reader.columns.is_empty() {
+            reader.header(number, &fields)?;
+        } else {
+            reading.rows.push(reader.row(number, &fields)?);
+        }
+    }
+    if reader.columns.is_empty() {
+        return Err(reader.header_problem(1, HeaderProblem::Absent));
+    }
+    Ok(reading)
+}
+
+/// The rows with their lines, header included. Comments and empty lines are taken out before, since
+/// lines are not counted right across them.
+fn records(text: &str) -> Vec<Result<(u64, StringRecord), (u64, LineProblem)>> {
+    let is_row = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let lines = text.lines().zip(1..).filter(|(line, _)| is_row(line));
+    let (rows, numbers): (Vec<&str>, Vec<u64>) = lines.unzip();
+    let rows = rows.join("\n");
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(rows.as_bytes());
+    let number = |line: u64| {
+        let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        numbers.get(index).copied().unwrap_or(line)
+    };
+    let records = reader.records().map(|record| match record {
+        Ok(record) => Ok((number(record.position().map_or(1, |at| at.line())), record)),
+        Err(error) => {
+            let line = number(error.position().map_or(1, |at| at.line()));
+            let problem = LineProblem::value("this line", "a row of comma-separated values");
+            Err((line, problem))
+        }
+    });
+    records.collect()
+}
+
+struct Reader<'a> {
+    path: &'a Path,
+    options: &'a ImportOptions,
+    columns: BTreeMap<&'static str, usize>,
+    /// What the default of each collective was called first.
+    default_names: BTreeMap<Collective, String>,
+}
+
+/// A field with the name of its column.
+type Fault = (&'static str, LineProblem);
+
+impl Reader<'_> {
+    fn header(&mut self, number: u64, fields: &StringRecord) -> Result<(), ImportError> {
+        for (index, name) in fields.iter().enumerate() {
+            let problem = match COLUMNS.iter().find(|known| **known == name) {
+                None => HeaderProblem::Unknown(name.to_owned()),
+                Some(column) => match self.columns.insert(column, index) {
+                    None => continue,
+                    Some(_) => HeaderProblem::Twice(name.to_owned()),
+                },
+            };
+            return Err(self.header_problem(number, problem));
+        }
+        let missing = NEEDED.iter().find(|name| !self.columns.contains_key(*name));
+        match missing {
+            Some(name) => Err(self.header_problem(number, HeaderProblem::Missing(name))),
+            None if !self.columns.contains_key("ppn") && self.options.ppn.is_none() => Err(
+                ImportError::needs(self.path, Format::Csv, OptionNeeded::Ppn),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    fn header_problem(&self, line: u64, problem: HeaderProblem) -> ImportError {
+        ImportError::Header {
+            path: self.path.to_owned(),
+            line,
+            problem,
+        }
+    }
+
+    fn row(&mut self, line: u64, fields: &StringRecord) -> Result<Row, ImportError> {
+        if fields.len() != self.columns.len() {
+            let (found, expected) = (fields.len(), self.columns.len());
+            let problem = LineProblem::Fields { found, expected };
+            return Err(ImportError::at(self.path, line, problem));
+        }
+        self.read_row(line, fields)
+            .map_err(|(field, problem)| ImportError::Line {
+                path: self.path.to_owned(),
+                line,
+                field: Some(field),
+                problem,
+            })
+    }
+
+    fn read_row(&mut self, line: u64, fields: &StringRecord) -> Result<Row, Fault> {
+        let get = |column| {
+            let index = self.columns.get(column).copied()?;
+            fields.get(index).filter(|text| !text.is_empty())
+        };
+        let cell = self.cell(&get)?;
+        let candidate = candidate(&get, &cell)?;
+        let launch = positive(&get, "launch")?.unwrap_or(1);
+        let seconds = get("seconds").ok_or(("seconds", LineProblem::Missing("a time")))?;
+        let time = seconds
+            .parse()
+            .ok()
+            .filter(|time: &f64| *time > 0.0 && time.is_finite());
+        let seconds = time.ok_or_else(|| {
+            (
+                "seconds",
+                LineProblem::value(seconds, "a time in seconds above 0"),
+            )
+        })?;
+        if candidate == Candidate::Default {
+            let name = get("algorithm").unwrap_or("default").to_owned();
+            let before = self
+                .default_names
+                .entry(cell.collective)
+                .or_insert_with(|| name.clone());
+            if *before != name {
+                let before = before.clone();
+                return Err((
+                    "algorithm",
+                    LineProblem::SecondDefault {
+                        found: name,
+                        before,
+                    },
+                ));
+            }
+        }
+        Ok(Row {
+            line,
+            launch,
+            cell,
+            candidate,
+            seconds,
+        })
+    }
+
+    fn cell<'f>(&self, get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Cell, Fault> {
+        let name = get("collective").ok_or(("collective", LineProblem::Missing("a collective")))?;
+        let collective: Collective = name
+            .parse()
+            .map_err(|_| ("collective", LineProblem::Collective(name.to_owned())))?;
+        let nodes = positive(get, "nodes")?.or(self.options.nodes);
+        let ppn = positive(get, "ppn")?.or(self.options.ppn);
+        let bytes = size(get, "bytes")?.ok_or(("bytes", LineProblem::Missing("a size")))?;
+        let (datatype, operator) = match collective.is_reduction() {
+            true => (datatype(get)?, Some(operator(get)?)),
+            false => (Datatype::Byte, None),
+        };
+        if !bytes.is_multiple_of(datatype.size_bytes()) {
+            let datatype = datatype.name();
+            return Err(("bytes", LineProblem::PartOfElement { bytes, datatype }));
+        }
+        Ok(Cell {
+            collective,
+            shape: CommShape {
+                nodes: nodes.unwrap_or(1),
+                ppn: ppn.ok_or(("ppn", LineProblem::Missing("the number of ranks on a node")))?,
+            },
+            bytes,
+            datatype,
+            operator,
+        })
+    }
+}
+
+fn datatype<'f>(get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Datatype, Fault> {
+    const KNOWN: [Datatype; 4] = [
+        Datatype::Int32,
+        Datatype::Int64,
+        Datatype::Float32,
+        Datatype::Float64,
+    ];
+    let Some(name) = get("datatype") else {
+        return Ok(Datatype::Float32);
+    };
+    let ours = KNOWN.into_iter().find(|known| known.name() == name);
+    let expected = "a datatype: write int32, int64, float32 or float64";
+    ours.or_else(|| benchmark::datatype(name))
+        .ok_or_else(|| ("datatype", LineProblem::value(name, expected)))
+}
+
+fn operator<'f>(get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Operator, Fault> {
+    let Some(name) = get("operator") else {
+        return Ok(Operator::Sum);
+    };
+    let ours = [Operator::Sum, Operator::Max]
+        .into_iter()
+        .find(|known| known.name() == name);
+    ours.or_else(|| benchmark::operator(name)).ok_or_else(|| {
+        (
+            "operator",
+            LineProblem::value(name, "an operator: write sum or max"),
+        )
+    })
+}
+
+fn candidate<'f>(
+    get: &impl Fn(&'static str) -> Option<&'f str>,
+    cell: &Cell,
+) -> Result<Candidate, Fault> {
+    let collective = cell.collective;
+    let prefix = format!("{collective}/");
+    let id = get("algorithm").map(|id| id.strip_prefix(&prefix).unwrap_or(id));
+    let library = match (get("library"), id) {
+        (Some(library), _) => library,
+        (None, None | Some("default")) => "default",
+        (None, Some(_)) => ELSEWHERE,
+    };
+    if library == "default" {
+        return Ok(Candidate::Default);
+    }
+    let id = id.ok_or(("algorithm", LineProblem::Missing("an algorithm")))?;
+    let segment = size(get, "segment_bytes")?.filter(|size| *size > 0);
+    if library == "ours" {
+        return ours(format!("{prefix}{id}"), segment, cell);
+    }
+    for (field, name) in [("library", library), ("algorithm", id)] {
+        let forbidden = |c: char| c.is_control() || ":/[]".contains(c);
+        let taken = ["native", "mockup"].contains(&library);
+        if name.contains(forbidden) || taken {
+            return Err((field, LineProblem::Name(name.to_owned())));
+        }
+    }
+    Ok(Candidate::Foreign {
+        algorithm: format!("{library}:{prefix}{id}"),
+        parameters: Parameters {
+            segment_bytes: segment,
+            ..Parameters::default()
+        },
+    })
+}
+
+/// One of our own algorithms, if it can be used in the cell.
+fn ours(name: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
+    let algorithm =
+        schedule::find(&name).ok_or_else(|| ("algorithm", LineProblem::Algorithm(name.clone())))?;
+    if segment.is_some() && !algorithm.takes(Parameter::Blocks) {
+        return Err(("segment_bytes", LineProblem::NoSegments(name)));
+    }
+    let parameters = Parameters {
+        block_bytes: segment,
+        ..Parameters::default()
+    };
+    if let Err(unsupported) = Schedule::new(algorithm, &cell.request(&parameters)) {
+        let why = unsupported.to_string();
+        return Err((
+            "algorithm",
+            LineProblem::Unsupported {
+                algorithm: name,
+                why,
+            },
+        ));
+    }
+    Ok(Candidate::Ours {
+        algorithm: name,
+        parameters,
+    })
+}
+
+/// A whole number above 0.
+fn positive<'f>(
+    get: &impl Fn(&'static str) -> Option<&'f str>,
+    column: &'static str,
+) -> Result<Option<u32>, Fault> {
+    let number = |text: &str| {
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| (column, LineProblem::value(text, "a whole number above 0")))
+    };
+    get(column).map(number).transpose()
+}
+
+/// A size, in bytes or as people write it.
+fn size<'f>(
+    get: &impl Fn(&'static str) -> Option<&'f str>,
+    column: &'static str,
+) -> Result<Option<u64>, Fault> {
+    let size = |text: &str| {
+        wire::units::parse_bytes(text).map_err(|_| {
+            (
+                column,
+                LineProblem::value(text, "a size, such as 4096 or 64K"),
+            )
+        })
+    };
+    get(column).map(size).transpose()
+}

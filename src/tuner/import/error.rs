@@ -1,0 +1,211 @@
+//! What can be wrong with what is imported.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use wire::Library;
+
+use super::Format;
+use super::problem::LineProblem;
+use super::row::Skipped;
+use crate::TunerError;
+
+/// A file that cannot be imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file cannot be read as text.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line is wrong.
+    #[error("{}:{line}:{} {problem}", path.display(), field.map(|f| format!(" {f}:")).unwrap_or_default())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The column, where there are named ones.
+        field: Option<&'static str>,
+        /// What is wrong.
+        problem: LineProblem,
+    },
+    /// The header is wrong.
+    #[error("{}:{line}: {problem}", path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong.
+        problem: HeaderProblem,
+    },
+    /// The file does not say something that is needed.
+    #[error("{} does not say {option}", path.display())]
+    Needs {
+        /// The file.
+        path: PathBuf,
+        /// Its form.
+        format: Format,
+        /// What is needed.
+        option: OptionNeeded,
+    },
+    /// Nothing in the file can be imported.
+    #[error(
+        "{} has no {} of a collective that is compared{}",
+        path.display(),
+        format.content(),
+        skipped.as_ref().map(|s| format!("; line {}: {}", s.line, s.what)).unwrap_or_default()
+    )]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// What it was read as.
+        format: Format,
+        /// The first thing that was left out.
+        skipped: Option<Skipped>,
+    },
+    /// The file has no times of the default.
+    #[error(
+        "{} has no times of the library's default, so that nothing could be decided",
+        path.display()
+    )]
+    NoDefault {
+        /// The file.
+        path: PathBuf,
+        /// What could stand for it.
+        known: Vec<String>,
+    },
+    /// Nobody is called like the baseline.
+    #[error("{} has no times of `{name}`, which is to be the baseline", path.display())]
+    NoBaseline {
+        /// The file.
+        path: PathBuf,
+        /// The name given.
+        name: String,
+        /// What could be named.
+        known: Vec<String>,
+    },
+    /// The store has been measured into.
+    #[error(
+        "{} holds measurements of {library} that colltune made for `{campaign}`: times from \
+         elsewhere are not mixed with them",
+        store.display()
+    )]
+    Measured {
+        /// The store.
+        store: PathBuf,
+        /// The library.
+        library: Library,
+        /// The campaign.
+        campaign: String,
+    },
+}
+
+/// What can be wrong with the header of a CSV file.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HeaderProblem {
+    /// There is none.
+    #[error("there is no header")]
+    Absent,
+    /// A column is missing.
+    #[error("there is no column `{0}`")]
+    Missing(&'static str),
+    /// A column that nobody knows.
+    #[error("there is no such column as `{0}`")]
+    Unknown(String),
+    /// A column that stands there twice.
+    #[error("the column `{0}` stands there twice")]
+    Twice(String),
+}
+
+/// What a file may leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionNeeded {
+    /// The library that was measured.
+    Library,
+    /// Number of nodes.
+    Nodes,
+    /// Ranks on each node.
+    Ppn,
+}
+
+impl fmt::Display for OptionNeeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Library => "which library was measured",
+            Self::Nodes => "on how many nodes it was measured",
+            Self::Ppn => "how many ranks there were on each node",
+        })
+    }
+}
+
+impl Format {
+    fn content(self) -> &'static str {
+        match self {
+            Self::Csv => "row",
+            Self::Osu => "output of an OSU latency test",
+            Self::Imb => "table of the Intel MPI Benchmarks",
+        }
+    }
+}
+
+impl ImportError {
+    pub(super) fn at(path: &Path, line: u64, problem: LineProblem) -> Self {
+        Self::Line {
+            path: path.to_owned(),
+            line,
+            field: None,
+            problem,
+        }
+    }
+
+    pub(super) fn needs(path: &Path, format: Format, option: OptionNeeded) -> Self {
+        Self::Needs {
+            path: path.to_owned(),
+            format,
+            option,
+        }
+    }
+
+    /// What the user can do about it, where the message does not say so itself.
+    pub(crate) fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Read { .. } => return None,
+            Self::Line { problem, .. } => problem.help(),
+            Self::Header { .. } => format!(
+                "the columns are {}; `{}` are needed, the others may be left out",
+                super::csv::COLUMNS.join(", "),
+                super::csv::NEEDED.join("`, `")
+            ),
+            Self::Needs { option, format, .. } => match (option, format) {
+                (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
+                (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),
+                (OptionNeeded::Ppn, Format::Csv) => {
+                    "add the column `ppn`, or give `--ppn K`".into()
+                }
+                (OptionNeeded::Ppn, _) => "give `--ppn K`".into(),
+            },
+            Self::Empty { .. } => "is it the right file, and the right `--format`?".into(),
+            Self::NoDefault { known, .. } => format!(
+                "name what stands for it with `--baseline`, one of {}; or add its rows to the \
+                 file, with `default` in the column `library`",
+                known.join(", ")
+            ),
+            Self::NoBaseline { known, .. } if known.is_empty() => "leave `--baseline` out".into(),
+            Self::NoBaseline { known, .. } => format!("name one of {}", known.join(", ")),
+            Self::Measured { .. } => "import into another store".into(),
+        })
+    }
+}
+
+impl From<ImportError> for TunerError {
+    fn from(error: ImportError) -> Self {
+        Self::Import(Box::new(error))
+    }
+}

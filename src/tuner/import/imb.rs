@@ -1,0 +1,289 @@
+//! What the Intel MPI Benchmarks print (IMB-MPI1).
+//!
+//! ```text
+//! #    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
+//! # MPI_Datatype for reductions    :   MPI_FLOAT
+//! # MPI_Op                         :   MPI_SUM
+//! #----------------------------------------------------------------
+//! # Benchmarking Allreduce
+//! # #processes = 144
+//! #----------------------------------------------------------------
+//!        #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+//!             8         1000         4.50        18.59        11.69
+//! ```
+//!
+//! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of
+//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the vector in all
+//! others. The size of a reduce_scatter is that of the vector up to release 2018 and of a part from
+//! 2019 on. At 0 bytes nothing is called, so those rows are left out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schedule::Collective;
+use wire::{Candidate, CommShape, Datatype, Operator, Warning};
+
+use super::benchmark::{self, Sized};
+use super::error::{ImportError, OptionNeeded};
+use super::problem::LineProblem;
+use super::row::{Reading, Row};
+use super::{Format, ImportOptions};
+
+/// The first release in which a reduce_scatter is sized by part.
+const SIZED_BY_PART: u32 = 2019;
+
+/// What stands in a row in the place of times that could not be taken.
+const FAILED: [&str; 3] = ["out-of-mem.;", "int-overflow.;", "time-out.;"];
+
+/// What the head of an output says.
+#[derive(Default)]
+struct Head {
+    release: Option<u32>,
+    datatype: Option<Datatype>,
+    operator: Option<Operator>,
+}
+
+/// A table whose rows are being read.
+struct Table {
+    collective: Collective,
+    shape: Option<CommShape>,
+    launch: u32,
+    columns: Option<Columns>,
+}
+
+struct Columns {
+    count: usize,
+    bytes: usize,
+    time: usize,
+}
+
+/// Reads one or several outputs, one after the other; another table of a benchmark on as many
+/// processes is another launch.
+pub(super) fn read(
+    path: &Path,
+    text: &str,
+    options: &ImportOptions,
+) -> Result<Reading, ImportError> {
+    let needs = |option| ImportError::needs(path, Format::Imb, option);
+    let mut reader = Reader {
+        nodes: options.nodes,
+        ppn: options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?,
+        head: Head::default(),
+        runs: BTreeMap::new(),
+        table: None,
+        reading: Reading::default(),
+    };
+    if options.library.is_none() {
+        return Err(needs(OptionNeeded::Library));
+    }
+    for (line, number) in text.lines().zip(1..) {
+        reader
+            .line(line.trim(), number)
+            .map_err(|problem| ImportError::at(path, number, problem))?;
+    }
+    Ok(reader.reading)
+}
+
+struct Reader {
+    nodes: Option<u32>,
+    ppn: u32,
+    head: Head,
+    runs: BTreeMap<(Collective, u32), u32>,
+    table: Option<Table>,
+    reading: Reading,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str, number: u64) -> Result<(), LineProblem> {
+        let comment = line.strip_prefix('#').map(str::trim).unwrap_or_default();
+        // The columns may begin with a `#` and even with the word `#Benchmarking`.
+        if line.contains("#bytes") {
+            if let Some(table) = &mut self.table {
+                table.columns = Some(Columns::of(line).ok_or(LineProblem::NoColumns)?);
+            }
+        } else if let Some(name) = comment.strip_prefix("Benchmarking ") {
+            self.begin(name.trim(), number);
+        } else if let Some(count) = comment.strip_prefix("#processes =") {
+            self.processes(count.trim(), number)?;
+        } else if line.starts_with('#') {
+            self.head.take(comment)?;
+        } else if let Some(table) = &self.table {
+            let row = table.row(line, number, &self.head, &mut self.reading)?;
+            self.reading.rows.extend(row);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, name: &str, number: u64) {
+        let collective: Option<Collective> = name.to_ascii_lowercase().parse().ok();
+        self.table = collective.map(|collective| Table {
+            collective,
+            shape: None,
+            launch: 1,
+            columns: None,
+        });
+        match collective {
+            None => self.reading.skip(
+                number,
+                format!("`{name}` is no collective that is compared"),
+            ),
+            Some(collective) if collective.is_rooted() => {
+                self.reading.warnings.insert(Warning::RotatingRoot);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn processes(&mut self, count: &str, number: u64) -> Result<(), LineProblem> {
+        let Some(table) = &mut self.table else {
+            return Ok(());
+        };
+        let ranks = count
+            .parse()
+            .ok()
+            .filter(|ranks| *ranks > 0)
+            .ok_or_else(|| LineProblem::value(count, "a number of processes"))?;
+        let launch = self.runs.entry((table.collective, ranks)).or_default();
+        *launch += 1;
+        table.launch = *launch;
+        table.shape = shape(ranks, self.ppn);
+        if self
+            .nodes
+            .is_some_and(|nodes| ranks.div_ceil(self.ppn) > nodes)
+        {
+            return Err(LineProblem::TooManyProcesses { ranks });
+        }
+        if table.shape.is_none() {
+            let why = format!(
+                "{ranks} processes are not whole nodes of {} ranks",
+                self.ppn
+            );
+            self.reading.skip(number, why);
+            self.table = None;
+        }
+        Ok(())
+    }
+}
+
+/// The first ranks of a launch that fills one node after the other; `None` if they fill their last
+/// node in part.
+fn shape(ranks: u32, ppn: u32) -> Option<CommShape> {
+    if ranks <= ppn {
+        return Some(CommShape {
+            nodes: 1,
+            ppn: ranks,
+        });
+    }
+    let nodes = ranks / ppn;
+    ranks
+        .is_multiple_of(ppn)
+        .then_some(CommShape { nodes, ppn })
+}
+
+impl Head {
+    fn take(&mut self, comment: &str) -> Result<(), LineProblem> {
+        let value = || {
+            comment
+                .split_once(':')
+                .map_or("", |(_, value)| value.trim())
+        };
+        if comment.starts_with("Intel") {
+            let number = |word: &str| {
+                let word = word.trim_start_matches('V');
+                let end = word
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(word.len());
+                word[..end].parse().ok()
+            };
+            self.release = comment.split_whitespace().find_map(number);
+        } else if comment.starts_with("MPI_Datatype for reductions") {
+            let known = benchmark::datatype(value());
+            self.datatype = Some(
+                known.ok_or_else(|| LineProblem::value(value(), "a datatype that is compared"))?,
+            );
+        } else if comment.starts_with("MPI_Op ") {
+            let known = benchmark::operator(value());
+            self.operator = Some(
+                known.ok_or_else(|| LineProblem::value(value(), "an operator that is compared"))?,
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Columns {
+    fn of(header: &str) -> Option<Self> {
+        let names: Vec<&str> = header.split_whitespace().collect();
+        let find = |name| names.iter().position(|known| *known == name);
+        Some(Self {
+            count: names.len(),
+            bytes: find("#bytes")?,
+            time: find("t_max[usec]")?,
+        })
+    }
+}
+
+impl Table {
+    fn row(
+        &self,
+        line: &str,
+        number: u64,
+        head: &Head,
+        reading: &mut Reading,
+    ) -> Result<Option<Row>, LineProblem> {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let Some(first) = fields.first() else {
+            return Ok(None);
+        };
+        let (Some(columns), Some(shape)) = (&self.columns, self.shape) else {
+            return Ok(None);
+        };
+        if fields.iter().any(|field| FAILED.contains(field)) {
+            reading.skip(number, line);
+            return Ok(None);
+        }
+        if fields.len() != columns.count {
+            // What MPI and launchers print in between does not begin with a number.
+            return match first.starts_with(|c: char| c.is_ascii_digit()) {
+                true => Err(LineProblem::Fields {
+                    found: fields.len(),
+                    expected: columns.count,
+                }),
+                false => Ok(None),
+            };
+        }
+        let (bytes, time) = (fields[columns.bytes], fields[columns.time]);
+        let bytes = bytes
+            .parse()
+            .map_err(|_| LineProblem::value(bytes, "a size in bytes"))?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let seconds = benchmark::seconds(time)
+            .ok_or_else(|| LineProblem::value(time, "a time in microseconds above 0"))?;
+        let sized = match (self.collective, head.release) {
+            (Collective::ReduceScatter, None) => return Err(LineProblem::NoRelease),
+            (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
+            _ => Sized::Alike,
+        };
+        let datatype = head.datatype.unwrap_or(Datatype::Float32);
+        let elements = (datatype, head.operator.unwrap_or(Operator::Sum));
+        let Some(cell) = benchmark::cell(self.collective, shape, bytes, sized, elements) else {
+            reading.skip(
+                number,
+                format!(
+                    "{bytes} bytes are not whole elements of {}",
+                    datatype.name()
+                ),
+            );
+            return Ok(None);
+        };
+        Ok(Some(Row {
+            line: number,
+            launch: self.launch,
+            cell,
+            candidate: Candidate::Default,
+            seconds,
+        }))
+    }
+}

@@ -1,0 +1,144 @@
+//! What can be wrong with a line.
+
+use thiserror::Error;
+use wire::Candidate;
+
+/// What is wrong with a line of a file, or with one of its fields.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LineProblem {
+    /// A value of another kind.
+    #[error("`{found}` is not {expected}")]
+    Value {
+        /// What stands there.
+        found: String,
+        /// What is meant.
+        expected: &'static str,
+    },
+    /// A field that must not be empty.
+    #[error("there is nothing, but {0} is needed")]
+    Missing(&'static str),
+    /// A line with more or fewer fields than the header.
+    #[error("there are {found} fields and not {expected}")]
+    Fields {
+        /// How many there are.
+        found: usize,
+        /// How many the header has.
+        expected: usize,
+    },
+    /// Not a collective.
+    #[error("there is no collective `{0}`")]
+    Collective(String),
+    /// Not an algorithm of ours.
+    #[error("colltune has no algorithm `{0}`")]
+    Algorithm(String),
+    /// An algorithm of ours where it cannot be used.
+    #[error("`{algorithm}` cannot be used here: {why}")]
+    Unsupported {
+        /// Its name.
+        algorithm: String,
+        /// Why not.
+        why: String,
+    },
+    /// A segment size for what has none.
+    #[error("`{0}` has no segments")]
+    NoSegments(String),
+    /// A size that cuts an element in two.
+    #[error("{bytes} bytes are not a whole number of {datatype}")]
+    PartOfElement {
+        /// The size.
+        bytes: u64,
+        /// The element type.
+        datatype: &'static str,
+    },
+    /// A name that would not be found again in a table.
+    #[error("`{0}` cannot be a name")]
+    Name(String),
+    /// Two things that both are to be the default.
+    #[error("the default is called `{found}` here and `{before}` before")]
+    SecondDefault {
+        /// The name here.
+        found: String,
+        /// The first one.
+        before: String,
+    },
+    /// A row without the header that explains it.
+    #[error("the columns that this row belongs to are not known")]
+    NoColumns,
+    /// A row that ends too early.
+    #[error("the row ends before the column of its time")]
+    TooShort,
+    /// A result that was wrong.
+    #[error("the benchmark found its result to be wrong")]
+    Failed,
+    /// More processes than ranks.
+    #[error("{ranks} processes are more than the nodes hold")]
+    TooManyProcesses {
+        /// The processes.
+        ranks: u32,
+    },
+    /// Sizes that mean one thing or the other.
+    #[error("the release of the benchmarks is not known, which decides what the size counts")]
+    NoRelease,
+    /// A baseline that means two candidates of one cell.
+    #[error("the baseline is both {} and {} here", .0[0], .0[1])]
+    SeveralBaselines([String; 2]),
+    /// A cell with default and baseline.
+    #[error("the default itself was measured beside the baseline")]
+    DefaultBesideBaseline,
+}
+
+impl LineProblem {
+    pub(super) fn value(found: &str, expected: &'static str) -> Self {
+        Self::Value {
+            found: found.to_owned(),
+            expected,
+        }
+    }
+
+    /// What to do about it.
+    pub(super) fn help(&self) -> String {
+        match self {
+            Self::Value { .. } | Self::Missing(_) => {
+                "correct the value, or leave the row out".into()
+            }
+            Self::Fields { .. } => {
+                "give every row the fields of the header; leave empty what has no value".into()
+            }
+            Self::Collective(_) => {
+                let names = schedule::Collective::ALL.map(schedule::Collective::name);
+                format!("write one of {}", names.join(", "))
+            }
+            Self::Algorithm(_) => "`colltune schedule list` names them all; for an algorithm that \
+                 is not colltune's, write where it is from in the column `library`"
+                .into(),
+            Self::Unsupported { .. } => "correct the row, or leave it out".into(),
+            Self::NoSegments(_) => "leave `segment_bytes` empty".into(),
+            Self::PartOfElement { .. } => {
+                "correct the size, or name the elements in a column `datatype`, such as int32"
+                    .into()
+            }
+            Self::Name(_) => format!(
+                "leave out `:`, `/`, `[`, `]` and control characters; `{}`, `{}` and `ours` mean \
+                 something else",
+                Candidate::NATIVE.trim_end_matches(':'),
+                Candidate::MOCKUP.trim_end_matches(':')
+            ),
+            Self::SecondDefault { .. } => "there is one default: write where the other algorithms \
+                 are from in the column `library`"
+                .into(),
+            Self::NoColumns | Self::TooShort => {
+                "import the whole output of the program, its headers included".into()
+            }
+            Self::Failed => "find out why before using its times, or leave the row out".into(),
+            Self::TooManyProcesses { .. } => "correct `--nodes` or `--ppn`".into(),
+            Self::NoRelease => {
+                "add the output's head, with the line `Intel(R) MPI Benchmarks ...`".into()
+            }
+            Self::SeveralBaselines(_) => {
+                "import them apart, or name a baseline that was measured with one segment size"
+                    .into()
+            }
+            Self::DefaultBesideBaseline => "leave `--baseline` out".into(),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The outputs of benchmark programs.
+
+use schedule::Collective;
+use tuner::{Format, ImportOptions};
+use wire::{Candidate, Datatype, Sample, Subject, Warning};
+
+use super::{Desk, hydra, options};
+
+const OSU: &str = "\
+Loading openmpi/4.0.5
+
+# OSU MPI Allreduce Latency Test v7.5
+# Datatype: MPI_INT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+4                       2.81              1.89              3.73          10
+1048576               104.30            104.26            104.33          10
+# OSU MPI Barrier Latency Test v7.5
+# Avg Latency(us)
+165.70
+# OSU MPI Allreduce Latency Test v7.5
+# Datatype: MPI_INT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+[node7:227754] SET UCX_NET_DEVICES=mlx5_2:1
+4                       2.80              1.90              3.75          10
+# OSU MPI Allgather Latency Test v7.5
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+1                       4.06              1.75              9.18        5000
+# OSU MPI Reduce_scatter Latency Test v7.5
+# Datatype: MPI_INT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+64                      4.06              1.75              9.18        5000
+# OSU MPI Reduce_scatter_block Latency Test v7.5
+# Datatype: MPI_INT.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+16                      4.06              1.75              9.18        5000
+64                      4.06              1.75              9.18        5000
+";
+
+/// `collective bytes datatype launch`, and the time in units of 10 ns.
+fn short(samples: &[Sample]) -> Vec<(String, i64)> {
+    let of = |sample: &Sample| {
+        let Subject::Cell(cell) = sample.subject else {
+            panic!("a cell");
+        };
+        let text = format!(
+            "{} {} {} {} #{}",
+            cell.collective,
+            cell.shape,
+            cell.bytes,
+            cell.datatype.name(),
+            sample.launch
+        );
+        (text, (sample.seconds[0] * 1e8).round() as i64)
+    };
+    samples.iter().map(of).collect()
+}
+
+#[test]
+fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
+    let desk = Desk::new();
+    let imported = desk.import(OSU, &options(Format::Osu)).expect("imported");
+    let expected = [
+        ("allreduce 2x4 4 int32 #1", 373),
+        ("allreduce 2x4 4 int32 #2", 375),
+        ("allreduce 2x4 1048576 int32 #1", 10433),
+        ("allgather 2x4 1 byte #1", 918),
+        ("reduce_scatter 2x4 64 int32 #1", 918),
+        ("reduce_scatter_block 2x4 8 int32 #1", 918),
+    ];
+    let expected: Vec<_> = expected.map(|(text, time)| (text.to_owned(), time)).into();
+    assert_eq!(short(&desk.samples()), expected);
+    assert!(
+        desk.samples()
+            .iter()
+            .all(|sample| sample.candidate == Candidate::Default)
+    );
+    let skipped: Vec<u64> = imported
+        .skipped
+        .iter()
+        .map(|skipped| skipped.line)
+        .collect();
+    assert_eq!(skipped, [8, 27], "the barrier, and half an element a rank");
+    assert!(!imported.warnings.contains(&Warning::AverageOverRanks));
+    let table = desk.analysis().table().expect("a table");
+    assert_eq!(table.collectives.len(), 4);
+}
+
+#[test]
+fn averages_of_osu_are_taken_with_a_warning_that_stays() {
+    let desk = Desk::new();
+    let text = "# OSU MPI Allreduce Latency Test v5.6.3\n# Size       Avg Latency(us)\n\
+        4                       1.40\n8                       1.08\n";
+    desk.import(text, &options(Format::Osu)).expect("imported");
+    assert_eq!(
+        short(&desk.samples())[0],
+        ("allreduce 2x4 4 float32 #1".to_owned(), 140)
+    );
+    let warnings = desk
+        .analysis()
+        .table()
+        .expect("a table")
+        .provenance
+        .warnings;
+    assert!(
+        warnings.iter().any(|w| w.contains("averages over ranks")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn what_osu_leaves_open_must_be_said() {
+    let desk = Desk::new();
+    let all = options(Format::Osu);
+    let check = |text: &str, options: ImportOptions, part: &str| {
+        let refusal = desk.refusal(text, &options);
+        assert!(refusal.contains(part), "{refusal}");
+    };
+    check(
+        OSU,
+        ImportOptions {
+            nodes: None,
+            ..all.clone()
+        },
+        "give `--nodes N`",
+    );
+    check(
+        OSU,
+        ImportOptions {
+            ppn: None,
+            ..all.clone()
+        },
+        "give `--ppn K`",
+    );
+    check(
+        OSU,
+        ImportOptions {
+            library: None,
+            ..all.clone()
+        },
+        "--library openmpi-4.1.4",
+    );
+    check(&hydra(), all.clone(), "no output of an OSU latency test");
+    let broken = OSU.replace("3.73          10", "-              10");
+    check(
+        &broken,
+        all.clone(),
+        "times:6: `-` is not a time in microseconds above 0",
+    );
+    let cut = OSU.replace("# Size", "");
+    check(
+        &cut,
+        all.clone(),
+        "times:6: the columns that this row belongs to are not known",
+    );
+    let wrong = OSU.replace("3.73          10", "3.73          10  Fail");
+    check(
+        &wrong,
+        all,
+        "times:6: the benchmark found its result to be wrong",
+    );
+}
+
+const IMB: &str = "\
+#----------------------------------------------------------------
+#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part
+#----------------------------------------------------------------
+# Date                  : Mon Nov 20 19:56:00 2023
+# MPI Version           : 3.1
+# MPI_Datatype                   :   MPI_BYTE
+# MPI_Datatype for reductions    :   MPI_DOUBLE
+# MPI_Op                         :   MPI_SUM
+
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+# ( 6 additional processes waiting in MPI_Barrier)
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         3.17         0.00
+
+#----------------------------------------------------------------
+# Benchmarking Reduce_scatter
+# #processes = 2
+# ( 6 additional processes waiting in MPI_Barrier)
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            0         1000         0.03         0.03         0.03
+            4         1000         4.50        18.59        11.69
+            8         1000         4.50        18.59        11.69
+    134217728 out-of-mem.; needed X=   2.001 GB; use flag \"-mem X\"
+
+#----------------------------------------------------------------
+# Benchmarking Bcast
+# #processes = 6
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            8         1000         4.50        18.59        11.69
+
+#----------------------------------------------------------------
+# Benchmarking Reduce
+# #processes = 8
+#----------------------------------------------------------------
+#Benchmarking     #procs     #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+Reduce            8               8         1000         5.39        17.63        11.63
+# Benchmarking Reduce
+# #processes = 8
+#Benchmarking     #procs     #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+Reduce            8               8         1000         5.39        17.65        11.63
+
+# All processes entering MPI_Finalize
+";
+
+#[test]
+fn imb_tables_tell_their_processes_and_sizes() {
+    let desk = Desk::new();
+    let imported = desk.import(IMB, &options(Format::Imb)).expect("imported");
+    let expected = [
+        ("reduce 2x4 8 float64 #1", 1763),
+        ("reduce 2x4 8 float64 #2", 1765),
+        ("reduce_scatter 1x2 8 float64 #1", 1859),
+        ("reduce_scatter 1x2 16 float64 #1", 1859),
+    ];
+    let expected: Vec<_> = expected.map(|(text, time)| (text.to_owned(), time)).into();
+    assert_eq!(short(&desk.samples()), expected);
+    let skipped: Vec<u64> = imported
+        .skipped
+        .iter()
+        .map(|skipped| skipped.line)
+        .collect();
+    assert_eq!(skipped, [11, 27, 31], "{:?}", imported.skipped);
+    assert!(imported.warnings.contains(&Warning::RotatingRoot));
+}
+
+#[test]
+fn a_reduce_scatter_of_imb_is_sized_by_vector_up_to_2018() {
+    for (release, bytes) in [
+        ("(R) MPI Benchmarks 2021.3", vec![8, 16]),
+        ("(R) MPI Benchmarks 2019 Update 6", vec![8, 16]),
+        (" (R) MPI Benchmarks 2018 Update 1", vec![8]),
+        (" (R) MPI Benchmark Suite V3.2", vec![8]),
+    ] {
+        let desk = Desk::new();
+        let text = IMB.replace("(R) MPI Benchmarks 2021.3", release);
+        desk.import(&text, &options(Format::Imb)).expect("imported");
+        let found: Vec<u64> = desk
+            .samples()
+            .iter()
+            .filter_map(|sample| match sample.subject {
+                Subject::Cell(cell) => Some(cell),
+                Subject::Experiment(_) => None,
+            })
+            .filter(|cell| cell.collective == Collective::ReduceScatter)
+            .inspect(|cell| assert_eq!(cell.datatype, Datatype::Float64))
+            .map(|cell| cell.bytes)
+            .collect();
+        assert_eq!(found, bytes, "{release}");
+    }
+    let desk = Desk::new();
+    let headless = IMB.replace("#    Intel(R)", "#");
+    let refusal = desk.refusal(&headless, &options(Format::Imb));
+    assert!(refusal.contains("times:25: the release"), "{refusal}");
+    let small = ImportOptions {
+        nodes: Some(1),
+        ..options(Format::Imb)
+    };
+    let refusal = desk.refusal(IMB, &small);
+    assert!(
+        refusal.starts_with("times:31: 6 processes are more"),
+        "{refusal}"
+    );
+}

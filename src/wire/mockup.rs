@@ -1,0 +1,39 @@
+//! Collectives made of other collectives.
+
+use schedule::Collective;
+
+use crate::Candidate;
+
+/// What a collective can be made of, and thereby should not be slower than: the self-consistent
+/// performance guidelines of Träff, Gropp and Thakur (2010).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mockup {
+    /// What is made.
+    pub collective: Collective,
+    /// The collectives that are called instead, one after the other, joined by `+`.
+    pub id: &'static str,
+}
+
+impl Mockup {
+    /// `mockup:collective/id`.
+    pub fn name(&self) -> String {
+        format!("{}{}/{}", Candidate::MOCKUP, self.collective, self.id)
+    }
+}
+
+const fn mockup(collective: Collective, id: &'static str) -> Mockup {
+    Mockup { collective, id }
+}
+
+/// All that are measured, in the order of collectives.
+pub const MOCKUPS: [Mockup; 9] = [
+    mockup(Collective::Bcast, "scatter+allgather"),
+    mockup(Collective::Reduce, "allreduce"),
+    mockup(Collective::Allreduce, "reduce+bcast"),
+    mockup(Collective::Allreduce, "reduce_scatter_block+allgather"),
+    mockup(Collective::Gather, "allgather"),
+    mockup(Collective::Gather, "reduce"),
+    mockup(Collective::Scatter, "bcast"),
+    mockup(Collective::Allgather, "gather+bcast"),
+    mockup(Collective::ReduceScatter, "reduce+scatterv"),
+];

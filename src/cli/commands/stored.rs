@@ -12,9 +12,12 @@ use crate::values;
 /// The arguments that name a store and what of it is meant.
 #[derive(Debug, clap::Args)]
 pub(super) struct StoreArgs {
-    /// The store of a campaign
-    #[arg(value_name = "STORE")]
-    store: PathBuf,
+    /// The store of a campaign, or what was imported into
+    #[arg(value_name = "STORE", required_unless_present = "named")]
+    store: Option<PathBuf>,
+    /// The same, as `import` names it
+    #[arg(long = "store", value_name = "STORE", conflicts_with = "store")]
+    named: Option<PathBuf>,
     #[command(flatten)]
     library: LibraryArg,
 }
@@ -30,7 +33,9 @@ pub(super) struct LibraryArg {
 
 impl StoreArgs {
     pub(super) fn analyse(&self) -> Result<Analysis, CliError> {
-        self.library.analyse(&self.store)
+        // One of them is there, or the arguments would have been refused.
+        let store = self.store.as_deref().or(self.named.as_deref());
+        self.library.analyse(store.unwrap_or(Path::new("")))
     }
 }
 

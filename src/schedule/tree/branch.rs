@@ -38,11 +38,19 @@ struct Rotation {
 
 impl Rotation {
     fn node(self, rank: Rank) -> u32 {
-        (rank + (self.ranks - self.root)) % self.ranks
+        match rank.checked_sub(self.root) {
+            Some(node) => node,
+            None => rank + (self.ranks - self.root),
+        }
     }
 
     fn rank(self, node: u32) -> Rank {
-        ((u64::from(node) + u64::from(self.root)) % u64::from(self.ranks)) as Rank
+        // Without a sum that might be too large.
+        let before_the_turn = self.ranks - self.root;
+        match node.checked_sub(before_the_turn) {
+            Some(rank) => rank,
+            None => node + self.root,
+        }
     }
 
     /// The subtree of a node that covers the nodes from itself onwards.
@@ -66,21 +74,24 @@ pub(crate) fn binomial(rank: Rank, root: Rank, ranks: u32) -> Branch {
 pub(crate) fn knomial(radix: u32, rank: Rank, root: Rank, ranks: u32) -> Branch {
     let rotation = Rotation { root, ranks };
     let node = rotation.node(rank);
-    let (end, radix) = (u64::from(ranks), u64::from(radix));
-    let mut place = 1_u64;
-    while place < end && (u64::from(node) / place).is_multiple_of(radix) {
-        place *= radix;
+    let end = u64::from(ranks);
+    // A million ranks ask: few divisions, and none of 64 bits.
+    let (mut place, mut zeros, mut digits) = (1_u64, 0_u32, node);
+    while place < end && digits.is_multiple_of(radix) {
+        place *= u64::from(radix);
+        zeros += 1;
+        digits /= radix;
     }
     let parent = (node > 0).then(|| {
-        let digit = u64::from(node) / place % radix;
+        let digit = u64::from(digits % radix);
         rotation.rank((u64::from(node) - digit * place) as u32)
     });
     let reach = |node: u64, place: u64| (place.min(end - node)) as u32;
     let own = rotation.subtree(node, reach(node.into(), place));
-    let mut children = Vec::new();
-    while place > 1 {
-        place /= radix;
-        let heads = (1..radix).map(|digit| u64::from(node) + digit * place);
+    let mut children = Vec::with_capacity((zeros * (radix - 1)) as usize);
+    for zeros in (0..zeros).rev() {
+        let place = u64::from(radix).pow(zeros);
+        let heads = (1..u64::from(radix)).map(|digit| u64::from(node) + digit * place);
         let heads = heads.take_while(|head| *head < end);
         children.extend(heads.map(|head| rotation.subtree(head as u32, reach(head, place))));
     }

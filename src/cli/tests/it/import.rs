@@ -57,6 +57,12 @@ fn imported_times_are_as_good_as_our_own() {
     place
         .run(&["decide", "data/hydra.db", "-o", "t.yaml"])
         .good();
+    // Named as the import named it.
+    place
+        .run(&["decide", "--store", "data/hydra.db", "-o", "same.yaml"])
+        .good();
+    assert_eq!(place.read("same.yaml"), place.read("t.yaml"));
+    place.run(&["fit"]).bad(2, &["STORE"]);
     for (bytes, candidate) in [
         ("10000", "traeff:allreduce/reduce_bcast"),
         ("3500000", "allreduce/dual_root[block_bytes=64000]"),

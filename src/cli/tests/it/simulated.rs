@@ -211,7 +211,7 @@ fn a_killed_tune_loses_repeats_and_changes_nothing() {
 }
 
 /// The same with all of `tuning/simulated-fat-tree.yaml`, which takes some minutes:
-/// `cargo nextest run -p cli --run-ignored only the_whole_fat_tree`.
+/// `cargo test -p cli --test it -- --ignored the_whole_fat_tree`.
 #[test]
 #[ignore = "takes minutes"]
 fn a_killed_tune_of_the_whole_fat_tree_changes_nothing() {

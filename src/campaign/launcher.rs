@@ -3,6 +3,7 @@
 //! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one
 //! of them, [`find_driver`] finds the measuring program that was built for it.
 
+mod ask;
 mod command;
 mod discover;
 mod driver;

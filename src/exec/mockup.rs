@@ -181,15 +181,10 @@ impl MockupCall {
         communicator: &Communicator,
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        let scratch = self.scratch.as_mut_slice();
-        let (padded, mine) = scratch.split_at_mut(scratch.len() - self.part);
         if self.is_root {
-            padded[..self.whole].copy_from_slice(&output[..self.whole]);
+            self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&output[..self.whole]);
         }
-        self.calls[0].call(communicator, padded, mine)?;
-        self.calls[1].call(communicator, mine, padded)?;
-        output[..self.whole].copy_from_slice(&padded[..self.whole]);
-        Ok(())
+        self.divide_and_gather(communicator, output)
     }
 
     fn padded_allreduce(
@@ -198,9 +193,19 @@ impl MockupCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
+        self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&input[..self.whole]);
+        self.divide_and_gather(communicator, output)
+    }
+
+    /// The first call makes of the padded vector in scratch this rank's part, the second of all parts
+    /// the whole again.
+    fn divide_and_gather(
+        &mut self,
+        communicator: &Communicator,
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
         let scratch = self.scratch.as_mut_slice();
         let (padded, mine) = scratch.split_at_mut(scratch.len() - self.part);
-        padded[..self.whole].copy_from_slice(&input[..self.whole]);
         self.calls[0].call(communicator, padded, mine)?;
         self.calls[1].call(communicator, mine, padded)?;
         output[..self.whole].copy_from_slice(&padded[..self.whole]);

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use thiserror::Error;
 use wire::Library;
 
 use super::LaunchError;
-use super::tree::ProcessTree;
+use super::ask::{Streams, ask};
 use crate::{LibraryChoice, LibraryName};
 
 /// Launchers looked for in each directory; the ones that name their library come first.
@@ -214,7 +214,7 @@ fn same_place(one: &Installation, other: &Installation) -> bool {
 
 /// Asks a launcher what it is.
 fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
-    let output = version_output(launcher, timeout)?;
+    let output = ask(launcher, "--version", Streams::Both, timeout)?;
     let Some((name, version)) = recognise(&output) else {
         let line = output
             .lines()
@@ -229,30 +229,6 @@ fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal>
         version,
         launcher: launcher.to_owned(),
     })
-}
-
-fn version_output(launcher: &Path, timeout: Duration) -> Result<String, Refusal> {
-    // A file, because a pipe may fill up, or stay open in a process that was left behind.
-    let mut file = tempfile::tempfile()?;
-    let mut command = Command::new(launcher);
-    command
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(file.try_clone()?)
-        .stderr(file.try_clone()?);
-    let mut tree = ProcessTree::spawn(command)?;
-    let status = tree
-        .wait(timeout)
-        .map_err(|error| Refusal::Watch(Box::new(error)))?;
-    match status {
-        None => return Err(Refusal::Timeout { timeout }),
-        Some(status) if !status.success() => return Err(Refusal::Failed(status)),
-        Some(_) => {}
-    }
-    let mut output = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut output)?;
-    Ok(String::from_utf8_lossy(&output).into_owned())
 }
 
 /// The library and version in what a launcher prints about itself.

@@ -1,15 +1,14 @@
 //! Finding the measuring program of a library, and asking it what the library has.
 
 use std::ffi::OsStr;
-use std::io::{Read, Seek};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use wire::{Library, NativeAlgorithm};
 
-use super::tree::ProcessTree;
-use super::{LaunchError, Refusal};
+use super::LaunchError;
+use super::ask::{Streams, ask};
 
 /// Name of the measuring program.
 const DRIVER: &str = "colltune-driver";
@@ -52,31 +51,10 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
 /// # Errors
 /// [`LaunchError::NoNatives`] if the program does not say.
 pub fn list_natives(driver: &Path) -> Result<Vec<NativeAlgorithm>, LaunchError> {
-    ask(driver).map_err(|reason| LaunchError::NoNatives {
+    let list = ask(driver, "--natives", Streams::Output, LIST_TIMEOUT);
+    let list = list.and_then(|list| Ok(serde_json::from_str(&list).map_err(io::Error::from)?));
+    list.map_err(|reason| LaunchError::NoNatives {
         driver: driver.to_owned(),
         reason,
     })
-}
-
-fn ask(driver: &Path) -> Result<Vec<NativeAlgorithm>, Refusal> {
-    let mut file = tempfile::tempfile()?;
-    let mut command = Command::new(driver);
-    command
-        .arg("--natives")
-        .stdin(Stdio::null())
-        .stdout(file.try_clone()?)
-        .stderr(Stdio::null());
-    let timeout = LIST_TIMEOUT;
-    let status = ProcessTree::spawn(command)?
-        .wait(timeout)
-        .map_err(|error| Refusal::Watch(Box::new(error)))?;
-    match status {
-        None => return Err(Refusal::Timeout { timeout }),
-        Some(status) if !status.success() => return Err(Refusal::Failed(status)),
-        Some(_) => {}
-    }
-    let mut output = String::new();
-    file.rewind()?;
-    file.read_to_string(&mut output)?;
-    Ok(serde_json::from_str(&output).map_err(std::io::Error::from)?)
 }

@@ -1,0 +1,51 @@
+//! Asking a program about itself.
+
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Refusal;
+use super::tree::ProcessTree;
+
+/// What of a program's output is an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Streams {
+    /// Standard output alone.
+    Output,
+    /// Standard error as well.
+    Both,
+}
+
+/// What a program prints when it is given this one argument.
+pub(super) fn ask(
+    program: &Path,
+    argument: &str,
+    streams: Streams,
+    timeout: Duration,
+) -> Result<String, Refusal> {
+    // A file, because a pipe may fill up, or stay open in a process that was left behind.
+    let mut file = tempfile::tempfile()?;
+    let errors = match streams {
+        Streams::Output => Stdio::null(),
+        Streams::Both => file.try_clone()?.into(),
+    };
+    let mut command = Command::new(program);
+    command
+        .arg(argument)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(errors);
+    let status = ProcessTree::spawn(command)?
+        .wait(timeout)
+        .map_err(|error| Refusal::Watch(Box::new(error)))?;
+    match status {
+        None => return Err(Refusal::Timeout { timeout }),
+        Some(status) if !status.success() => return Err(Refusal::Failed(status)),
+        Some(_) => {}
+    }
+    let mut output = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut output)?;
+    Ok(String::from_utf8_lossy(&output).into_owned())
+}

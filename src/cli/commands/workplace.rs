@@ -24,7 +24,8 @@ pub(super) struct WorkplaceArgs {
     /// The campaign: what to measure
     #[arg(value_name = "CAMPAIGN.yaml")]
     campaign: PathBuf,
-    /// Measure this library and not the campaign's own choice, as in mpich or openmpi-4.1.4
+    /// Measure this library and not the campaign's own choice, as in mpich or openmpi-4.1.4;
+    /// refused where the campaign is simulated
     #[arg(long, value_name = "NAME[-VERSION]", value_parser = values::library_choice)]
     library: Option<LibraryChoice>,
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::Placement;
 use schedule::Collective;
-use wire::{CommShape, Datatype, Operator, Warning};
+use wire::{CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
@@ -41,6 +41,8 @@ pub struct Campaign {
     pub launches: u32,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
+    /// Whether candidates that are slower for certain are not measured to the end.
+    pub racing: bool,
     /// Confidence with which a candidate must be faster than the default to replace it, as in
     /// 0.95; with too few launches to attain it, `materiality` decides alone. Also that of the
     /// interval in [`Repetitions::precision`].
@@ -187,13 +189,6 @@ pub enum Slice {
     Auto,
     /// A fixed time.
     Seconds(f64),
-}
-
-/// How ranks are brought to a common start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Synchronisation {
-    /// By a dissemination barrier before every repetition.
-    Barrier,
 }
 
 /// Where results go; relative paths count from the working directory.

@@ -107,6 +107,7 @@ pub(crate) struct RepetitionsDefinition {
     pub(crate) minimum: Option<Whole>,
     pub(crate) maximum: Option<Whole>,
     pub(crate) precision: Option<Real>,
+    pub(crate) racing: Option<bool>,
     pub(crate) slice: Option<Scalar>,
 }
 

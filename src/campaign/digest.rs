@@ -32,6 +32,7 @@ fn canonical(campaign: &Campaign) -> String {
         parameters,
         launches,
         repetitions,
+        racing,
         confidence,
         materiality,
         budget_seconds,
@@ -55,7 +56,11 @@ fn canonical(campaign: &Campaign) -> String {
         format!("candidates {include:?} {exclude:?}"),
         format!("parameters {parameters:?}"),
         format!("launches {launches}"),
-        format!("repetitions {repetitions:?}"),
+        // Added later: nothing by default, so that campaigns keep their digests.
+        format!(
+            "repetitions {repetitions:?}{}",
+            if *racing { "" } else { " all to the end" }
+        ),
         format!("decision {confidence} {materiality}"),
         format!("seconds {budget_seconds} {watchdog_seconds}"),
         format!("synchronisation {synchronisation:?}"),

@@ -32,7 +32,7 @@ mod validate;
 
 pub use campaign::{
     Campaign, Hosts, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
-    ParameterGrid, Repetitions, SimulatedOptions, Slice, Synchronisation,
+    ParameterGrid, Repetitions, SimulatedOptions, Slice,
 };
 pub use candidates::Selection;
 pub use diagnostic::{CampaignError, Diagnostic};

@@ -11,9 +11,10 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
+use wire::Synchronisation;
 use wire::units::parse_seconds;
 
-use crate::campaign::{Repetitions, Slice, Synchronisation};
+use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
@@ -78,27 +79,20 @@ pub(crate) fn campaign(
     let selection = check.selection(definition.candidates.as_ref())?;
     let collectives = check.collectives(definition.collectives.as_ref(), &selection)?;
     let (datatype, operator) = check.elements(definition)?;
-    let barrier = [("barrier", Synchronisation::Barrier)];
-    let synchronisation = definition.synchronisation.as_ref();
+    let repetitions = definition.repetitions.as_ref();
     let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
         launches: check.launches(definition.launches)?,
-        repetitions: check.repetitions(definition.repetitions.as_ref())?,
+        repetitions: check.repetitions(repetitions)?,
+        racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
         materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
-        synchronisation: synchronisation.map_or(Ok(Synchronisation::Barrier), |word| {
-            check.word(
-                &Field::of("synchronisation"),
-                word,
-                "synchronisation",
-                &barrier,
-            )
-        })?,
+        synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
@@ -213,6 +207,20 @@ impl Check<'_> {
                 },
             ))
         }
+    }
+
+    fn synchronisation(&self, word: Option<&Scalar>) -> Checked<Synchronisation> {
+        const WAYS: [Synchronisation; 2] = [Synchronisation::Barrier, Synchronisation::Window];
+        let known = WAYS.map(|way| (way.name(), way));
+        let check = |word| {
+            self.word(
+                &Field::of("synchronisation"),
+                word,
+                "synchronisation",
+                &known,
+            )
+        };
+        word.map_or(Ok(Synchronisation::default()), check)
     }
 
     fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {

@@ -292,6 +292,9 @@ impl Seat {
             warmup: self.warmup,
             batch: 1,
             seconds: self.progress.into_seconds(),
+            invalid: Vec::new(),
+            residual_seconds: None,
+            left: None,
         }
     }
 }

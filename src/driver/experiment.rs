@@ -57,6 +57,9 @@ pub(crate) fn run(
         warmup: WARMUP + 5,
         batch,
         seconds,
+        invalid: Vec::new(),
+        residual_seconds: None,
+        left: None,
     })
 }
 

@@ -205,6 +205,9 @@ impl Session<'_> {
             warmup: 1,
             batch: 1,
             seconds: progress.into_seconds(),
+            invalid: Vec::new(),
+            residual_seconds: None,
+            left: None,
         };
         (measurement, spent)
     }

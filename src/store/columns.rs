@@ -54,6 +54,34 @@ impl FromSql for Repetitions {
     }
 }
 
+/// Which repetitions are not valid: places in [`Repetitions`], as little-endian 32-bit numbers.
+/// Nothing is stored where all are valid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Places(pub(crate) Vec<u32>);
+
+impl Places {
+    /// The bytes that are stored.
+    pub(crate) fn encode(places: &[u32]) -> Option<Vec<u8>> {
+        let bytes = || places.iter().flat_map(|place| place.to_le_bytes());
+        (!places.is_empty()).then(|| bytes().collect())
+    }
+}
+
+impl FromSql for Places {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let bytes = value.as_blob_or_null()?.unwrap_or_default();
+        let (entries, rest) = bytes.as_chunks::<{ size_of::<u32>() }>();
+        if !rest.is_empty() {
+            return Err(FromSqlError::InvalidBlobSize {
+                expected_size: entries.len() * size_of::<u32>(),
+                blob_size: bytes.len(),
+            });
+        }
+        let place = |entry: &[u8; 4]| u32::from_le_bytes(*entry);
+        Ok(Self(entries.iter().map(place).collect()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -68,6 +96,16 @@ mod tests {
             let Repetitions(read) = Repetitions::column_result(ValueRef::Blob(&blob))?;
             prop_assert_eq!(read.iter().map(|time| time.to_bits()).collect::<Vec<_>>(), bits);
         }
+    }
+
+    #[test]
+    fn places_are_kept_and_none_take_no_room() {
+        assert_eq!(Places::encode(&[]), None);
+        assert_eq!(Places::column_result(ValueRef::Null), Ok(Places(vec![])));
+        let blob = Places::encode(&[0, 7, u32::MAX]).unwrap();
+        let read = Places::column_result(ValueRef::Blob(&blob));
+        assert_eq!(read, Ok(Places(vec![0, 7, u32::MAX])));
+        assert!(Places::column_result(ValueRef::Blob(&blob[..11])).is_err());
     }
 
     #[test]

@@ -112,7 +112,9 @@ fn write_launch(
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {
             let named = ingest::intern(transaction, Interned::Candidate, candidate)?;
             transaction
-                .prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, 0, 1, ?5)")?
+                .prepare_cached(
+                    "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, 0, 1, ?5, NULL, NULL, NULL)",
+                )?
                 .execute(params![
                     number,
                     task,

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 use wire::{Candidate, FailureKind, LaunchStart, Plan, Record, Subject, Task, TaskDone, Work};
 
-use crate::columns::{Json, Repetitions};
+use crate::columns::{Json, Places, Repetitions};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -108,8 +108,9 @@ impl Store {
             }
             let place = [plan.launch, done.task];
             insert_task(transaction, place, &subject_of(task), done.elapsed_seconds)?;
-            let mut insert = transaction
-                .prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?;
             for (candidate, measurement) in samples {
                 let named = intern(transaction, Interned::Candidate, candidate)?;
                 insert.execute(params![
@@ -119,7 +120,10 @@ impl Store {
                     named,
                     measurement.warmup,
                     measurement.batch,
-                    Repetitions::encode(&measurement.seconds)
+                    Repetitions::encode(&measurement.seconds),
+                    Places::encode(&measurement.invalid),
+                    measurement.residual_seconds,
+                    measurement.left.map(Json)
                 ])?;
             }
             Ok(true)

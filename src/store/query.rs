@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
-use wire::{Candidate, FailureKind, LaunchStart, Library, Sample, Subject};
+use wire::{Candidate, FailureKind, LaunchStart, Left, Library, Sample, Subject};
 
-use crate::columns::{Json, Repetitions};
+use crate::columns::{Json, Places, Repetitions};
 use crate::{Outcome, Store, StoreError};
 
 /// A campaign that the store has samples for, or was about to.
@@ -130,7 +130,7 @@ impl Store {
         })
     }
 
-    /// Every raw repetition measured with a library, by subject, candidate, launch and task.
+    /// Every valid repetition measured with a library, by subject, candidate, launch and task.
     pub fn samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
         self.read_samples(library, "TRUE")
     }
@@ -149,7 +149,7 @@ impl Store {
             let mut samples: Vec<Sample> = connection
                 .prepare(&format!(
                     "SELECT task.subject, sample.candidate, sample.launch, sample.batch,
-                            sample.seconds
+                            sample.seconds, sample.invalid, sample.residual_seconds, sample.left
                      FROM sample
                      JOIN task ON task.launch = sample.launch AND task.number = sample.task
                      JOIN launch ON launch.number = sample.launch
@@ -158,13 +158,19 @@ impl Store {
                 ))?
                 .query_map(of(library), |row| {
                     let (subject, candidate) = definitions.of(row)?;
-                    let Repetitions(seconds) = row.get(4)?;
+                    let Repetitions(mut seconds) = row.get(4)?;
+                    let Places(invalid) = row.get(5)?;
+                    let left: Option<Json<Left>> = row.get(7)?;
+                    leave_out(&mut seconds, &invalid);
                     Ok(Sample {
                         launch: row.get(2)?,
                         subject,
                         candidate,
                         batch: row.get(3)?,
                         seconds,
+                        invalid: invalid.len() as u32,
+                        residual_seconds: row.get(6)?,
+                        left: left.map(|Json(left)| left),
                     })
                 })?
                 .collect::<rusqlite::Result<_>>()?;
@@ -280,6 +286,15 @@ impl Store {
             )
         })
     }
+}
+
+/// Removes the entries at these places, which ascend.
+fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
+    let mut place = 0;
+    seconds.retain(|_| {
+        place += 1;
+        places.binary_search(&(place - 1)).is_err()
+    });
 }
 
 /// The parameters that select a library's launches.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use store::{Lock, Outcome, Store};
-use wire::{Finish, Plan, WIRE_VERSION};
+use wire::{Finish, Plan, Racing, WIRE_VERSION};
 
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::import::Definition;
@@ -165,6 +165,10 @@ impl Measuring<'_> {
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
             repetition: repetition(campaign, &agenda, &stock, left),
+            racing: campaign.racing.then_some(Racing {
+                materiality: campaign.materiality,
+            }),
+            synchronisation: campaign.synchronisation,
             tasks,
         };
         self.observer.notice(Event::Launch { number, progress });

@@ -16,11 +16,13 @@ pub mod units;
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use mockup::{MOCKUPS, Mockup};
-pub use plan::{Experiment, ExperimentKind, Library, Plan, Repetition, Task, Work};
+pub use plan::{
+    Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
+};
 pub use record::{
-    Environment, FailureKind, Finish, LaunchStart, Measurement, Record, TaskDone, Warning,
+    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, Record, TaskDone, Warning,
 };
 pub use sample::{Sample, Subject};
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 3;
+pub const WIRE_VERSION: u32 = 4;

@@ -39,6 +39,12 @@ pub struct Plan {
     pub watchdog_seconds: f64,
     /// When a candidate has been repeated often enough.
     pub repetition: Repetition,
+    /// When a slow candidate is not repeated any further; absent where all are measured to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racing: Option<Racing>,
+    /// How ranks are brought to a common start before each repetition.
+    #[serde(default)]
+    pub synchronisation: Synchronisation,
     /// What to measure, in this order.
     pub tasks: Vec<Task>,
 }
@@ -83,6 +89,36 @@ pub struct Repetition {
     pub confidence: f64,
     /// Measuring time after which a candidate stops once it has its minimum.
     pub slice_seconds: f64,
+}
+
+/// When a candidate leaves a cell early because another is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Racing {
+    /// Only what is slower by more than this share may leave: what decisions call a tie, as in 0.05.
+    pub materiality: f64,
+}
+
+/// How ranks are brought to a common start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Synchronisation {
+    /// By a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
+    #[default]
+    Barrier,
+    /// By a start that is agreed upon on a global clock; a repetition lasts from the first rank's
+    /// start to the last one's end.
+    Window,
+}
+
+impl Synchronisation {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Window => "window",
+        }
+    }
 }
 
 /// One unit of work; what is in flight when a launch ends early is lost whole.

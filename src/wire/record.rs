@@ -258,8 +258,36 @@ pub struct Measurement {
     pub warmup: u32,
     /// Calls in a repetition; its time is divided by this.
     pub batch: u32,
-    /// One completion time of the slowest rank a repetition, in the order they were taken.
+    /// Seconds a call, one entry a repetition, in the order they were taken: from the common start
+    /// to the end on the slowest rank, divided by `batch`.
     pub seconds: Vec<f64>,
+    /// Which of these are not to be used, by place, ascending: a rank was late for the common
+    /// start, or not done when the next one was due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<u32>,
+    /// By how much the ranks' clocks disagreed at most, as far as could be seen; absent without a
+    /// global clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residual_seconds: Option<f64>,
+    /// Set if it was not measured to the end, because another was faster for certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+}
+
+/// How a candidate left the race of its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Left {
+    /// The round of turns after which it left, from 1.
+    pub round: u32,
+    /// Who was fastest then, as an index into the task's candidates.
+    pub leader: u32,
+    /// Its time divided by the leader's, the median over rounds.
+    pub ratio: f64,
+    /// About how many repetitions it would otherwise have had besides.
+    pub saved_repetitions: f64,
+    /// About how long they would have taken.
+    pub saved_seconds: f64,
 }
 
 /// Why a launch ended in order.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, CommShape, Experiment};
+use crate::{Candidate, Cell, CommShape, Experiment, Left};
 
 /// What a sample is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,6 +48,12 @@ pub struct Sample {
     pub candidate: Candidate,
     /// Calls in a repetition.
     pub batch: u32,
-    /// Seconds a call, one entry a repetition, in the order they were taken.
+    /// Seconds a call, one entry a valid repetition, in the order they were taken.
     pub seconds: Vec<f64>,
+    /// How many more were taken and are not valid: [`crate::Measurement::invalid`].
+    pub invalid: u32,
+    /// By how much the ranks' clocks disagreed at most; absent without a global clock.
+    pub residual_seconds: Option<f64>,
+    /// Set if it was not measured to the end.
+    pub left: Option<Left>,
 }

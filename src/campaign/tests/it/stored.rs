@@ -86,4 +86,5 @@ fn measurements_under_other_conditions_do_not_mix() {
     ] {
         check(&format!("launcher: {{local: {{{condition}}}}}\n"), false);
     }
+    check("synchronisation: window\n", false);
 }

@@ -160,11 +160,11 @@ fn values_make_sense() {
         "",
     );
     check(
-        "name: x\nsynchronisation: window\n",
+        "name: x\nsynchronisation: windows\n",
         (2, 18),
         "synchronisation",
-        "unknown synchronisation `window`",
-        "barrier",
+        "unknown synchronisation `windows`",
+        "window",
     );
     check(
         "name: x\nrepetitions: {minimum: 50, maximum: 20}\n",

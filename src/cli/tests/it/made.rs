@@ -151,6 +151,8 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         deadline_seconds: None,
         watchdog_seconds: 30.0,
         repetition: campaign.repetition(100),
+        racing: None,
+        synchronisation: campaign.synchronisation,
         tasks: tasks
             .map(|(work, id)| Task { id, round: 0, work })
             .collect(),
@@ -171,6 +173,9 @@ fn launch(store: &mut Store, plan: &Plan) {
                 warmup: 1,
                 batch: 1,
                 seconds: [0.99, 1.0, 1.01].map(|factor| factor * seconds).to_vec(),
+                invalid: Vec::new(),
+                residual_seconds: None,
+                left: None,
             }
         });
         let done = Record::Done(TaskDone {

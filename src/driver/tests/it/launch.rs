@@ -9,7 +9,7 @@ use campaign::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 use wire::{
     Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters, Plan, Record,
-    Repetition, Task, WIRE_VERSION, Work,
+    Repetition, Synchronisation, Task, WIRE_VERSION, Work,
 };
 
 /// A folder with a plan, and what came of it.
@@ -58,6 +58,8 @@ impl Bench {
                 confidence: 0.95,
                 slice_seconds: 0.0,
             },
+            racing: None,
+            synchronisation: Synchronisation::Barrier,
             tasks: Vec::new(),
         };
         let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());

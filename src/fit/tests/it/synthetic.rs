@@ -97,6 +97,9 @@ pub(crate) fn sample(
         candidate: candidate.clone(),
         batch: 1,
         seconds,
+        invalid: 0,
+        residual_seconds: None,
+        left: None,
     }
 }
 

@@ -9,7 +9,7 @@ use simulated::SimulatedLauncher;
 use tempfile::TempDir;
 use wire::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Plan,
-    Record, Repetition, Task, WIRE_VERSION, Work,
+    Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
 };
 
 /// A machine, and the plan that is carried out on it.
@@ -83,6 +83,8 @@ impl Bench {
                 confidence: 0.95,
                 slice_seconds: 0.05,
             },
+            racing: None,
+            synchronisation: Synchronisation::Barrier,
             tasks,
         };
         Self {

@@ -7,7 +7,8 @@ use schedule::Collective;
 use store::Store;
 use wire::{
     Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind, LaunchStart,
-    Library, Measurement, Operator, Parameters, Plan, Record, Repetition, Task, TaskDone, Work,
+    Library, Measurement, Operator, Parameters, Plan, Record, Repetition, Synchronisation, Task,
+    TaskDone, Work,
 };
 
 pub(crate) fn library(name: &str) -> Library {
@@ -83,6 +84,8 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
             confidence: 0.95,
             slice_seconds: 0.1,
         },
+        racing: None,
+        synchronisation: Synchronisation::Barrier,
         tasks,
     }
 }
@@ -132,6 +135,9 @@ pub(crate) fn done(task: u32, seconds: &[Vec<f64>]) -> Record {
             warmup: 3,
             batch: 4,
             seconds: seconds.clone(),
+            invalid: Vec::new(),
+            residual_seconds: None,
+            left: None,
         })
         .collect();
     Record::Done(TaskDone {

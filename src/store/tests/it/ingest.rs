@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use store::{Store, StoreError};
-use wire::{Candidate, FailureKind, Finish, Library, Record, Sample, Subject};
+use wire::{Candidate, FailureKind, Finish, Left, Library, Record, Sample, Subject};
 
 use crate::fixture::{
     cell, done, dual_root, first_plan, first_plan_as, library, ping_pong, plan, started,
@@ -26,7 +26,39 @@ fn sample(launch: u32, subject: Subject, candidate: Candidate, seconds: &[f64]) 
         candidate,
         batch: 4,
         seconds: seconds.to_vec(),
+        invalid: 0,
+        residual_seconds: None,
+        left: None,
     }
+}
+
+#[test]
+fn what_is_invalid_is_kept_and_not_given_out() {
+    let plan = first_plan(1);
+    let mut store = store_with(&plan);
+    let Record::Done(mut record) = done(1, &[vec![1.0, 9.0, 2.0, 8.0], vec![3.0]]) else {
+        unreachable!("a task's record");
+    };
+    let left = Left {
+        round: 7,
+        leader: 1,
+        ratio: 1.5,
+        saved_repetitions: 100.0,
+        saved_seconds: 0.25,
+    };
+    record.measurements[0].invalid = vec![1, 3];
+    record.measurements[0].residual_seconds = Some(2e-7);
+    record.measurements[0].left = Some(left);
+    store.ingest(&plan, &Record::Done(record)).expect("stored");
+    let samples = store.samples(&library("openmpi")).expect("readable");
+    let expected = Sample {
+        invalid: 2,
+        residual_seconds: Some(2e-7),
+        left: Some(left),
+        ..sample(1, Subject::Cell(cell(8)), Candidate::Default, &[1.0, 2.0])
+    };
+    assert_eq!(samples[0], expected);
+    assert_eq!((samples[1].invalid, samples[1].left), (0, None));
 }
 
 #[test]

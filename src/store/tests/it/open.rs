@@ -80,6 +80,40 @@ fn two_readers_and_a_writer_share_a_store() {
     assert_eq!(reader.campaigns().expect("readable").len(), 2);
 }
 
+/// A store as the first version of the format had it, with one sample.
+fn of_version_1(path: &Path) {
+    let old = Connection::open(path).expect("created");
+    old.execute_batch(include_str!("../../schema/1.sql"))
+        .expect("the tables");
+    let launch = r#"
+        INSERT INTO campaign (digest, name, definition) VALUES ('digest', 'a', 'name: a');
+        INSERT INTO launch (number, campaign, library_name, library_version, plan)
+        VALUES (1, 1, 'openmpi', '4.1.4', 'null');
+        INSERT INTO subject (definition) VALUES ('{"cell":{"collective":"allreduce",
+            "shape":{"nodes":1,"ppn":2},"bytes":8,"datatype":"float64","operator":"sum"}}');
+        INSERT INTO candidate (definition) VALUES ('"default"');
+        INSERT INTO task VALUES (1, 0, 1, 0.5);
+        INSERT INTO sample VALUES (1, 0, 0, 1, 3, 1, x'000000000000f03f');
+    "#;
+    old.execute_batch(launch).expect("a sample");
+    old.pragma_update(None, "application_id", i32::from_be_bytes(*b"clln"))
+        .and_then(|()| old.pragma_update(None, "user_version", 1))
+        .expect("marked");
+}
+
+#[test]
+fn a_store_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("a.db");
+    of_version_1(&path);
+    let store = Store::open(&path).expect("opened");
+    let samples = store.samples(&library("openmpi")).expect("readable");
+    assert_eq!(samples.len(), 1);
+    let sample = &samples[0];
+    assert_eq!((&sample.seconds[..], sample.invalid), (&[1.0][..], 0));
+    assert_eq!((sample.residual_seconds, sample.left), (None, None));
+}
+
 #[test]
 fn refuses_a_newer_version() {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -94,7 +128,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 1,
+                known: 2,
                 ..
             }
         )

@@ -253,6 +253,9 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
             seconds: (0..15)
                 .map(|turn| noisy(seconds(&task.work, name), plan.launch, turn))
                 .collect(),
+            invalid: Vec::new(),
+            residual_seconds: None,
+            left: None,
         })
         .collect();
     Record::Done(TaskDone {

@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
-use sampling::{Progress, has_settled};
+use sampling::{Progress, Race, batch, has_settled};
 use schedule::Collective;
-use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
+use statistics::clock::Clock;
+use statistics::median;
+use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
 
 use crate::data;
 use crate::error::{DriverError, failure_kind};
@@ -21,10 +23,13 @@ struct Seat {
     runner: Runner,
     /// Its own, so that what a failed candidate left under way meets nobody.
     communicator: Communicator,
-    progress: Progress,
+    /// Of a call, by the last turn of warming up.
+    call_seconds: f64,
+    /// Of a repetition, its barrier included.
     estimate_seconds: f64,
     warmup: u32,
-    done: bool,
+    /// Calls in a repetition.
+    batch: u32,
 }
 
 /// A failure that all ranks know of.
@@ -48,6 +53,9 @@ pub(crate) struct Contest<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) candidates: &'a [Candidate],
     pub(crate) repetition: &'a Repetition,
+    pub(crate) racing: Option<Racing>,
+    /// The coarsest of all ranks' clocks.
+    pub(crate) clock: Clock,
     /// How long the watchdog lets a turn last.
     pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
@@ -74,29 +82,60 @@ impl Contest<'_> {
         for (index, candidate) in (0..).zip(self.candidates) {
             self.begin_turn(index)?;
             match self.admit(index, candidate, &call, &mut buffers)? {
-                Ok(seat) => seats.push(seat),
+                Ok(seat) => seats.push(Some(seat)),
                 Err(failure) => self.record(index, failure)?,
             }
         }
+        self.batch(&mut seats);
+        let indices: Vec<u32> = seats.iter().flatten().map(|seat| seat.index).collect();
+        let race = self.race(&mut seats, &mut buffers)?;
+        self.watchdog.rest();
+        Ok(measurements(seats, &indices, race))
+    }
+
+    /// Where a call is too short for the clock, several make a repetition: of all candidates as
+    /// many, since only such times can be compared.
+    fn batch(&self, seats: &mut [Option<Seat>]) {
+        let seconds = seats.iter().flatten().map(|seat| seat.call_seconds);
+        let shortest = seconds.fold(f64::INFINITY, f64::min);
+        let batch = batch::calls(shortest, &self.clock);
+        for seat in seats.iter_mut().flatten() {
+            seat.batch = batch;
+            seat.estimate_seconds += seat.call_seconds * f64::from(batch - 1);
+        }
+    }
+
+    /// Lets the candidates take turns, in an order shuffled anew each round, until all are known
+    /// well enough or have left. A seat of one that fails becomes empty.
+    fn race(&self, seats: &mut [Option<Seat>], buffers: &mut Buffers) -> Result<Race, DriverError> {
+        let candidates = seats
+            .iter()
+            .flatten()
+            .map(|seat| &self.candidates[seat.index as usize]);
+        let mut race = Race::between(candidates, self.racing, *self.repetition);
         let mut order = fastrand::Rng::with_seed(self.seed ^ u64::from(self.task));
-        while seats.iter().any(|seat| !seat.done) {
-            order.shuffle(&mut seats);
-            let mut failed = None;
-            for (place, seat) in seats.iter_mut().enumerate().filter(|(_, seat)| !seat.done) {
+        while !race.is_over() {
+            let mut entrants = race.running();
+            order.shuffle(&mut entrants);
+            for entrant in entrants {
+                let Some(seat) = &mut seats[entrant] else {
+                    continue;
+                };
                 self.begin_turn(seat.index)?;
-                if let Err(failure) = self.take_turn(seat, &mut buffers)? {
-                    self.record(seat.index, failure)?;
-                    failed = Some(place);
-                    break;
+                let calls = race.turn(entrant, seat.estimate_seconds, self.patience_seconds);
+                match self.repeat(seat, calls, buffers)? {
+                    Ok((seconds, elapsed)) => race.add(entrant, &seconds, elapsed),
+                    Err(failure) => {
+                        self.record(seat.index, failure)?;
+                        race.withdraw(entrant);
+                        seats[entrant] = None;
+                        break;
+                    }
                 }
             }
-            if let Some(place) = failed {
-                seats.remove(place);
-            }
+            race.end_round();
         }
-        self.watchdog.rest();
-        seats.sort_by_key(|seat| seat.index);
-        Ok(seats.into_iter().map(Seat::into_measurement).collect())
+        Ok(race)
     }
 
     fn begin_turn(&self, candidate: u32) -> Result<(), DriverError> {
@@ -134,10 +173,10 @@ impl Contest<'_> {
             index,
             runner: runner?,
             communicator,
-            progress: Progress::default(),
+            call_seconds: 0.0,
             estimate_seconds: 0.0,
             warmup: 1,
-            done: false,
+            batch: 1,
         };
         let checked = self.check(&mut seat, call, buffers);
         if let Err(failure) = self.agree(checked)? {
@@ -185,7 +224,7 @@ impl Contest<'_> {
         for turn in 0..WARMUP_TURNS {
             let calls = match turn {
                 0 => 1,
-                _ => self.calls(seat, seat.estimate_seconds * 4.0).min(25),
+                _ => self.calls(seat.estimate_seconds * 4.0).min(25),
             };
             self.watchdog.begin(self.task, seat.index);
             let (seconds, elapsed) = match self.repeat(seat, calls, buffers)? {
@@ -193,6 +232,7 @@ impl Contest<'_> {
                 Err(failure) => return Ok(Err(failure)),
             };
             seat.warmup += calls as u32;
+            seat.call_seconds = median(&seconds).unwrap_or_default();
             spent += elapsed;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;
@@ -202,30 +242,13 @@ impl Contest<'_> {
         Ok(Ok(()))
     }
 
-    fn take_turn(
-        &self,
-        seat: &mut Seat,
-        buffers: &mut Buffers,
-    ) -> Result<Result<(), Failure>, DriverError> {
-        let calls = self.calls(seat, seat.estimate_seconds);
-        match self.repeat(seat, calls, buffers)? {
-            Err(failure) => Ok(Err(failure)),
-            Ok((seconds, elapsed)) => {
-                seat.progress.add(&seconds, elapsed);
-                seat.done = seat.progress.is_enough(self.repetition);
-                Ok(Ok(()))
-            }
-        }
+    /// How many calls a turn of warming up should have if one takes so long.
+    fn calls(&self, estimate_seconds: f64) -> usize {
+        Progress::default().turn(estimate_seconds, self.repetition, self.patience_seconds)
     }
 
-    /// How many calls the next turn should have if one takes so long.
-    fn calls(&self, seat: &Seat, estimate_seconds: f64) -> usize {
-        seat.progress
-            .turn(estimate_seconds, self.repetition, self.patience_seconds)
-    }
-
-    /// Repeats the candidate: a barrier, then the call, timed on every rank. Returns the slowest
-    /// rank's time of each repetition and the time of all, the same on all ranks.
+    /// Repeats the candidate: a barrier, then the calls of a batch, timed on every rank. Returns
+    /// the slowest rank's time a call in each repetition and the time of all, the same on all ranks.
     ///
     /// Where a call fails the candidate is not called any more, but the barriers are made: other
     /// ranks may have seen nothing of the failure.
@@ -247,8 +270,10 @@ impl Contest<'_> {
                 continue;
             }
             let start = Instant::now();
-            let called = turn.call(&seat.communicator, input, output);
-            seconds.push(start.elapsed().as_secs_f64());
+            let called =
+                (0..seat.batch).try_for_each(|_| turn.call(&seat.communicator, input, output));
+            let elapsed = start.elapsed().as_secs_f64();
+            seconds.push(batch::seconds_a_call(elapsed, seat.batch));
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));
             }
@@ -285,18 +310,23 @@ impl Contest<'_> {
     }
 }
 
-impl Seat {
-    fn into_measurement(self) -> Measurement {
-        Measurement {
-            candidate: self.index,
-            warmup: self.warmup,
-            batch: 1,
-            seconds: self.progress.into_seconds(),
-            invalid: Vec::new(),
-            residual_seconds: None,
-            left: None,
-        }
-    }
+/// What the candidates gave that did not fail. `indices` are those of the entrants.
+fn measurements(seats: Vec<Option<Seat>>, indices: &[u32], race: Race) -> Vec<Measurement> {
+    let results = seats.into_iter().zip(race.into_results(indices));
+    results
+        .filter_map(|(seat, (progress, left))| {
+            let seat = seat?;
+            Some(Measurement {
+                candidate: seat.index,
+                warmup: seat.warmup,
+                batch: seat.batch,
+                seconds: progress.into_seconds(),
+                invalid: Vec::new(),
+                residual_seconds: None,
+                left,
+            })
+        })
+        .collect()
 }
 
 impl Failure {

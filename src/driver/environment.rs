@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use exec::{Communicator, ExecError};
+use statistics::clock::{self, Clock};
 use wire::{Environment, Library, Warning};
 
 use crate::topology::Topology;
@@ -49,7 +50,7 @@ pub(crate) fn collect(
     let hosts = host_names(world, topology)?;
     let mut environment = Environment::default();
     if world.rank() == 0 {
-        let clock = statistics::clock::examine();
+        let clock = clock::examine();
         let mine = allowed(&read("/proc/self/status")).len();
         let bound = mine < visible as usize || visible == 1;
         environment = Environment {
@@ -82,6 +83,18 @@ pub(crate) fn collect(
 /// them, where the plan knows of less than can be seen from here.
 pub(crate) fn cores(node: &Communicator, planned: Option<u32>) -> Result<u32, ExecError> {
     Ok(usable_cores(allowed_cores(node)?, planned))
+}
+
+/// The coarsest of all ranks' clocks: what is too short for one of them is so for all. Collective.
+pub(crate) fn coarsest_clock(world: &Communicator) -> Result<Clock, ExecError> {
+    let mine = clock::examine();
+    let mut both = [mine.overhead_seconds, mine.resolution_seconds];
+    world.maximum(&mut both)?;
+    let [overhead_seconds, resolution_seconds] = both;
+    Ok(Clock {
+        overhead_seconds,
+        resolution_seconds,
+    })
 }
 
 fn warnings(environment: &Environment, ranks_on_node: u32, bound: bool) -> Vec<Warning> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use exec::{Communicator, Universe, Wait};
+use statistics::clock::Clock;
 use wire::{
     FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Task, TaskDone, WIRE_VERSION, Work,
 };
@@ -52,6 +53,7 @@ fn carry_out(
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
     let cores = environment::cores(&node, plan.cores)?;
+    let clock = environment::coarsest_clock(world)?;
     let environment = environment::collect(world, &node, &topology, found, cores, variables)?;
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -67,6 +69,7 @@ fn carry_out(
         world,
         topology,
         cores,
+        clock,
         spool,
         watchdog,
     };
@@ -106,6 +109,8 @@ struct Session<'a> {
     topology: Topology,
     /// Of this rank's node.
     cores: u32,
+    /// The coarsest of all ranks' clocks.
+    clock: Clock,
     spool: Spool,
     watchdog: Watchdog,
 }
@@ -177,6 +182,8 @@ impl Session<'_> {
                     cell,
                     candidates,
                     repetition: &self.plan.repetition,
+                    racing: self.plan.racing,
+                    clock: self.clock,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
                     // Who spins takes the core from those it waits for.

@@ -8,6 +8,7 @@
 //! MPI, such as the simulated machine, samples as the real one does.
 
 pub mod batch;
+mod candidates;
 mod progress;
 mod race;
 

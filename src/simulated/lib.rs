@@ -15,6 +15,7 @@
 //! - The noise is drawn from the plan's seed, the task's round, the subject and the candidate: the same
 //!   plan gives the same records, also if it is carried out in pieces.
 
+mod contest;
 mod disturbance;
 mod identity;
 mod launcher;

@@ -4,14 +4,13 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sampling::Progress;
 use thiserror::Error;
 use wire::{
-    Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Measurement, Plan, Record,
-    Subject, Task, TaskDone, WIRE_VERSION, Warning, Work, exit_code,
+    Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record, Subject, Task,
+    TaskDone, WIRE_VERSION, Warning, Work, exit_code,
 };
 
-use crate::disturbance::Disturbance;
+use crate::contest::{Contest, Entrant};
 use crate::spool::Spool;
 use crate::times::Times;
 
@@ -137,8 +136,33 @@ impl Session<'_> {
         };
         self.times
             .prepare(subject, candidates, &|| self.spool.is_closed());
-        let mut elapsed_seconds = 0.0;
-        let mut measurements = Vec::new();
+        let (entrants, lost_seconds) = self.admit(task, subject, candidates)?;
+        let contest = Contest {
+            plan: self.plan,
+            round: task.round,
+            barrier_seconds: self.times.barrier_seconds(subject.shape()),
+            noise: self.times.machine().noise.unwrap_or_default(),
+            subject,
+        };
+        let (measurements, spent_seconds) = contest.run(&entrants);
+        let elapsed_seconds = lost_seconds + spent_seconds;
+        self.write(&Record::Done(TaskDone {
+            task: task.id,
+            elapsed_seconds,
+            measurements,
+        }))?;
+        Ok(elapsed_seconds)
+    }
+
+    /// Those candidates that can be simulated, and what those cost that cannot.
+    fn admit<'c>(
+        &self,
+        task: &Task,
+        subject: Subject,
+        candidates: &'c [Candidate],
+    ) -> Result<(Vec<Entrant<'c>>, f64), Stopped> {
+        let mut entrants = Vec::new();
+        let mut lost_seconds = 0.0;
         for (index, candidate) in (0..).zip(candidates) {
             self.write(&Record::Trying {
                 task: task.id,
@@ -159,56 +183,15 @@ impl Session<'_> {
                     let message = format!("no end after {patience} s");
                     failed(FailureKind::Hang, message)?;
                     // Nothing has to be killed: the launch goes on.
-                    elapsed_seconds += patience;
+                    lost_seconds += patience;
                 }
-                Ok(seconds) => {
-                    let (measurement, spent) =
-                        self.measure(task.round, (subject, candidate), index, seconds);
-                    measurements.push(measurement);
-                    elapsed_seconds += spent;
-                }
+                Ok(seconds) => entrants.push(Entrant {
+                    index,
+                    candidate,
+                    seconds,
+                }),
             }
         }
-        self.write(&Record::Done(TaskDone {
-            task: task.id,
-            elapsed_seconds,
-            measurements,
-        }))?;
-        Ok(elapsed_seconds)
-    }
-
-    /// Repeats a candidate that takes so long, as the driver would; returns what that took, too.
-    fn measure(
-        &self,
-        round: u32,
-        (subject, candidate): (Subject, &Candidate),
-        index: u32,
-        seconds: f64,
-    ) -> (Measurement, f64) {
-        let machine = self.times.machine();
-        let noise = machine.noise.unwrap_or_default();
-        let mut disturbance = Disturbance::new(noise, (self.plan.seed, round), &subject, candidate);
-        let wanted = &self.plan.repetition;
-        let barrier = self.times.barrier_seconds(subject.shape());
-        let mut progress = Progress::default();
-        // The first call, whose result would be checked.
-        let mut spent = barrier + disturbance.disturb(seconds);
-        while !progress.is_enough(wanted) {
-            let calls = progress.turn(seconds + barrier, wanted, self.plan.watchdog_seconds);
-            let turn: Vec<f64> = (0..calls).map(|_| disturbance.disturb(seconds)).collect();
-            let turn_seconds = turn.iter().sum::<f64>() + barrier * calls as f64;
-            progress.add(&turn, turn_seconds);
-            spent += turn_seconds;
-        }
-        let measurement = Measurement {
-            candidate: index,
-            warmup: 1,
-            batch: 1,
-            seconds: progress.into_seconds(),
-            invalid: Vec::new(),
-            residual_seconds: None,
-            left: None,
-        };
-        (measurement, spent)
+        Ok((entrants, lost_seconds))
     }
 }

@@ -1,34 +1,78 @@
 //! What the clock can tell apart.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The properties of [`Instant`] on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// What reading it costs, in seconds.
     pub overhead_seconds: f64,
-    /// The smallest step seen, in seconds.
+    /// Its step, in seconds; not less than a nanosecond.
     pub resolution_seconds: f64,
 }
 
 /// Reads the clock a few thousand times in a row.
 pub fn examine() -> Clock {
     const READS: u32 = 10_000;
+    let mut readings = Vec::with_capacity(READS as usize + 1);
     let start = Instant::now();
-    let mut last = start;
-    let mut smallest = f64::INFINITY;
+    readings.push(start);
     for _ in 0..READS {
-        let now = Instant::now();
-        let step = (now - last).as_secs_f64();
-        if step > 0.0 {
-            smallest = smallest.min(step);
-        }
-        last = now;
+        readings.push(Instant::now());
     }
     let overhead_seconds = start.elapsed().as_secs_f64() / f64::from(READS);
-    let seen = smallest.is_finite();
+    let steps = readings.windows(2).map(|pair| pair[1] - pair[0]);
+    let resolution = resolution(steps.collect());
     Clock {
         overhead_seconds,
-        resolution_seconds: if seen { smallest } else { overhead_seconds },
+        resolution_seconds: resolution.map_or(overhead_seconds, |step| step.as_secs_f64()),
+    }
+}
+
+/// The step of a clock from the times between successive readings; nothing if it never moved.
+///
+/// A clock that is finer than reading it takes shows times of all lengths, nanosecond by
+/// nanosecond. A coarse one shows multiples of its step, each rounded down or up.
+fn resolution(mut steps: Vec<Duration>) -> Option<Duration> {
+    const NANOSECOND: Duration = Duration::from_nanos(1);
+    /// So many lengths in a row cannot come from rounding.
+    const ROW: usize = 4;
+    steps.retain(|step| !step.is_zero());
+    steps.sort_unstable();
+    steps.dedup();
+    let is_row = |lengths: &[Duration]| lengths[ROW - 1] - lengths[0] < ROW as u32 * NANOSECOND;
+    match steps.windows(ROW).any(is_row) {
+        true => Some(NANOSECOND),
+        false => steps.first().copied(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{examine, resolution};
+
+    #[test]
+    fn the_step_is_told_from_the_cost_of_reading() {
+        let check = |nanoseconds: &[u64], expected: Option<u64>| {
+            let steps = nanoseconds.iter().map(|&n| Duration::from_nanos(n));
+            let expected = expected.map(Duration::from_nanos);
+            assert_eq!(resolution(steps.collect()), expected, "{nanoseconds:?}");
+        };
+        // As fine as it can be, reading takes 20 ns and more.
+        check(&[22, 20, 21, 23, 21, 20, 800, 24], Some(1));
+        // 24 MHz, read within a step and over several.
+        check(&[0, 41, 42, 42, 0, 83, 84, 125, 41], Some(41));
+        // Microseconds.
+        check(&[0, 0, 1000, 0, 2000, 1000], Some(1000));
+        check(&[0, 0], None);
+        check(&[], None);
+    }
+
+    #[test]
+    fn this_clock_moves() {
+        let clock = examine();
+        assert!(clock.overhead_seconds > 0.0 && clock.resolution_seconds >= 1e-9);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use campaign::launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, discover, select};
@@ -83,6 +84,21 @@ impl Bench {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Compiles a library that replaces functions, and loads it into the ranks of this bench.
+    pub(crate) fn preload(&mut self, source: &str, flags: &[&str]) {
+        let (file, library) = (self.path("preloaded.c"), self.path("preloaded.so"));
+        std::fs::write(&file, source).expect("written");
+        let mpicc = std::env::var_os("MPICC").unwrap_or_else(|| OsString::from("mpicc"));
+        let status = Command::new(mpicc)
+            .args(["-shared", "-fPIC", "-o"])
+            .args([&library, &file])
+            .args(flags)
+            .status()
+            .expect("the compiler runs");
+        assert!(status.success());
+        self.environment = vec![("LD_PRELOAD".into(), library.into())];
     }
 
     /// Starts the driver on the plan.

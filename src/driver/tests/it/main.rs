@@ -3,6 +3,7 @@
 //! `MPI_FAMILY` names the library that this build is linked to; `scripts/with-mpi` sets it.
 
 mod conformance;
+mod contest;
 mod endings;
 mod launch;
 mod native;

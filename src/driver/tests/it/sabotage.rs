@@ -1,9 +1,6 @@
 //! A library that errs: some of its functions are replaced by preloaded ones that give wrong results
 //! or errors.
 
-use std::ffi::OsString;
-use std::process::Command;
-
 use campaign::launcher::Outcome;
 use schedule::Collective;
 use wire::{
@@ -119,17 +116,7 @@ int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag,
 
 /// A library in which what the flag names is replaced, for the ranks of this bench.
 fn sabotage(bench: &mut Bench, flag: &str) {
-    let source = bench.path("sabotage.c");
-    std::fs::write(&source, SABOTAGE).expect("written");
-    let library = bench.path("libsabotage.so");
-    let mpicc = std::env::var_os("MPICC").unwrap_or_else(|| OsString::from("mpicc"));
-    let status = Command::new(mpicc)
-        .args(["-shared", "-fPIC", flag, "-o"])
-        .args([&library, &source])
-        .status()
-        .expect("the compiler runs");
-    assert!(status.success());
-    bench.environment = vec![("LD_PRELOAD".into(), library.into())];
+    bench.preload(SABOTAGE, &[flag]);
 }
 
 fn failures(records: &[Record]) -> Vec<&Record> {

@@ -1,0 +1,104 @@
+//! How candidates are repeated: races, and batches of calls.
+
+use campaign::launcher::Outcome;
+use wire::{Candidate, Measurement, Parameters, Racing, Record};
+
+use crate::launch::{Bench, allreduce, ours};
+
+/// The clock advances in steps of 20 us.
+const COARSE_CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+
+int clock_gettime(clockid_t which, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(which, now);
+    now->tv_nsec -= now->tv_nsec % 20000;
+    return code;
+}
+"#;
+
+/// Measures an allreduce of `bytes` on 2 ranks with these candidates.
+fn measure(mut bench: Bench, bytes: u64, candidates: Vec<Candidate>) -> Vec<Measurement> {
+    bench.set_work(vec![allreduce(2, bytes, candidates)]);
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let done = records.into_iter().find_map(|record| match record {
+        Record::Done(done) => Some(done.measurements),
+        _ => None,
+    });
+    done.expect("a measured cell")
+}
+
+/// A bench whose candidates take up to a second.
+fn patient() -> Bench {
+    let mut bench = Bench::new(Vec::new());
+    bench.plan.repetition.minimum = 10;
+    bench.plan.repetition.maximum = 20_000;
+    bench.plan.repetition.precision = 1e-6;
+    bench.plan.repetition.slice_seconds = 1.0;
+    bench
+}
+
+#[test]
+fn who_is_slower_for_certain_leaves_the_race() {
+    let blocks = |block_bytes| Parameters {
+        block_bytes: Some(block_bytes),
+        ..Parameters::default()
+    };
+    // A thousand messages against a few.
+    let candidates = || {
+        vec![
+            ours("allreduce/pipelined_tree", blocks(64)),
+            Candidate::Default,
+            ours("allreduce/recursive_doubling", Parameters::default()),
+        ]
+    };
+    let mut bench = patient();
+    bench.plan.racing = Some(Racing { materiality: 0.05 });
+    let raced = measure(bench, 65_536, candidates());
+    let left = raced[0].left.expect("the slow one has left");
+    assert!(left.leader != 0 && left.ratio > 1.05, "{left:?}");
+    assert!(left.round >= 5 && left.saved_seconds > 0.0, "{left:?}");
+    assert!(raced[0].seconds.len() >= 10);
+    assert_eq!(
+        raced[1].left, None,
+        "the default is what others are compared with"
+    );
+
+    let whole = measure(patient(), 65_536, candidates());
+    assert!(whole.iter().all(|measurement| measurement.left.is_none()));
+    let seconds = |of: &Measurement| of.seconds.iter().sum::<f64>();
+    assert!(
+        seconds(&raced[0]) < 0.5 * seconds(&whole[0]),
+        "{} s of {} s",
+        seconds(&raced[0]),
+        seconds(&whole[0])
+    );
+}
+
+#[test]
+fn calls_too_short_for_the_clock_are_batched() {
+    let mut bench = patient();
+    bench.plan.repetition.maximum = 50;
+    bench.preload(COARSE_CLOCK, &["-ldl"]);
+    let doubling = ours("allreduce/recursive_doubling", Parameters::default());
+    let measured = measure(bench, 8, vec![Candidate::Default, doubling]);
+    assert_eq!(measured.len(), 2);
+    for measurement in &measured {
+        assert!(measurement.batch > 1, "{}", measurement.batch);
+        assert_eq!(measurement.batch, measured[0].batch, "only these compare");
+        // A millisecond a batch, in steps of 20 us: times of calls are known to a few percent.
+        let call = measurement
+            .seconds
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
+        let batch = call * f64::from(measurement.batch);
+        assert!((20e-6..0.1).contains(&batch), "{batch} s");
+    }
+}

@@ -1,0 +1,82 @@
+//! Candidates compared in one cell of one launch, as the driver does it, on simulated time.
+
+use model::Noise;
+use sampling::Race;
+use wire::{Candidate, Measurement, Plan, Subject, Synchronisation};
+
+use crate::disturbance::Disturbance;
+
+/// A candidate that can be simulated.
+pub(crate) struct Entrant<'a> {
+    /// Its place among the task's candidates.
+    pub(crate) index: u32,
+    pub(crate) candidate: &'a Candidate,
+    /// How long it takes undisturbed.
+    pub(crate) seconds: f64,
+}
+
+/// The contest in one cell.
+pub(crate) struct Contest<'a> {
+    pub(crate) plan: &'a Plan,
+    /// How many launches have measured some of this before.
+    pub(crate) round: u32,
+    /// What a barrier takes.
+    pub(crate) barrier_seconds: f64,
+    pub(crate) noise: Noise,
+    pub(crate) subject: Subject,
+}
+
+impl Contest<'_> {
+    /// Lets the candidates take turns; returns what they gave, and the time that it took.
+    pub(crate) fn run(&self, entrants: &[Entrant<'_>]) -> (Vec<Measurement>, f64) {
+        let chance = (self.plan.seed, self.round);
+        let mut disturbances: Vec<Disturbance> = entrants
+            .iter()
+            .map(|entrant| Disturbance::new(self.noise, chance, &self.subject, entrant.candidate))
+            .collect();
+        // The first calls, whose results would be checked.
+        let first = entrants.iter().zip(&mut disturbances);
+        let mut spent: f64 = first
+            .map(|(entrant, chance)| self.barrier_seconds + chance.disturb(entrant.seconds))
+            .sum();
+        let candidates = entrants.iter().map(|entrant| entrant.candidate);
+        let mut race = Race::between(candidates, self.plan.racing, self.plan.repetition);
+        while !race.is_over() {
+            // No order of turns makes a difference here.
+            for place in race.running() {
+                let seconds = entrants[place].seconds;
+                let estimate = seconds + self.barrier_seconds;
+                let calls = race.turn(place, estimate, self.plan.watchdog_seconds);
+                let disturbed = (0..calls).map(|_| disturbances[place].disturb(seconds));
+                let turn: Vec<f64> = disturbed.collect();
+                let turn_seconds = turn.iter().sum::<f64>() + self.barrier_seconds * calls as f64;
+                race.add(place, &turn, turn_seconds);
+            }
+            race.end_round();
+        }
+        spent += race.spent_seconds();
+        (self.measurements(entrants, race), spent)
+    }
+
+    fn measurements(&self, entrants: &[Entrant<'_>], race: Race) -> Vec<Measurement> {
+        let residual_seconds = match self.plan.synchronisation {
+            Synchronisation::Barrier => None,
+            // All ranks read one clock.
+            Synchronisation::Window => Some(0.0),
+        };
+        let indices: Vec<u32> = entrants.iter().map(|entrant| entrant.index).collect();
+        let results = race.into_results(&indices);
+        let measured = indices.iter().zip(results);
+        measured
+            .map(|(&candidate, (progress, left))| Measurement {
+                candidate,
+                warmup: 1,
+                batch: 1,
+                seconds: progress.into_seconds(),
+                invalid: Vec::new(),
+                residual_seconds,
+                left,
+            })
+            .collect()
+    }
+}

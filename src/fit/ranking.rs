@@ -13,6 +13,10 @@ use statistics::{Interval, PairedRatio, paired_ratio};
 pub struct Ranked {
     /// Which.
     pub candidate: Candidate,
+    /// Launches that measured it.
+    pub launches: u32,
+    /// Those of them that did not measure it to the end, because another was faster for certain.
+    pub left_launches: u32,
     /// Median time over launches.
     pub median_seconds: f64,
     /// Confidence interval of that median.
@@ -54,6 +58,8 @@ pub(crate) fn rank(
             };
             let ranked = Ranked {
                 candidate: candidate.clone(),
+                launches: summary.launches,
+                left_launches: summary.left_launches,
                 median_seconds: summary.median_seconds,
                 interval: summary.interval,
                 speedup,

@@ -1,6 +1,6 @@
 //! Samples in short: one line a candidate and subject.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use wire::{Candidate, Sample, Subject};
@@ -25,6 +25,8 @@ pub struct Summary {
     pub candidate: Candidate,
     /// Launches with at least one repetition: the statistical unit.
     pub launches: u32,
+    /// Launches in which it left the race, because another was faster for certain.
+    pub left_launches: u32,
     /// Repetitions in all launches.
     pub repetitions: u64,
     /// Median of the launches' medians.
@@ -50,26 +52,41 @@ pub struct Summary {
 /// A time that is negative, infinite or not a number.
 pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
-    let mut keys: BTreeMap<(Subject, &Candidate), u32> = samples
-        .iter()
-        .map(|sample| ((sample.subject, &sample.candidate), 0))
-        .collect();
+    let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
+    for sample in samples {
+        let group = keys.entry((sample.subject, &sample.candidate)).or_default();
+        if sample.left.is_some() {
+            group.left.insert(sample.launch);
+        }
+    }
     for (group, number) in keys.values_mut().zip(0..) {
-        *group = number;
+        group.number = number;
     }
     let groups = samples
         .iter()
-        .map(|sample| keys[&(sample.subject, &sample.candidate)]);
+        .map(|sample| keys[&(sample.subject, &sample.candidate)].number);
     let mut launches = frame::summarise_launches(samples, groups)?;
     launches.retain(|launch| launch.quartiles.median > 0.0);
-    let keys: Vec<_> = keys.into_keys().collect();
+    let keys: Vec<_> = keys.into_iter().collect();
     Ok(launches
         .chunk_by(|a, b| a.group == b.group)
         .map(|launches| {
-            let (subject, candidate) = keys[launches[0].group as usize];
-            over_launches(subject, candidate.clone(), launches)
+            let ((subject, candidate), group) = &keys[launches[0].group as usize];
+            Summary {
+                left_launches: group.left.len() as u32,
+                ..over_launches(*subject, (*candidate).clone(), launches)
+            }
         })
         .collect())
+}
+
+/// The samples of one candidate of one subject.
+#[derive(Default)]
+struct Group {
+    /// In ascending order of subject and candidate.
+    number: u32,
+    /// Launches in which the candidate left the race.
+    left: BTreeSet<u32>,
 }
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
@@ -108,6 +125,7 @@ fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSumma
         subject,
         candidate,
         launches: launches.len() as u32,
+        left_launches: 0,
         repetitions: launches
             .iter()
             .map(|launch| u64::from(launch.repetitions))

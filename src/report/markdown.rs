@@ -307,6 +307,14 @@ fn measuring(view: &View) -> String {
         cost.cells,
         grouped(cost.repetitions),
     );
+    if cost.left > 0 {
+        text += &format!(
+            "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
+             of a launch, because another was faster for certain.\n\n",
+            format_seconds(cost.saved_seconds),
+            grouped(cost.left),
+        );
+    }
     let facts = [
         ("campaign", code(&provenance.campaign)),
         ("store", code(&provenance.store)),

@@ -34,6 +34,10 @@ pub struct MeasuringCost {
     pub cells: usize,
     /// Raw repetitions.
     pub repetitions: u64,
+    /// How often a candidate left the race of a cell in a launch.
+    pub left: u64,
+    /// About how much longer measuring would have taken without that.
+    pub saved_seconds: f64,
 }
 
 /// A fitted parameter of the machine.

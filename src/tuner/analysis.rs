@@ -7,7 +7,7 @@ use campaign::Campaign;
 use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
-use wire::{Environment, LaunchStart, Library, Subject, Warning};
+use wire::{Environment, LaunchStart, Library, Sample, Subject, Warning};
 
 use crate::agenda::Stock;
 use crate::import::Definition;
@@ -30,6 +30,27 @@ pub struct Analysis {
     pub failures: Vec<FailureRow>,
     /// Wall-clock seconds spent measuring.
     pub measuring_seconds: f64,
+    /// What was not measured to the end.
+    pub races: Races,
+}
+
+/// What became of races, over all cells and launches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Races {
+    /// How often a candidate left.
+    pub left: u64,
+    /// About how much longer measuring would have taken without that, in seconds.
+    pub saved_seconds: f64,
+}
+
+impl Races {
+    fn of(samples: &[Sample]) -> Self {
+        let left = samples.iter().filter_map(|sample| sample.left);
+        left.fold(Self::default(), |races, left| Self {
+            left: races.left + 1,
+            saved_seconds: races.saved_seconds + left.saved_seconds,
+        })
+    }
 }
 
 /// Where samples are from.
@@ -126,6 +147,7 @@ impl Analysis {
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
+            races: Races::of(&samples),
             origin: Origin {
                 name,
                 campaign: digest,

@@ -27,7 +27,7 @@ mod view;
 mod workplace;
 
 pub use agenda::{Agenda, Progress};
-pub use analysis::{Analysis, Origin};
+pub use analysis::{Analysis, Origin, Races};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::{Evidence, Explanation, explain};

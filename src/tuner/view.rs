@@ -36,6 +36,8 @@ impl Analysis {
                     .iter()
                     .map(|summary| summary.repetitions)
                     .sum(),
+                left: self.races.left,
+                saved_seconds: self.races.saved_seconds,
             },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),

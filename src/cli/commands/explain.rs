@@ -93,6 +93,8 @@ fn ranked_json(ranked: &Ranked) -> Value {
         "candidate": ranked.candidate.to_string(),
         "algorithm": ranked.candidate.id(),
         "parameters": ranked.candidate.parameters(),
+        "launches": ranked.launches,
+        "left_launches": ranked.left_launches,
         "median_seconds": ranked.median_seconds,
         "interval": ranked.interval,
         "speedup": ranked.speedup.map(|speedup| speedup.median),
@@ -146,6 +148,7 @@ fn tell_evidence(evidence: &Evidence) -> String {
         "speed-up>",
         "interval",
         "predicted>",
+        "left race>",
     ];
     format!(
         "At {} bytes {chosen} is chosen: {why}{margin}.\n{}",
@@ -154,7 +157,7 @@ fn tell_evidence(evidence: &Evidence) -> String {
     )
 }
 
-fn row(ranked: &Ranked, chosen: &str) -> [String; 7] {
+fn row(ranked: &Ranked, chosen: &str) -> [String; 8] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
     [
@@ -176,5 +179,9 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 7] {
         ranked
             .predicted_seconds
             .map_or_else(|| "-".to_owned(), format_seconds),
+        match ranked.left_launches {
+            0 => String::new(),
+            left => format!("{left} of {}", ranked.launches),
+        },
     ]
 }

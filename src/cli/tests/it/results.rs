@@ -126,6 +126,8 @@ fn explain_shows_the_evidence() {
             "behind_fastest",
             "candidate",
             "interval",
+            "launches",
+            "left_launches",
             "median_seconds",
             "parameters",
             "predicted_seconds",

@@ -123,6 +123,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
             "measuring_seconds",
             "name",
             "report",
+            "saved_seconds",
             "store",
             "table",
             "total"

@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, statistics, summarise};
-use wire::{Candidate, Sample, Subject};
+use wire::{Candidate, Left, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -71,6 +71,32 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
     assert_eq!(found[0].median_seconds, 2.0);
     assert!(summarise(&[part(1, &[])]).expect("valid").is_empty());
     assert!(summarise(&[]).expect("valid").is_empty());
+}
+
+#[test]
+fn launches_in_which_a_candidate_left_the_race_are_counted() {
+    let mut samples = samples();
+    let left = Left {
+        round: 9,
+        leader: 0,
+        ratio: 1.4,
+        saved_repetitions: 90.0,
+        saved_seconds: 1e-3,
+    };
+    // The larger cell's candidate of ours, in launches 3 and 2.
+    for place in [0, 8] {
+        assert_ne!(samples[place].candidate, Candidate::Default);
+        samples[place].left = Some(left);
+    }
+    let summaries = summarise(&samples).expect("valid");
+    let counts = summaries.iter().map(|summary| {
+        let is_left =
+            summary.subject == samples[0].subject && summary.candidate == samples[0].candidate;
+        (summary.left_launches, if is_left { 2 } else { 0 })
+    });
+    for (found, expected) in counts {
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod natives;
 mod problem;
 mod source;
 mod template;
+pub mod twins;
 mod validate;
 
 pub use campaign::{

@@ -6,6 +6,7 @@
 
 mod grid;
 mod markdown;
+mod pairs;
 mod summary;
 mod text;
 mod view;
@@ -13,6 +14,6 @@ mod view;
 pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use view::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
+    Ratio, SizeRow, Unit, Verdict, View,
 };

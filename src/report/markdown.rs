@@ -6,6 +6,7 @@ use table::Rule;
 use wire::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
+use crate::pairs::pairs;
 use crate::summary::{headline, line};
 use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
 use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
@@ -19,6 +20,7 @@ pub fn render_markdown(view: &View) -> String {
         head(view),
         summary(view),
         decisions(view),
+        pairs(view),
         blocks(view),
         machine(view),
         failures(view),

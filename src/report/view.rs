@@ -21,8 +21,34 @@ pub struct View {
     pub parameters: Vec<MachineParameter>,
     /// What was compared, one entry a collective, shape and operator class.
     pub comparisons: Vec<Comparison>,
+    /// Algorithms of colltune against the library's own; empty where none of those was forced.
+    pub pairs: Vec<Pairs>,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
+}
+
+/// Times of one against times of another, for one collective and communicator shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    /// The collective.
+    pub collective: Collective,
+    /// The ranks.
+    pub shape: CommShape,
+    /// Algorithms that do the same, each row with the same parameters.
+    pub twins: Vec<Pair>,
+    /// The best of several, whatever they do.
+    pub best: Vec<Pair>,
+}
+
+/// One against another over the sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// What is compared.
+    pub name: String,
+    /// With what.
+    pub against: String,
+    /// Its time divided by the other's, paired inside launches, by ascending size in bytes.
+    pub points: Vec<(u64, Ratio)>,
 }
 
 /// What measuring has cost, over all launches.

@@ -22,6 +22,7 @@ mod launch;
 mod machine;
 mod measure;
 mod observer;
+mod pairs;
 mod tune;
 mod view;
 mod workplace;

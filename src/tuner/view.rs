@@ -12,6 +12,7 @@ use table::{Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
+use crate::pairs;
 
 /// What one comparison of a report is about.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
@@ -41,6 +42,7 @@ impl Analysis {
             },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
+            pairs: pairs::of(&self.summaries, &self.origin.library),
             failures: self.failures.iter().map(failure).collect(),
         }
     }

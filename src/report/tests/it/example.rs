@@ -1,8 +1,8 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
+    Ratio, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -21,6 +21,40 @@ fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
     Candidate::Ours {
         algorithm: algorithm.to_owned(),
         parameters,
+    }
+}
+
+fn pairs() -> Pairs {
+    let ratio = |value: f64| Ratio {
+        value,
+        low: 0.97 * value,
+        high: 1.02 * value,
+        coverage: 0.969,
+    };
+    let pair = |name: &str, against: &str, ratios: &[f64]| Pair {
+        name: name.to_owned(),
+        against: against.to_owned(),
+        points: [8, 8192, 1 << 20]
+            .into_iter()
+            .zip(ratios.iter().map(|value| ratio(*value)))
+            .collect(),
+    };
+    Pairs {
+        collective: Collective::Bcast,
+        shape: SHAPE,
+        twins: vec![
+            pair(
+                "bcast/binomial",
+                "native:bcast/binomial",
+                &[1.02, 0.99, 0.5],
+            ),
+            pair(
+                "bcast/chain[block_bytes=8K]",
+                "native:bcast/pipeline",
+                &[0.98, 1.41],
+            ),
+        ],
+        best: vec![pair("colltune", "the library, forced", &[1.0, 0.9, 0.45])],
     }
 }
 
@@ -251,6 +285,7 @@ pub(crate) fn view() -> View {
         },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
+        pairs: vec![pairs()],
         failures: vec![Failure {
             launch: 3,
             candidate: ours("allreduce/ring", None),

@@ -45,9 +45,11 @@ fn nothing_measured_is_a_report_too() {
         comparisons: Vec::new(),
         parameters: Vec::new(),
         failures: Vec::new(),
+        pairs: Vec::new(),
         ..example::view()
     };
     let text = render_markdown(&view);
+    assert!(!text.contains("own algorithms"), "{text}");
     for expected in [
         "Nothing has been compared with the default of openmpi-4.1.4 yet.",
         "No candidate failed.",

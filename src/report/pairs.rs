@@ -1,0 +1,125 @@
+//! Colltune's algorithms against the library's own.
+
+use schedule::Collective;
+use wire::CommShape;
+use wire::units::format_bytes;
+
+use crate::grid::{Side::Left, Side::Right, grid};
+use crate::text::factor;
+use crate::view::{Pair, Ratio, View};
+
+/// Slower than this is named.
+const SLOWER: f64 = 1.3;
+
+/// The section; nothing where none of the library's algorithms was forced.
+pub(crate) fn pairs(view: &View) -> String {
+    if view.pairs.is_empty() {
+        return String::new();
+    }
+    let mut text = "## Against the library's own algorithms\n\n\
+        Times of the first divided by those of the second, which was forced, paired inside launches:\n\
+        below 1 the first is faster. The mean over sizes is geometric. Twins send the same messages,\n\
+        with the same blocks; the best are whatever is fastest at each size.\n\n"
+        .to_owned();
+    for pairs in &view.pairs {
+        text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
+        for (what, rows) in [("Twins", &pairs.twins), ("The best", &pairs.best)] {
+            if !rows.is_empty() {
+                text += &format!("{what}:\n\n{}", table(rows));
+            }
+        }
+        text += &verdict(&pairs.twins);
+    }
+    text
+}
+
+fn title(collective: Collective, shape: CommShape) -> String {
+    format!("{collective} on {shape}")
+}
+
+fn table(rows: &[Pair]) -> String {
+    let columns = [
+        ("first", Left),
+        ("second", Left),
+        ("sizes", Left),
+        ("mean", Right),
+        ("worst", Right),
+        ("interval", Right),
+        ("at", Right),
+    ];
+    let rows = rows.iter().filter_map(|pair| {
+        let (first, last) = (pair.points.first()?, pair.points.last()?);
+        let (at, worst) = worst(pair)?;
+        Some([
+            pair.name.clone(),
+            pair.against.clone(),
+            format!("{} to {}", format_bytes(first.0), format_bytes(last.0)),
+            factor(mean(pair.points.iter().map(|(_, ratio)| ratio.value))),
+            factor(worst.value),
+            format!("{} .. {}", factor(worst.low), factor(worst.high)),
+            format_bytes(at),
+        ])
+    });
+    grid(columns, rows)
+}
+
+fn worst(pair: &Pair) -> Option<(u64, Ratio)> {
+    let ratio = |point: &&(u64, Ratio)| point.1.value;
+    let order = |a: &&(u64, Ratio), b: &&(u64, Ratio)| ratio(a).total_cmp(&ratio(b));
+    pair.points.iter().max_by(order).copied()
+}
+
+/// The geometric mean of positive values; 1 of none.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {
+        (sum + f64::ln(value), count + 1.0)
+    });
+    if count > 0.0 {
+        f64::exp(sum / count)
+    } else {
+        1.0
+    }
+}
+
+/// How the twins do, all taken together.
+fn verdict(twins: &[Pair]) -> String {
+    let ratios = || twins.iter().flat_map(|pair| &pair.points);
+    let count = ratios().count();
+    if count == 0 {
+        return String::new();
+    }
+    let mut text = format!(
+        "All twins together: {} over {count} points.",
+        factor(mean(ratios().map(|(_, ratio)| ratio.value)))
+    );
+    let slow: Vec<String> = twins.iter().flat_map(slow_points).collect();
+    if slow.is_empty() {
+        text += &format!(" None is slower by more than {SLOWER} for certain.");
+    } else {
+        text += &format!(
+            " Slower by more than {SLOWER} for certain: {}.",
+            slow.join(", ")
+        );
+    }
+    text + "\n\n"
+}
+
+fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
+    let slow = pair.points.iter().filter(|(_, ratio)| ratio.low > SLOWER);
+    slow.map(|(bytes, ratio)| {
+        let (name, at) = (&pair.name, format_bytes(*bytes));
+        format!("{name} at {at} ({})", factor(ratio.value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mean;
+
+    #[test]
+    fn means_are_geometric() {
+        assert!((mean([0.5, 2.0].into_iter()) - 1.0).abs() < 1e-12);
+        assert!((mean([2.0, 8.0].into_iter()) - 4.0).abs() < 1e-12);
+        assert!((mean(std::iter::empty()) - 1.0).abs() < 1e-12);
+    }
+}

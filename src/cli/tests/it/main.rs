@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod agreement;
 mod cluster;
 mod environment;
 mod help;

@@ -1,0 +1,89 @@
+//! Whether a campaign that is run twice comes to the same decisions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use store::Store;
+use tuner::Analysis;
+use wire::{Candidate, Cell, Subject};
+
+use crate::run::Place;
+
+/// Many cells, few of them easy: up to 20 algorithms within a few percent of each other.
+const CAMPAIGN: &str = "\
+name: twice
+launcher: {simulated: {machine: machine.yaml, seed: SEED}}
+shapes: [4x4, 16x8]
+collectives: [bcast, reduce, allreduce, gather, allgather, reduce_scatter]
+sizes: 64..1M x4
+parameters: {block_bytes: [16K, 64K], radix: [2, 4], predicted: false}
+repetitions: {slice: 20ms}
+budget: 10h
+";
+
+const MACHINE: &str = "fat-tree.yaml";
+
+/// What a campaign with this seed finds, on the machine as `edit` makes it.
+fn analysis(seed: u32, edit: impl Fn(String) -> String) -> Analysis {
+    let place = Place::new();
+    let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
+    let machine = std::fs::read_to_string(machines.join(MACHINE)).unwrap();
+    place.write("machine.yaml", edit(machine));
+    place.write("campaign.yaml", CAMPAIGN.replace("SEED", &seed.to_string()));
+    let measured = place.run(&["measure", "campaign.yaml"]);
+    assert_eq!(measured.code, Some(0), "{measured:?}");
+    let store = Store::open(&place.path(".colltune/twice.db")).unwrap();
+    Analysis::of(&store, None, None).unwrap()
+}
+
+/// What is chosen in each cell for commutative operators.
+fn choices(analysis: &Analysis) -> BTreeMap<Cell, Candidate> {
+    let decisions = analysis.decisions.iter();
+    let commutative =
+        decisions.filter(|decision| decision.operators != table::Operators::Noncommutative);
+    commutative
+        .map(|decision| (decision.cell, decision.chosen.clone()))
+        .collect()
+}
+
+#[test]
+fn two_runs_on_a_noisy_machine_choose_alike() {
+    let (one, other) = (analysis(1, |m| m), analysis(2, |m| m));
+    // Without noise: how long everything really takes.
+    let noiseless = analysis(1, |machine| {
+        let (before, _) = machine.split_once("noise:").expect("a noisy machine");
+        before.to_owned()
+    });
+    let truth: BTreeMap<(Subject, &Candidate), f64> = noiseless
+        .summaries
+        .iter()
+        .map(|summary| {
+            let key = (summary.subject, &summary.candidate);
+            (key, summary.median_seconds)
+        })
+        .collect();
+    let (one, other) = (choices(&one), choices(&other));
+    assert!(one.keys().eq(other.keys()));
+    let ratios: Vec<f64> = one
+        .iter()
+        .map(|(cell, candidate)| {
+            let seconds = |candidate| truth[&(Subject::Cell(*cell), candidate)];
+            let (first, second) = (seconds(candidate), seconds(&other[cell]));
+            first.max(second) / first.min(second)
+        })
+        .collect();
+    let same = one.iter().filter(|(cell, it)| other[*cell] == **it).count();
+    let alike = ratios.iter().filter(|ratio| **ratio <= 1.05).count();
+    let worst = ratios.iter().copied().fold(1.0, f64::max);
+    println!(
+        "of {} cells {same} have the same choice, {alike} choices within 5 %, the worst {worst:.3}",
+        ratios.len()
+    );
+    assert!(ratios.len() >= 80, "{} cells", ratios.len());
+    assert!(same < ratios.len(), "noise makes no difference at all");
+    assert!(
+        20 * alike >= 19 * ratios.len(),
+        "{alike} of {}",
+        ratios.len()
+    );
+}

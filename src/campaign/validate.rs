@@ -76,7 +76,7 @@ pub(crate) fn campaign(
     let launcher = check.launcher(definition.launcher.as_ref())?;
     let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
-    let collectives = check.collectives(definition.collectives.as_ref(), &selection)?;
+    let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
     let (datatype, operator) = check.elements(definition)?;
     let barrier = [("barrier", Synchronisation::Barrier)];
     let synchronisation = definition.synchronisation.as_ref();

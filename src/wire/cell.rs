@@ -98,8 +98,9 @@ pub struct Cell {
     /// The ranks that take part.
     pub shape: CommShape,
     /// Length of the call in bytes, a multiple of the datatype's size: of one rank's part
-    /// (contribution or result) where [`Collective::is_sized_by_part`], of the whole vector
-    /// otherwise.
+    /// (contribution, result, or the block for one rank of an alltoall) where
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise, which is one rank's input in
+    /// a scan; 0 without [`Collective::has_data`].
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.
     pub datatype: Datatype,
@@ -138,9 +139,14 @@ impl fmt::Display for Cell {
             datatype,
             operator,
         } = self;
-        write!(f, "{collective} {shape} {bytes} bytes")?;
-        if collective.is_sized_by_part() {
-            f.write_str(" a rank")?;
+        write!(f, "{collective} {shape}")?;
+        if collective.has_data() {
+            write!(f, " {bytes} bytes")?;
+        }
+        match collective {
+            Collective::Alltoall => f.write_str(" a block")?,
+            _ if collective.is_sized_by_part() => f.write_str(" a rank")?,
+            _ => {}
         }
         match operator {
             Some(operator) => write!(f, " of {} {}", datatype.name(), operator.name()),

@@ -24,7 +24,7 @@ const OSU: &str = "\
 # Size       Avg Latency(us)
 4                       1.34
 8                       1.17
-# OSU MPI Barrier Latency Test v5.8
+# OSU MPI All-to-Allv Personalized Exchange Latency Test v5.8
 ";
 
 const ARGS: [&str; 8] = [
@@ -134,7 +134,7 @@ fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(
         run.err
-            .contains("warning: osu.txt:5: left out: `MPI Barrier"),
+            .contains("warning: osu.txt:5: left out: `MPI All-to-Allv"),
         "{}",
         run.err
     );

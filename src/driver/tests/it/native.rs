@@ -115,6 +115,11 @@ fn aborts(candidate: &Candidate) -> bool {
         && candidate.algorithm() == "native:reduce_scatter/noncommutative"
 }
 
+/// No measured call is in place.
+fn is_for_calls_in_place(name: &str) -> bool {
+    family() == LibraryName::Mpich && name == "native:alltoall/pairwise_sendrecv_replace"
+}
+
 /// A bench with all cells: in each the default, and whatever a campaign could ask for.
 fn everything(campaign: &Campaign, natives: &[NativeAlgorithm]) -> Bench {
     let mut bench = Bench::new(Vec::new());
@@ -194,6 +199,7 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
         }
     }
     let names = natives.iter().map(NativeAlgorithm::name);
+    let names = names.filter(|name| !is_for_calls_in_place(name));
     for name in names.chain(MOCKUPS.iter().map(wire::Mockup::name)) {
         assert!(seen.contains(&name), "{name} never had its turn");
     }

@@ -110,7 +110,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Bytes of the whole vector, of which all buffers of the call are pieces; saturates instead of
+    /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall what
+    /// one rank gives: a block for each); saturates instead of
     /// overflowing.
     pub fn vector_bytes(&self) -> u64 {
         match self.collective.is_sized_by_part() {

@@ -27,7 +27,7 @@ pub struct Campaign {
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
     /// The collectives with the lengths of their calls in bytes ([`wire::Cell::bytes`]), ascending,
-    /// not yet rounded to elements.
+    /// not yet rounded to elements; 0 alone where nothing is moved.
     pub sizes: BTreeMap<Collective, Vec<u64>>,
     /// Element type of reductions.
     pub datatype: Datatype,

@@ -100,6 +100,12 @@ pub enum Problem {
         /// The size in bytes.
         bytes: u64,
     },
+    /// Sizes of a collective that moves nothing.
+    #[error("{collective} has no sizes: it moves no data")]
+    NoData {
+        /// The collective.
+        collective: Collective,
+    },
     /// A vector that holds a part of every rank and is thereby too long.
     #[error(
         "{collective} of {bytes} bytes a rank on {shape} is a vector of {} bytes, more than \
@@ -186,6 +192,12 @@ pub enum Problem {
     /// A simulation of something that is not simulated.
     #[error("there is no MPI library in a simulation")]
     SimulatedLibrary,
+    /// A collective that has no schedules, in a simulation.
+    #[error("{collective} cannot be simulated: only MPI libraries have algorithms of it")]
+    NotSimulated {
+        /// The collective.
+        collective: Collective,
+    },
     /// A simulation that does not say on how many nodes.
     #[error("a simulated machine has as many nodes as are asked for: `shapes` must name them")]
     SimulatedShapes,
@@ -270,6 +282,10 @@ impl Problem {
                 let most = format_bytes(most);
                 format!("give it sizes of its own: `sizes: {{{collective}: 8..{most} x4}}`")
             }
+            Self::NothingLeft { collective } if is_library_only(collective) => format!(
+                "only the library's own algorithms can be compared with it: add \
+                 `native:{collective}/*` to `candidates: {{include: ...}}`"
+            ),
             Self::NothingLeft { .. } => {
                 "widen `candidates`, or list only the other collectives in `collectives`".to_owned()
             }
@@ -295,6 +311,7 @@ impl Problem {
             Self::Unit(_) => "sizes are bytes, and a range is FIRST..LAST xFACTOR with 1 <= FIRST",
             Self::Size { .. } => "write a size within these bounds",
             Self::Radix { .. } => "a node has up to one child less than the radix on each level",
+            Self::NoData { .. } => "remove the key: it is measured once on each shape",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
             Self::OutOfRange { .. } => "change the value",
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
@@ -305,6 +322,9 @@ impl Problem {
             Self::HostShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x2]`",
             Self::NotOneLauncher => "write `local` or `simulated` under `launcher`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
+            Self::NotSimulated { .. } => {
+                "remove it from `collectives`, or measure it on MPI with `launcher: local`"
+            }
             Self::SimulatedShapes => "write NODESxRANKS_PER_NODE as in `shapes: [16x1, 16x32]`",
             Self::Pattern { .. } => "`*` stands for any text and `?` for one character",
             Self::NoMatch { .. } => "`colltune schedule list` prints all algorithms",
@@ -313,6 +333,12 @@ impl Problem {
             _ => "see tuning/reference.yaml",
         }
     }
+}
+
+/// Whether this is the name of a collective of which only libraries have algorithms.
+pub(crate) fn is_library_only(name: &str) -> bool {
+    let collective = name.parse::<Collective>();
+    collective.is_ok_and(|collective| !collective.has_algorithms())
 }
 
 /// The likeliest of `known`, or all of them.

@@ -77,7 +77,7 @@ pub(crate) fn campaign(
     let launcher = check.launcher(definition.launcher.as_ref())?;
     let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
-    let collectives = check.collectives(definition.collectives.as_ref(), &selection)?;
+    let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
     let (datatype, operator) = check.elements(definition)?;
     let repetitions = definition.repetitions.as_ref();
     let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use schedule::Unsupported;
 use schedule::export::TooLong;
+use schedule::{Collective, Unsupported};
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
@@ -28,6 +28,12 @@ pub(crate) enum CliError {
         name: String,
         /// The full name that is most like it.
         similar: Option<String>,
+    },
+    /// A name of an algorithm of a collective that has none here.
+    #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
+    NoSchedules {
+        /// The collective.
+        collective: Collective,
     },
     /// A bare id that several collectives have.
     #[error("`{id}` may be any of {}", names.join(", "))]
@@ -115,6 +121,10 @@ impl CliError {
                     None => all.to_owned(),
                 })
             }
+            Self::NoSchedules { collective } => Some(format!(
+                "`colltune tune` measures those of the library: name `native:{collective}/*` among \
+                 the candidates of a campaign"
+            )),
             Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
             Self::TooLargeToDraw { .. } => Some(
                 "messages, combinations and copies count, and ranks times steps: ask for fewer \

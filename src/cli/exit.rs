@@ -89,6 +89,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::Tuner(error) => of_tuner(error),
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
+        | CliError::NoSchedules { .. }
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }

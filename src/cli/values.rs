@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use campaign::{LibraryChoice, LibraryName};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use schedule::{Collective, UnknownCollective};
 use table::OperatorClass;
 use thiserror::Error;
@@ -18,6 +18,15 @@ pub(crate) enum ValueError {
     /// Not the name of a library.
     #[error("write openmpi or mpich, with or without a version as in openmpi-4.1.4")]
     LibraryName,
+    /// Not a collective.
+    #[error(transparent)]
+    Collective(#[from] UnknownCollective),
+    /// A collective that has no schedules.
+    #[error(
+        "there are no schedules of {0}: only MPI libraries have algorithms of it, which \
+         `colltune tune` measures with `native:{0}/*` among the candidates"
+    )]
+    NoSchedules(Collective),
     /// Not a share.
     #[error("write a share of one, as in 0.05")]
     Share,
@@ -26,10 +35,23 @@ pub(crate) enum ValueError {
     Ranks,
 }
 
-/// The name of a collective.
+/// The name of a collective that can be measured.
 pub(crate) fn collective() -> impl TypedValueParser<Value = Collective> {
-    PossibleValuesParser::new(Collective::ALL.map(Collective::name))
+    PossibleValuesParser::new(Collective::MEASURED.map(Collective::name))
         .try_map(|name| -> Result<Collective, UnknownCollective> { name.parse() })
+}
+
+/// The name of a collective that has schedules.
+pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Collective> {
+    // The others are hidden, and refused in words of our own.
+    let known = |known: Collective| PossibleValue::new(known.name()).hide(!known.has_algorithms());
+    PossibleValuesParser::new(Collective::MEASURED.map(known)).try_map(|name| {
+        let collective: Collective = name.parse()?;
+        match collective.has_algorithms() {
+            true => Ok(collective),
+            false => Err(ValueError::NoSchedules(collective)),
+        }
+    })
 }
 
 /// `commutative` or `noncommutative`.

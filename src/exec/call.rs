@@ -8,7 +8,7 @@ use wire::{Cell, Datatype, Operator};
 pub struct Call {
     /// The collective.
     pub collective: Collective,
-    /// Length of the call in bytes: of one rank's part where
+    /// Length of the call in bytes: 0 without [`Collective::has_data`], of one rank's part where
     /// [`Collective::is_sized_by_part`], of the whole vector otherwise.
     pub bytes: u64,
     /// Element type.
@@ -17,7 +17,8 @@ pub struct Call {
     pub operator: Option<Operator>,
     /// The root of a rooted collective.
     pub root: u32,
-    /// Whether `MPI_IN_PLACE` is given, in rooted collectives by the root; ignored in a broadcast.
+    /// Whether `MPI_IN_PLACE` is given, in rooted collectives by the root; ignored without
+    /// [`Collective::allows_in_place`].
     pub in_place: bool,
 }
 
@@ -57,14 +58,17 @@ impl Call {
     pub fn input_bytes(&self, rank: u32, ranks: u32) -> u64 {
         let is_root = rank == self.root;
         match self.collective {
-            Collective::Bcast => 0,
+            Collective::Bcast | Collective::Barrier => 0,
             Collective::Scatter if is_root => self.of_all(ranks),
             Collective::Scatter => 0,
             Collective::Reduce | Collective::Gather if is_root && self.in_place => 0,
             Collective::Reduce | Collective::Gather => self.bytes,
             _ if self.in_place => 0,
-            Collective::ReduceScatterBlock => self.of_all(ranks),
-            Collective::Allreduce | Collective::Allgather | Collective::ReduceScatter => self.bytes,
+            Collective::ReduceScatterBlock | Collective::Alltoall => self.of_all(ranks),
+            Collective::Allreduce
+            | Collective::Allgather
+            | Collective::ReduceScatter
+            | Collective::Scan => self.bytes,
         }
     }
 
@@ -73,13 +77,14 @@ impl Call {
     pub fn output_bytes(&self, rank: u32, ranks: u32) -> u64 {
         let is_root = rank == self.root;
         match self.collective {
-            Collective::Bcast | Collective::Allreduce => self.bytes,
+            Collective::Barrier => 0,
+            Collective::Bcast | Collective::Allreduce | Collective::Scan => self.bytes,
             Collective::Reduce if is_root => self.bytes,
             Collective::Gather if is_root => self.of_all(ranks),
             Collective::Reduce | Collective::Gather => 0,
             Collective::Scatter if is_root && self.in_place => 0,
             Collective::Scatter => self.bytes,
-            Collective::Allgather => self.of_all(ranks),
+            Collective::Allgather | Collective::Alltoall => self.of_all(ranks),
             Collective::ReduceScatter if self.in_place => self.bytes,
             Collective::ReduceScatter => {
                 self.part_elements(rank, ranks) * self.datatype.size_bytes()

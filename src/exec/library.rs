@@ -137,6 +137,11 @@ impl LibraryCall {
                     "MPI_Allgather",
                     ffi::MPI_Allgather(send, count, datatype, recv, count, datatype, raw),
                 ),
+                Collective::Alltoall => check(
+                    "MPI_Alltoall",
+                    ffi::MPI_Alltoall(send, count, datatype, recv, count, datatype, raw),
+                ),
+                Collective::Barrier => check("MPI_Barrier", ffi::MPI_Barrier(raw)),
                 _ => check(
                     "MPI_Bcast",
                     ffi::MPI_Bcast(recv, count, datatype, root, raw),
@@ -177,6 +182,10 @@ impl LibraryCall {
                 Collective::ReduceScatterBlock => check(
                     "MPI_Reduce_scatter_block",
                     ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator, raw),
+                ),
+                Collective::Scan => check(
+                    "MPI_Scan",
+                    ffi::MPI_Scan(send, recv, count, datatype, operator, raw),
                 ),
                 _ => check(
                     "MPI_Allreduce",

@@ -156,5 +156,8 @@ fn spelling(collective: Collective) -> &'static str {
         Collective::Allgather => "allgather",
         Collective::ReduceScatter => "reduce_scatter",
         Collective::ReduceScatterBlock => "reduce_scatter_block",
+        Collective::Alltoall => "alltoall",
+        Collective::Barrier => "barrier",
+        Collective::Scan => "scan",
     }
 }

@@ -78,15 +78,25 @@ pub(crate) fn line(comparison: &Comparison) -> String {
         return format!("{title}: nothing was measured");
     }
     let all = losses(comparison);
+    let has_sizes = comparison.collective.has_data();
     let Some(Loss { row, best }) = worst(&all) else {
-        return format!("{title}: the default holds at all {count} sizes");
+        let holds = format!("{title}: the default holds");
+        return match has_sizes {
+            true => format!("{holds} at all {count} sizes"),
+            false => holds,
+        };
+    };
+    let place = match has_sizes {
+        true => format!(
+            " at {} of {count} sizes ({}), most at {}",
+            all.len(),
+            ranges(comparison).join(", "),
+            size_range(row.bytes, row.bytes),
+        ),
+        false => String::new(),
     };
     format!(
-        "{title}: the default loses at {} of {count} sizes ({}), most at {}: {} the time \
-         of {} ({} instead of {})",
-        all.len(),
-        ranges(comparison).join(", "),
-        size_range(row.bytes, row.bytes),
+        "{title}: the default loses{place}: {} the time of {} ({} instead of {})",
         factor(best.speedup.value),
         best.candidate,
         format_seconds(row.default_seconds),

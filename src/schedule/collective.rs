@@ -26,10 +26,17 @@ pub enum Collective {
     ReduceScatter,
     /// `MPI_Reduce_scatter_block`: the same with parts of one size.
     ReduceScatterBlock,
+    /// `MPI_Alltoall`: every rank gives each rank a block. The vector is what one rank gives: its
+    /// parts are the blocks.
+    Alltoall,
+    /// `MPI_Barrier`: no rank goes on before all have come. There is no data: the length is 0.
+    Barrier,
+    /// `MPI_Scan`: rank r gets the combination of the vectors of ranks 0 to r, in rank order.
+    Scan,
 }
 
 impl Collective {
-    /// Every collective that has algorithms.
+    /// Every collective that has algorithms here.
     pub const ALL: [Collective; 8] = [
         Self::Bcast,
         Self::Reduce,
@@ -39,6 +46,22 @@ impl Collective {
         Self::Allgather,
         Self::ReduceScatter,
         Self::ReduceScatterBlock,
+    ];
+
+    /// Every collective that can be measured: those of [`Collective::ALL`], and those of which only
+    /// MPI libraries have algorithms ([`Collective::has_algorithms`]).
+    pub const MEASURED: [Collective; 11] = [
+        Self::Bcast,
+        Self::Reduce,
+        Self::Allreduce,
+        Self::Gather,
+        Self::Scatter,
+        Self::Allgather,
+        Self::ReduceScatter,
+        Self::ReduceScatterBlock,
+        Self::Alltoall,
+        Self::Barrier,
+        Self::Scan,
     ];
 
     /// The name used in files and on the command line: MPI's, in lower case.
@@ -52,7 +75,21 @@ impl Collective {
             Self::Allgather => "allgather",
             Self::ReduceScatter => "reduce_scatter",
             Self::ReduceScatterBlock => "reduce_scatter_block",
+            Self::Alltoall => "alltoall",
+            Self::Barrier => "barrier",
+            Self::Scan => "scan",
         }
+    }
+
+    /// Whether there are algorithms here, and thereby schedules. Of the others only those inside an
+    /// MPI library can be measured.
+    pub const fn has_algorithms(self) -> bool {
+        !matches!(self, Self::Alltoall | Self::Barrier | Self::Scan)
+    }
+
+    /// Whether a call has a length. Without data it is 0 bytes.
+    pub const fn has_data(self) -> bool {
+        !matches!(self, Self::Barrier)
     }
 
     /// Whether one rank, the root, is special.
@@ -72,22 +109,30 @@ impl Collective {
     pub const fn is_reduction(self) -> bool {
         matches!(
             self,
-            Self::Reduce | Self::Allreduce | Self::ReduceScatter | Self::ReduceScatterBlock
+            Self::Reduce
+                | Self::Allreduce
+                | Self::ReduceScatter
+                | Self::ReduceScatterBlock
+                | Self::Scan
         )
     }
 
     /// Whether `MPI_IN_PLACE` may be given.
     pub const fn allows_in_place(self) -> bool {
-        !matches!(self, Self::Bcast)
+        !matches!(self, Self::Bcast | Self::Barrier)
     }
 
     /// Whether a call's length is that of one rank's part of the vector: its contribution to a
-    /// gather or an allgather, its result of a scatter or a `reduce_scatter_block`. Otherwise it is
-    /// that of the whole vector.
+    /// gather or an allgather, its result of a scatter or a `reduce_scatter_block`, the block that
+    /// it gives to one rank in an alltoall. Otherwise it is that of the whole vector.
     pub const fn is_sized_by_part(self) -> bool {
         matches!(
             self,
-            Self::Gather | Self::Scatter | Self::Allgather | Self::ReduceScatterBlock
+            Self::Gather
+                | Self::Scatter
+                | Self::Allgather
+                | Self::ReduceScatterBlock
+                | Self::Alltoall
         )
     }
 }
@@ -108,7 +153,7 @@ impl Collective {
     pub fn before(self, shape: &Shape, rank: Rank) -> (Buffer, Held) {
         let has_data = match self {
             Self::Bcast | Self::Scatter => rank == shape.root,
-            _ => true,
+            _ => self.has_data(),
         };
         let held = match has_data {
             true => Held::Ranks(rank, rank),
@@ -126,7 +171,9 @@ impl Collective {
         match self {
             _ if self.has_result_only_at_root() && rank != root => Held::Undefined,
             Self::Bcast | Self::Scatter => Held::Ranks(root, root),
-            Self::Gather | Self::Allgather => Held::Parts,
+            Self::Gather | Self::Allgather | Self::Alltoall => Held::Parts,
+            Self::Barrier => Held::Undefined,
+            Self::Scan => Held::Ranks(0, rank),
             _ => Held::Ranks(0, ranks - 1),
         }
     }
@@ -151,8 +198,9 @@ impl Collective {
             (Self::Bcast, _) => [None, whole(output)],
             (Self::Reduce, true) if is_root => [whole(output), whole(output)],
             (Self::Reduce, _) => [whole(input), whole(output).filter(|_| is_root)],
-            (Self::Allreduce, true) => [whole(output), whole(output)],
-            (Self::Allreduce, false) => [whole(input), whole(output)],
+            (Self::Allreduce | Self::Scan | Self::Alltoall, true) => [whole(output), whole(output)],
+            (Self::Allreduce | Self::Scan | Self::Alltoall, false) => [whole(input), whole(output)],
+            (Self::Barrier, _) => [None, None],
             (Self::Gather, true) if is_root => [inside(output, at_part, part), whole(output)],
             (Self::Gather, _) => [own(input, part), whole(output).filter(|_| is_root)],
             (Self::Scatter, true) if is_root => [whole(input), inside(input, at_part, part)],
@@ -181,7 +229,7 @@ pub struct UnknownCollective(pub String);
 
 impl fmt::Display for UnknownCollective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<_> = Collective::ALL.iter().map(|c| c.name()).collect();
+        let known: Vec<_> = Collective::MEASURED.iter().map(|c| c.name()).collect();
         write!(
             f,
             "unknown collective `{}`; known: {}",
@@ -197,7 +245,7 @@ impl FromStr for Collective {
     type Err = UnknownCollective;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
+        Self::MEASURED
             .into_iter()
             .find(|c| c.name() == text)
             .ok_or_else(|| UnknownCollective(text.to_owned()))

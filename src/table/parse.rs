@@ -99,7 +99,7 @@ fn collectives(field: &Field<'_>) -> Result<BTreeMap<Collective, Vec<ShapeRules>
     let mut collectives = BTreeMap::new();
     for (key, value) in field.entries()?.iter() {
         let collective = key.name.parse::<Collective>().map_err(|_| {
-            let known = Collective::ALL
+            let known = Collective::MEASURED
                 .map(|known| known.name().to_owned())
                 .to_vec();
             let name = key.name.to_owned();

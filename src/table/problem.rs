@@ -215,6 +215,9 @@ impl Problem {
             Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
             Self::Zero { key } => format!("write a positive number, or leave `{key}` out"),
+            Self::OtherCollective { collective, .. } if !collective.has_algorithms() => {
+                format!("known: native:{collective}/ID")
+            }
             Self::OtherCollective { collective, .. } => {
                 let names: Vec<_> = schedule::of(*collective).map(|a| a.name()).collect();
                 format!("algorithms of {collective}: {}", names.join(", "))

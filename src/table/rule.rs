@@ -115,7 +115,9 @@ fn algorithm(
         }
         None => {
             let known = schedule::of(collective).map(Algorithm::name);
-            let known = known.chain([DEFAULT.to_owned()]).collect();
+            let native = format!("{}{collective}/ID", Candidate::NATIVE);
+            let native = (!collective.has_algorithms()).then_some(native);
+            let known = known.chain([DEFAULT.to_owned()]).chain(native).collect();
             let name = name.to_owned();
             Err(field.fault(Problem::UnknownName {
                 kind: "candidate",

@@ -238,11 +238,13 @@ impl fmt::Display for Confidence {
 /// What "message size" means for a collective, in the words that stand in the file.
 pub const fn message_size(collective: Collective) -> &'static str {
     match collective {
-        Collective::Bcast | Collective::Reduce | Collective::Allreduce => {
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Scan => {
             "bytes of one rank's vector"
         }
         Collective::Gather | Collective::Allgather => "bytes of one rank's contribution",
         Collective::Scatter | Collective::ReduceScatterBlock => "bytes of one rank's part",
         Collective::ReduceScatter => "bytes of one rank's vector, the parts of all ranks together",
+        Collective::Alltoall => "bytes of one block, from one rank to another",
+        Collective::Barrier => "always 0 bytes",
     }
 }

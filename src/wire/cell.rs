@@ -98,8 +98,9 @@ pub struct Cell {
     /// The ranks that take part.
     pub shape: CommShape,
     /// Length of the call in bytes, a multiple of the datatype's size: of one rank's part
-    /// (contribution or result) where [`Collective::is_sized_by_part`], of the whole vector
-    /// otherwise.
+    /// (contribution, result, or the block for one rank of an alltoall) where
+    /// [`Collective::is_sized_by_part`], of the whole vector otherwise, which is one rank's input in
+    /// a scan; 0 without [`Collective::has_data`].
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.
     pub datatype: Datatype,
@@ -109,7 +110,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Bytes of the whole vector, of which all buffers of the call are pieces; saturates instead of
+    /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall what
+    /// one rank gives: a block for each); saturates instead of
     /// overflowing.
     pub fn vector_bytes(&self) -> u64 {
         match self.collective.is_sized_by_part() {
@@ -138,9 +140,14 @@ impl fmt::Display for Cell {
             datatype,
             operator,
         } = self;
-        write!(f, "{collective} {shape} {bytes} bytes")?;
-        if collective.is_sized_by_part() {
-            f.write_str(" a rank")?;
+        write!(f, "{collective} {shape}")?;
+        if collective.has_data() {
+            write!(f, " {bytes} bytes")?;
+        }
+        match collective {
+            Collective::Alltoall => f.write_str(" a block")?,
+            _ if collective.is_sized_by_part() => f.write_str(" a rank")?,
+            _ => {}
         }
         match operator {
             Some(operator) => write!(f, " of {} {}", datatype.name(), operator.name()),

@@ -10,8 +10,8 @@ use super::{Check, Checked};
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::form::{OneOrMany, Scalar, Whole};
-use crate::problem::nearest;
-use crate::{Field, Problem, Selection};
+use crate::problem::{is_library_only, nearest};
+use crate::{Field, Launching, Problem, Selection};
 
 /// Name of the candidate that is always there.
 const DEFAULT: &str = "default";
@@ -81,14 +81,19 @@ impl Check<'_> {
         Ok(patterns)
     }
 
-    /// The collectives that are asked for, or all that have an algorithm to compare.
+    /// The collectives that are asked for, or all that have an algorithm to compare. Those of which
+    /// only libraries have algorithms are there where some of these are included, and never in a
+    /// simulation.
     pub(super) fn collectives(
         &self,
         given: Option<&OneOrMany<Scalar>>,
         selection: &Selection,
+        launcher: &Launching,
     ) -> Checked<Vec<Collective>> {
         let field = Field::of("collectives");
-        let known = Collective::ALL.map(|collective| (collective.name(), collective));
+        let known = Collective::MEASURED.map(|collective| (collective.name(), collective));
+        let is_simulated = matches!(launcher, Launching::Simulated(_));
+        let is_possible = |collective: Collective| collective.has_algorithms() || !is_simulated;
         let has_algorithm = |collective: Collective| {
             selection.of(collective).next().is_some() || selection.selects_others(collective)
         };
@@ -96,9 +101,9 @@ impl Check<'_> {
             collective: what.to_owned(),
         };
         let Some(OneOrMany(words)) = given else {
-            let left: Vec<Collective> = Collective::ALL
+            let left: Vec<Collective> = Collective::MEASURED
                 .into_iter()
-                .filter(|c| has_algorithm(*c))
+                .filter(|c| is_possible(*c) && has_algorithm(*c))
                 .collect();
             return if left.is_empty() {
                 Err(self.error(&Field::of("candidates"), nothing_left("any collective")))
@@ -113,6 +118,9 @@ impl Check<'_> {
         for (index, word) in words.iter().enumerate() {
             let field = field.index(index);
             let collective = self.word(&field, word, "collective", &known)?;
+            if !is_possible(collective) {
+                return Err(self.error(&field, Problem::NotSimulated { collective }));
+            }
             if !has_algorithm(collective) {
                 return Err(self.error(&field, nothing_left(collective.name())));
             }
@@ -193,6 +201,11 @@ fn suggest(text: &str, names: &[String]) -> Option<String> {
             .filter_map(|name| name.split_once('/'))
             .map(|(_, id)| id);
         return nearest(id, ids).map(|id| format!("*/{id}"));
+    }
+    if let Some((collective, _)) = text.split_once('/')
+        && is_library_only(collective)
+    {
+        return Some(format!("{}{text}", Candidate::NATIVE));
     }
     if let Some(collective) = text.strip_suffix("/*") {
         let collectives = Collective::ALL.iter().map(|known| known.name());

@@ -17,7 +17,7 @@ const DEFAULT_PART_SIZES: &str = "8..1M x4";
 const DEFAULT_KEY: &str = "default";
 
 impl Check<'_> {
-    /// The sizes of each collective, ascending.
+    /// The sizes of each collective, ascending; what has no data has the one size 0.
     pub(super) fn sizes(
         &self,
         given: Option<&SizesDefinition>,
@@ -42,7 +42,11 @@ impl Check<'_> {
                 for (key, list) in by_collective {
                     let field = field.key(key);
                     let sizes = self.size_list(&field, list)?;
-                    match key.parse() {
+                    match key.parse::<Collective>() {
+                        Ok(collective) if !collective.has_data() => {
+                            let problem = Problem::NoData { collective };
+                            return Err(self.source.at_key(&field, problem));
+                        }
                         Ok(collective) => {
                             own.insert(collective, sizes);
                         }
@@ -54,6 +58,10 @@ impl Check<'_> {
         }
         let mut sizes = BTreeMap::new();
         for collective in collectives {
+            if !collective.has_data() {
+                sizes.insert(*collective, vec![0]);
+                continue;
+            }
             let standard = match collective.is_sized_by_part() {
                 true => &parts,
                 false => &wholes,
@@ -93,7 +101,8 @@ impl Check<'_> {
     }
 
     fn unknown_collective(&self, field: &Field, key: &str) -> CampaignError {
-        let known = Collective::ALL.iter().map(|collective| collective.name());
+        let with_data = Collective::MEASURED.iter().filter(|known| known.has_data());
+        let known = with_data.map(|collective| collective.name());
         let known = known.chain([DEFAULT_KEY]).map(str::to_owned).collect();
         let problem = Problem::Unknown {
             what: "collective",

@@ -20,8 +20,8 @@ use crate::values;
 /// `csv` has a header. The columns are `collective`, `library` (`default`; `ours` for colltune's
 /// algorithms; or free text that says where the algorithm is from; without it, all but an algorithm
 /// called `default` are from `imported`), `algorithm`, `nodes` (1), `ppn`, `bytes` (of one rank's
-/// contribution or part in gather, scatter, allgather and reduce_scatter_block, else of the
-/// vector), `segment_bytes` (a block's, for ours), `datatype` and `operator` of reductions (float32,
+/// contribution or part in gather, scatter, allgather and reduce_scatter_block, of a block in
+/// alltoall, empty in barrier, else of the vector), `segment_bytes` (a block's, for ours), `datatype` and `operator` of reductions (float32,
 /// sum), `launch` (1) and `seconds`; `collective`, `bytes` and `seconds` must be there. A row is a
 /// repetition or the mean of several; lines that begin with `#` are comments.
 ///

@@ -24,12 +24,24 @@ pub(super) struct QueryArgs {
     #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
     ppn: u32,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
-    /// reduce_scatter_block; as in 512, 64K or 8MiB (K = 1024)
-    #[arg(long, short, value_parser = wire::units::parse_bytes)]
-    bytes: u64,
+    /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
+    /// 1024). A barrier has none
+    #[arg(
+        long,
+        short,
+        value_parser = wire::units::parse_bytes,
+        required_if_eq_any = sized().map(|collective| ("collective", collective.name()))
+    )]
+    bytes: Option<u64>,
     /// Whether the operator of a reduction commutes
     #[arg(long, short, value_parser = values::operator_class(), default_value = "commutative")]
     operator: OperatorClass,
+}
+
+/// The collectives whose calls have a length.
+fn sized() -> impl Iterator<Item = Collective> {
+    let measured = Collective::MEASURED.into_iter();
+    measured.filter(|collective| collective.has_data())
 }
 
 impl QueryArgs {
@@ -40,7 +52,10 @@ impl QueryArgs {
                 nodes: self.nodes,
                 ppn: self.ppn,
             },
-            bytes: self.bytes,
+            bytes: match self.collective.has_data() {
+                true => self.bytes.unwrap_or(0),
+                false => 0,
+            },
             operators: self.operator,
         }
     }

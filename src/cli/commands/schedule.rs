@@ -6,7 +6,7 @@ mod show;
 mod sweep;
 mod verify;
 
-use schedule::{ALGORITHMS, Algorithm};
+use schedule::{ALGORITHMS, Algorithm, Collective};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -50,6 +50,12 @@ impl Args {
 pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
     if let Some(algorithm) = schedule::find(name) {
         return Ok(algorithm);
+    }
+    let of = name.split_once('/').map_or(name, |(of, _)| of);
+    if let Ok(collective) = of.parse::<Collective>()
+        && !collective.has_algorithms()
+    {
+        return Err(CliError::NoSchedules { collective });
     }
     let bare: Vec<&Algorithm> = ALGORITHMS.iter().filter(|a| a.id == name).collect();
     match bare[..] {

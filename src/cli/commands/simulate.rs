@@ -49,7 +49,7 @@ use rows::{Row, Skipped};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The collective
-    #[arg(long, short, value_parser = values::collective(), required_unless_present = "algorithm")]
+    #[arg(long, short, value_parser = values::collective_with_schedules(), required_unless_present = "algorithm")]
     collective: Option<Collective>,
     /// Algorithms, as in dual_root or allreduce/dual_root [default: all of the collective]
     #[arg(long, short, value_name = "NAME", value_delimiter = ',')]

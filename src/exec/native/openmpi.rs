@@ -29,7 +29,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
         return Ok(Vec::new());
     }
     let mut listed = Vec::new();
-    for collective in Collective::ALL {
+    for collective in Collective::MEASURED {
         let Some(variable) = tool.variable(&name(collective, ""))? else {
             continue;
         };
@@ -98,12 +98,16 @@ pub(super) fn duplicate(
     refuse_han(tool, communicator)?;
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
-    for other in Collective::ALL {
+    for other in Collective::MEASURED {
+        // Where a release has no variable there is nothing to be forced.
+        let Some(variable) = tool.variable(&name(other, ""))? else {
+            continue;
+        };
         let number = match other == collective {
             true => listed.number,
             false => AUTOMATIC,
         };
-        settings.push((required(tool, &name(other, ""))?, number));
+        settings.push((variable, number));
     }
     let too_large = |_| ExecError::TooLarge {
         bytes: parameters.segment_bytes.unwrap_or(u64::MAX),

@@ -196,7 +196,15 @@ impl Reader<'_> {
             .map_err(|_| ("collective", LineProblem::Collective(name.to_owned())))?;
         let nodes = positive(get, "nodes")?.or(self.options.nodes);
         let ppn = positive(get, "ppn")?.or(self.options.ppn);
-        let bytes = size(get, "bytes")?.ok_or(("bytes", LineProblem::Missing("a size")))?;
+        let bytes = match (size(get, "bytes")?, collective.has_data()) {
+            (Some(bytes), true) | (Some(bytes @ 0), false) => bytes,
+            (None, true) => return Err(("bytes", LineProblem::Missing("a size"))),
+            (None, false) => 0,
+            (Some(bytes), false) => {
+                let expected = "what a barrier moves: leave the size empty";
+                return Err(("bytes", LineProblem::value(&bytes.to_string(), expected)));
+            }
+        };
         let (datatype, operator) = match collective.is_reduction() {
             true => (datatype(get)?, Some(operator(get)?)),
             false => (Datatype::Byte, None),

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of
-//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the vector in all
-//! others. The size of a reduce_scatter is that of the vector up to release 2018 and of a part from
+//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one rank
+//! in alltoall, of the vector in all others; a barrier has no column of them. The size of a reduce_scatter is that of the vector up to release 2018 and of a part from
 //! 2019 on. At 0 bytes nothing is called, so those rows are left out.
 
 use std::collections::BTreeMap;
@@ -53,7 +53,8 @@ struct Table {
 
 struct Columns {
     count: usize,
-    bytes: usize,
+    /// Of the sizes, where there are any.
+    bytes: Option<usize>,
     time: usize,
 }
 
@@ -97,7 +98,7 @@ impl Reader {
     fn line(&mut self, line: &str, number: u64) -> Result<(), LineProblem> {
         let comment = line.strip_prefix('#').map(str::trim).unwrap_or_default();
         // The columns may begin with a `#` and even with the word `#Benchmarking`.
-        if line.contains("#bytes") {
+        if line.contains("#bytes") || line.contains("#repetitions") {
             if let Some(table) = &mut self.table {
                 table.columns = Some(Columns::of(line).ok_or(LineProblem::NoColumns)?);
             }
@@ -217,7 +218,7 @@ impl Columns {
         let find = |name| names.iter().position(|known| *known == name);
         Some(Self {
             count: names.len(),
-            bytes: find("#bytes")?,
+            bytes: find("#bytes"),
             time: find("t_max[usec]")?,
         })
     }
@@ -252,13 +253,17 @@ impl Table {
                 false => Ok(None),
             };
         }
-        let (bytes, time) = (fields[columns.bytes], fields[columns.time]);
-        let bytes = bytes
-            .parse()
-            .map_err(|_| LineProblem::value(bytes, "a size in bytes"))?;
-        if bytes == 0 {
-            return Ok(None);
-        }
+        let time = fields[columns.time];
+        let bytes = match (columns.bytes, self.collective.has_data()) {
+            (Some(column), true) => match fields[column].parse() {
+                Ok(0) => return Ok(None),
+                parsed => {
+                    parsed.map_err(|_| LineProblem::value(fields[column], "a size in bytes"))?
+                }
+            },
+            (None, false) => 0,
+            _ => return Err(LineProblem::NoColumns),
+        };
         let seconds = benchmark::seconds(time)
             .ok_or_else(|| LineProblem::value(time, "a time in microseconds above 0"))?;
         let sized = match (self.collective, head.release) {

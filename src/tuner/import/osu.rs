@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The columns behind the average are there with `-f`. Sizes are in bytes: of one rank's part in
-//! gather, scatter and allgather, of the vector in all others, reduce_scatter_block included.
+//! gather, scatter and allgather, of the block for one rank in alltoall, of the vector in all others,
+//! reduce_scatter_block included. A barrier has no column of sizes.
 //! Each rank's times are averaged over the iterations, then over the ranks; the maximum is that of
 //! the slowest rank. From some version 7 on a line names the datatype; before, reductions were of
 //! `MPI_FLOAT`. The number of ranks is not told.
@@ -25,7 +26,7 @@ use super::row::{Reading, Row};
 use super::{Format, ImportOptions};
 
 /// The names of tests, and which collective they are about.
-const TESTS: [(&str, Collective); 8] = [
+const TESTS: [(&str, Collective); 10] = [
     ("Broadcast", Collective::Bcast),
     ("Reduce", Collective::Reduce),
     ("Allreduce", Collective::Allreduce),
@@ -34,6 +35,8 @@ const TESTS: [(&str, Collective); 8] = [
     ("Allgather", Collective::Allgather),
     ("Reduce_scatter", Collective::ReduceScatter),
     ("Reduce_scatter_block", Collective::ReduceScatterBlock),
+    ("All-to-All Personalized Exchange", Collective::Alltoall),
+    ("Barrier", Collective::Barrier),
 ];
 
 /// A test whose rows are being read.
@@ -116,7 +119,11 @@ impl Test {
                 None => return !self.collective.is_reduction(),
             }
         }
-        if comment.starts_with("Size") {
+        let first = match self.collective.has_data() {
+            true => "Size",
+            false => "Avg Latency",
+        };
+        if comment.starts_with(first) {
             let columns: Vec<&str> = comment
                 .split("  ")
                 .map(str::trim)
@@ -146,9 +153,12 @@ impl Test {
         if fields.contains(&"Fail") {
             return Err(LineProblem::Failed);
         }
-        let bytes = fields[0]
-            .parse()
-            .map_err(|_| LineProblem::value(fields[0], "a size in bytes"))?;
+        let bytes = match self.collective.has_data() {
+            true => fields[0]
+                .parse()
+                .map_err(|_| LineProblem::value(fields[0], "a size in bytes"))?,
+            false => 0,
+        };
         let field = fields.get(column).ok_or(LineProblem::TooShort)?;
         let seconds = benchmark::seconds(field)
             .ok_or_else(|| LineProblem::value(field, "a time in microseconds above 0"))?;

@@ -105,7 +105,7 @@ impl LineProblem {
                 "give every row the fields of the header; leave empty what has no value".into()
             }
             Self::Collective(_) => {
-                let names = schedule::Collective::ALL.map(schedule::Collective::name);
+                let names = schedule::Collective::MEASURED.map(schedule::Collective::name);
                 format!("write one of {}", names.join(", "))
             }
             Self::Algorithm(_) => "`colltune schedule list` names them all; for an algorithm that \

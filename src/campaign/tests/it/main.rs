@@ -7,6 +7,7 @@ mod files;
 mod hosts;
 mod launches;
 mod libraries;
+mod library_only;
 mod natives;
 mod stored;
 mod values;

@@ -23,7 +23,7 @@ use crate::values;
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// Only those of this collective
-    #[arg(long, short, value_parser = values::collective())]
+    #[arg(long, short, value_parser = values::collective_with_schedules())]
     collective: Option<Collective>,
     /// Print the catalogue as JSON
     #[arg(long)]

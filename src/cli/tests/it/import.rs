@@ -24,7 +24,7 @@ const OSU: &str = "\
 # Size       Avg Latency(us)
 4                       1.34
 8                       1.17
-# OSU MPI Barrier Latency Test v5.8
+# OSU MPI All-to-Allv Personalized Exchange Latency Test v5.8
 ";
 
 const ARGS: [&str; 8] = [
@@ -109,6 +109,36 @@ fn imported_times_are_as_good_as_our_own() {
         .bad(2, &["holds hydra.csv already", "name a new store"]);
 }
 
+/// A barrier has no size to ask for, all others have.
+#[test]
+fn a_table_is_asked_for_a_barrier_without_a_size() {
+    let place = Place::new();
+    place.write(
+        "barrier.csv",
+        "collective,library,algorithm,ppn,bytes,seconds\n\
+         barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,,1e-6\n",
+    );
+    let args = "import barrier.csv --format csv --store b.db --library mpich-4.2.0";
+    let run = |text: &str| place.run(&text.split(' ').collect::<Vec<_>>());
+    run(args).good();
+    run("decide b.db -o t.yaml").good();
+    for verb in ["lookup", "explain"] {
+        let told = run(&format!("{verb} t.yaml -c barrier -n 1 -k 4"))
+            .good()
+            .out;
+        assert!(told.starts_with("mvapich:barrier/tree\n"), "{told}");
+        run(&format!("{verb} t.yaml -c scan -n 1 -k 4")).bad(2, &["--bytes <BYTES>"]);
+        run(&format!("{verb} t.yaml -c bcast -n 1 -k 4")).bad(2, &["--bytes <BYTES>"]);
+    }
+    let asked = run("lookup t.yaml -c barrier -n 1 -k 4 -b 1M --json")
+        .good()
+        .json();
+    assert_eq!(
+        (&asked["bytes"], &asked["shape"]),
+        (&json!(0), &json!("measured"))
+    );
+}
+
 #[test]
 fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
     let place = Place::new();
@@ -134,7 +164,7 @@ fn what_was_imported_is_told_to_programs_and_warnings_to_people() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(
         run.err
-            .contains("warning: osu.txt:5: left out: `MPI Barrier"),
+            .contains("warning: osu.txt:5: left out: `MPI All-to-Allv"),
         "{}",
         run.err
     );

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use schedule::Collective;
 use serde_json::Value;
 use store::Store;
 use wire::{FailureKind, Library};
@@ -138,7 +139,7 @@ fn a_campaign_becomes_a_table_under_either_library() {
         );
         let outcome = finish(&place);
         let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
-        assert!(table.collectives.keys().eq(&schedule::Collective::ALL));
+        assert!(table.collectives.keys().eq(&Collective::ALL));
         assert_eq!(outcome["library"]["name"], library);
         assert_eq!(
             (&outcome["launches"], &outcome["failures"]),
@@ -172,6 +173,46 @@ fn a_campaign_becomes_a_table_under_either_library() {
         let candidate = decision["candidate"].as_str().unwrap();
         let id = decision["algorithm"].as_str().unwrap();
         assert!(candidate == "default" || candidate.starts_with(&format!("allreduce/{id}")));
+        assert_nobody_left(&place);
+    }
+}
+
+/// Of these there are only the library's own algorithms.
+const LIBRARY_ONLY: &str = "
+collectives: [alltoall, barrier, scan]
+candidates: {include: 'native:*'}
+shapes: [1x2]
+sizes: [64, 4K]
+repetitions: {minimum: 10, maximum: 300, slice: 10ms}
+launches: 3
+watchdog: 2s
+";
+
+#[test]
+fn what_only_the_library_has_becomes_a_table_under_either_library() {
+    for (library, barrier) in [("openmpi", "tree"), ("mpich", "dissemination")] {
+        let Some(place) = place(library) else { return };
+        place.write(
+            "campaign.yaml",
+            format!("name: real\nlibrary: {library}\n{LIBRARY_ONLY}"),
+        );
+        assert_eq!(finish(&place)["failures"], 0);
+        let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
+        let named = [Collective::Alltoall, Collective::Barrier, Collective::Scan];
+        assert!(table.collectives.keys().eq(&named), "{table:?}");
+        let measured = &table.collectives[&Collective::Barrier][0].measured;
+        let sizes: Vec<u64> = measured.iter().map(|point| point.bytes).collect();
+        assert_eq!(sizes, [0]);
+        let explain = ["explain", "tables/real.yaml", "--json", "-n1", "-k2", "-c"];
+        let ranking = |question: &[&str]| {
+            let told = run(&place, &[&explain, question].concat()).json();
+            told["evidence"][0]["ranking"].to_string()
+        };
+        assert!(ranking(&["barrier"]).contains(&format!("native:barrier/{barrier}")));
+        for question in [["alltoall", "-b64"], ["scan", "-b4K"]] {
+            let native = format!("native:{}/", question[0]);
+            assert!(ranking(&question).contains(&native), "{question:?}");
+        }
         assert_nobody_left(&place);
     }
 }

@@ -262,6 +262,10 @@ fn show_refuses_what_an_algorithm_cannot_do() {
             "allreduce/reduce_broadcast --ranks 4 --reduce ring",
             &["no reduce algorithm `ring`"],
         ),
+        (
+            "alltoall/pairwise --ranks 4",
+            &["no schedules of alltoall", "native:alltoall/*"],
+        ),
     ] {
         place
             .run(&words(&format!("schedule show {args}")))

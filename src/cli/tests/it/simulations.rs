@@ -237,6 +237,14 @@ fn mistakes_are_told() {
             "-c bcast -a chain --ranks 400 --bytes 8 --format svg",
             &["more than can be drawn"],
         ),
+        (
+            "-c barrier --ranks 4 --bytes 8",
+            &["no schedules of barrier", "native:barrier/*"],
+        ),
+        (
+            "-a scan/linear --ranks 4 --bytes 8",
+            &["no schedules of scan", "native:scan/*"],
+        ),
     ] {
         simulate(&place, args).bad(2, parts);
     }

@@ -73,6 +73,12 @@ CALL(Reduce_scatter,
      (s, r, n, t, o, c))
 CALL(Reduce_scatter_block,
      (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
+CALL(Alltoall,
+     (const void *s, int m, MPI_Datatype t, void *r, int n, MPI_Datatype u, MPI_Comm c),
+     (s, m, t, r, n, u, c))
+CALL(Barrier, (MPI_Comm c), (c))
+CALL(Scan,
+     (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
 
 int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c)
 {
@@ -106,6 +112,8 @@ int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_C
 #define TRACE_SCATTER(ID) TRACE(scatter, intra_##ID, 9)
 #define TRACE_ALLGATHER(ID) TRACE(allgather, intra_##ID, 8)
 #define TRACE_REDUCE_SCATTER(ID) TRACE(reduce_scatter, intra_##ID, 7)
+#define TRACE_ALLTOALL(ID) TRACE(alltoall, intra_##ID, 8)
+#define TRACE_BARRIER(ID) TRACE(barrier, intra_##ID, 2)
 
 TRACE_BCAST(basic_linear)
 TRACE_BCAST(binomial)
@@ -149,3 +157,16 @@ TRACE(reduce_scatter_block, basic_linear, 7)
 TRACE(reduce_scatter_block, intra_butterfly, 7)
 TRACE(reduce_scatter_block, intra_recursivedoubling, 7)
 TRACE(reduce_scatter_block, intra_recursivehalving, 7)
+TRACE_ALLTOALL(basic_linear)
+TRACE_ALLTOALL(bruck)
+TRACE_ALLTOALL(linear_sync)
+TRACE_ALLTOALL(pairwise)
+TRACE_ALLTOALL(two_procs)
+TRACE_BARRIER(basic_linear)
+TRACE_BARRIER(bruck)
+TRACE_BARRIER(doublering)
+TRACE_BARRIER(recursivedoubling)
+TRACE_BARRIER(tree)
+TRACE_BARRIER(two_procs)
+TRACE(scan, intra_linear, 7)
+TRACE(scan, intra_recursivedoubling, 7)

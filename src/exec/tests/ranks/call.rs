@@ -73,6 +73,9 @@ impl Case<'_> {
             Collective::ReduceScatter | Collective::ReduceScatterBlock => {
                 [whole, if is_in_place { whole } else { self.part(rank) }]
             }
+            Collective::Alltoall | Collective::Barrier | Collective::Scan => {
+                panic!("{collective} has no algorithms")
+            }
         }
     }
 

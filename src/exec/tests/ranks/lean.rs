@@ -183,7 +183,9 @@ fn arguments<'a>(algorithm: &Algorithm, kind: &Kind, counts: &'a [u64]) -> Optio
             send: data,
             recv: data,
         },
-        (_, None) => return None,
+        (_, None) | (Collective::Alltoall | Collective::Barrier | Collective::Scan, _) => {
+            return None;
+        }
         (Collective::Reduce, Some(operator)) => Arguments::Reduce {
             data,
             operator,

@@ -9,9 +9,12 @@ use crate::doing;
 /// Compares all candidates of all collectives with the library; returns the number of failures.
 pub(crate) fn check(communicator: &Communicator) -> Result<u32, ExecError> {
     let mut failures = 0;
-    for collective in Collective::ALL {
+    for collective in Collective::MEASURED {
         for in_place in [false, true] {
             for bytes in [0, 4, 44, 8000] {
+                if bytes > 0 && !collective.has_data() {
+                    continue;
+                }
                 // MPICH 4.0 takes `MPI_IN_PLACE` of other roots than 0 for an address.
                 let root = if in_place { 0 } else { communicator.size() - 1 };
                 let call = Call {

@@ -2,7 +2,8 @@
 
 mod example;
 
-use report::{Verdict, View, render_markdown, render_summary};
+use report::{SizeRow, Verdict, View, render_markdown, render_summary};
+use schedule::Collective;
 use table::Operators;
 
 /// Every row of every table is as wide as its head: it can be read without rendering.
@@ -80,6 +81,30 @@ fn a_default_that_holds_is_said_to_hold() {
         "{text}"
     );
     assert!(!text.contains("loses"), "{text}");
+}
+
+#[test]
+fn what_has_no_data_has_no_sizes() {
+    let mut view = example::view();
+    view.comparisons.truncate(1);
+    let barrier = &mut view.comparisons[0];
+    barrier.collective = Collective::Barrier;
+    barrier.operators = Operators::Any;
+    let chosen = |row: &SizeRow| row.verdict == Verdict::Chosen;
+    barrier.sizes.retain(chosen);
+    barrier.sizes.truncate(1);
+    barrier.sizes[0].bytes = 0;
+    let told = render_summary(&view);
+    assert!(
+        told.contains("  barrier on 1x2: the default loses: "),
+        "{told}"
+    );
+    view.comparisons[0].sizes[0].verdict = Verdict::WithinNoise;
+    let told = render_summary(&view);
+    assert!(
+        told.ends_with("  barrier on 1x2: the default holds\n"),
+        "{told}"
+    );
 }
 
 #[test]

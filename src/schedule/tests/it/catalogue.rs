@@ -1,8 +1,8 @@
 //! The registry, requests that it refuses, and the text form.
 
 use schedule::{
-    ALGORITHMS, Blocks, Collective, Parameter, Parameters, Request, Schedule, Unsupported, find,
-    text,
+    ALGORITHMS, Blocks, Collective, Held, Parameter, Parameters, Request, Schedule, Unsupported,
+    find, text,
 };
 
 use crate::cases::schedule;
@@ -19,12 +19,47 @@ fn names_are_unique_and_found() {
     }
     assert!(find("allreduce/none").is_none() && find("none").is_none());
     assert!(
-        "scan"
+        "exscan"
             .parse::<Collective>()
             .unwrap_err()
             .to_string()
             .contains("allreduce")
     );
+}
+
+#[test]
+fn what_only_libraries_have_has_a_name_and_no_schedules() {
+    let (ours, others) = Collective::MEASURED.split_at(Collective::ALL.len());
+    assert_eq!(ours, Collective::ALL);
+    assert_eq!(
+        others,
+        [Collective::Alltoall, Collective::Barrier, Collective::Scan]
+    );
+    for collective in Collective::MEASURED {
+        assert_eq!(collective.name().parse(), Ok(collective));
+        let has_rows = schedule::of(collective).next().is_some();
+        assert_eq!(has_rows, collective.has_algorithms(), "{collective}");
+    }
+    for algorithm in ALGORITHMS {
+        for collective in others {
+            assert!(find(&format!("{collective}/{}", algorithm.id)).is_none());
+        }
+    }
+}
+
+/// Conditions are there for all that can be measured.
+#[test]
+fn conditions_are_those_of_the_standard() {
+    let schedule = schedule(&ALGORITHMS[0], &Request::ranks(5));
+    let (shape, mine) = (schedule.shape(), Held::Ranks(3, 3));
+    let check = |collective: Collective, before, after| {
+        assert_eq!(collective.before(shape, 3).1, before, "{collective}");
+        assert_eq!(collective.after(shape, 3), after, "{collective}");
+    };
+    check(Collective::Alltoall, mine, Held::Parts);
+    check(Collective::Barrier, Held::Undefined, Held::Undefined);
+    check(Collective::Scan, mine, Held::Ranks(0, 3));
+    check(Collective::Allreduce, mine, Held::Ranks(0, 4));
 }
 
 #[test]

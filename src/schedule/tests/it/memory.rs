@@ -44,6 +44,9 @@ pub(crate) fn results<T: Clone>(
         Collective::ReduceScatter | Collective::ReduceScatterBlock => {
             Some(whole[part(rank)].to_vec())
         }
+        Collective::Alltoall | Collective::Barrier | Collective::Scan => {
+            panic!("{collective} has no algorithms")
+        }
     };
     (0..ranks).map(result).collect()
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use schedule::{ALGORITHMS, Collective, Parameter};
-use table::{Table, TableError, message_size, out_of_order};
-use wire::Parameters;
+use table::{OperatorClass, Query, Table, TableError, message_size, out_of_order};
+use wire::{CommShape, Parameters};
 
 /// A table with one rule, for a shape of `ppn` ranks.
 fn text(collective: Collective, ppn: u32, operators: &str, rule: &str) -> String {
@@ -38,16 +38,48 @@ fn check(collective: Collective, ppn: u32, rule: &str, message: &str, field: &st
 
 #[test]
 fn what_a_size_means_is_said_for_every_collective() {
-    for collective in Collective::ALL {
+    for collective in Collective::MEASURED {
         let table = parse(collective, 2, "", "default").expect("valid");
         let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
         assert_eq!(table, again);
-        let of_part = ["contribution", "part"].map(|word| message_size(collective).ends_with(word));
+        let of_part = ["contribution", "part", "to another"]
+            .map(|word| message_size(collective).ends_with(word));
         assert_eq!(
             of_part.contains(&true),
             collective.is_sized_by_part(),
             "{collective}"
         );
+    }
+}
+
+/// Only the library's own algorithms can be named where there are no others.
+#[test]
+fn rules_of_what_only_libraries_have_name_native_algorithms() {
+    for collective in Collective::MEASURED {
+        if collective.has_algorithms() {
+            continue;
+        }
+        let operators = match collective.is_reduction() {
+            true => "        operators: commutative\n",
+            false => "",
+        };
+        let native = format!("native:{collective}/linear");
+        let table = parse(collective, 2, operators, &native).expect("valid");
+        let decision = table.lookup(&Query {
+            collective,
+            shape: CommShape { nodes: 1, ppn: 2 },
+            bytes: 0,
+            operators: OperatorClass::Commutative,
+        });
+        assert_eq!(decision.candidate.to_string(), native);
+        let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");
+        assert_eq!(table, again);
+        let help = format!("native:{collective}/ID");
+        let ours = format!("{collective}/linear");
+        let unknown = "unknown candidate";
+        check(collective, 2, &ours, unknown, "candidate", &help);
+        let other = "is an algorithm of bcast";
+        check(collective, 2, "bcast/binomial", other, "candidate", &help);
     }
 }
 

@@ -370,6 +370,47 @@ fn headers_say_what_is_there() {
     );
 }
 
+/// A barrier has no size to be written, and nothing of ours to be compared with.
+#[test]
+fn what_only_libraries_have_is_imported_and_decided() {
+    let header = "collective,library,algorithm,ppn,bytes,seconds\n";
+    let rows = "barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,0,1e-6\n\
+        alltoall,default,,4,64,1e-6\nalltoall,mvapich,pairwise,4,64,2e-6\n\
+        scan,default,,4,64,2e-6\nscan,mvapich,linear,4,64,1e-6\n";
+    let desk = Desk::new();
+    desk.refusal(&format!("{header}scan,default,,4,,3e-6\n"), &csv());
+    let refusal = desk.refusal(&format!("{header}barrier,default,,4,8,3e-6\n"), &csv());
+    assert!(
+        refusal.starts_with("times:2: bytes: `8` is not what a barrier moves"),
+        "{refusal}"
+    );
+    let refusal = desk.refusal(&format!("{header}alltoall,ours,ring,4,8,3e-6\n"), &csv());
+    assert!(
+        refusal.contains("no algorithm `alltoall/ring`"),
+        "{refusal}"
+    );
+    desk.import(&format!("{header}{rows}"), &csv())
+        .expect("imported");
+    let table = desk.analysis().table().expect("a table");
+    for (collective, bytes, expected) in [
+        (Collective::Barrier, 0, "mvapich:barrier/tree"),
+        (Collective::Alltoall, 64, "default"),
+        (Collective::Scan, 64, "mvapich:scan/linear"),
+    ] {
+        let query = Query {
+            collective,
+            shape: CommShape { nodes: 2, ppn: 4 },
+            bytes,
+            operators: OperatorClass::Commutative,
+        };
+        let decision = table.lookup(&query);
+        assert_eq!(decision.candidate.to_string(), expected, "{collective}");
+        assert!(decision.expected_seconds.is_some_and(f64::is_normal));
+    }
+    let again = table::Table::parse(&table.to_yaml(), "t.yaml".as_ref()).expect("read");
+    assert_eq!(again.collectives.len(), 3);
+}
+
 #[test]
 fn imports_and_measurements_are_not_mixed() {
     let bench = fake::Bench::new("");

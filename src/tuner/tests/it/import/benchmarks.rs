@@ -14,7 +14,7 @@ Loading openmpi/4.0.5
 # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
 4                       2.81              1.89              3.73          10
 1048576               104.30            104.26            104.33          10
-# OSU MPI Barrier Latency Test v7.5
+# OSU MPI All-to-Allv Personalized Exchange Latency Test v7.5
 # Avg Latency(us)
 165.70
 # OSU MPI Allreduce Latency Test v7.5
@@ -35,6 +35,13 @@ Loading openmpi/4.0.5
 # Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
 16                      4.06              1.75              9.18        5000
 64                      4.06              1.75              9.18        5000
+# OSU MPI All-to-All Personalized Exchange Latency Test v7.5
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+16                      4.06              1.75              9.19        5000
+# OSU MPI Barrier Latency Test v7.5
+# Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+             1.57              1.20              1.95        1000
 ";
 
 /// `collective bytes datatype launch`, and the time in units of 10 ns.
@@ -67,6 +74,8 @@ fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
         ("allgather 2x4 1 byte #1", 918),
         ("reduce_scatter 2x4 64 int32 #1", 918),
         ("reduce_scatter_block 2x4 8 int32 #1", 918),
+        ("alltoall 2x4 16 byte #1", 919),
+        ("barrier 2x4 0 byte #1", 195),
     ];
     let expected: Vec<_> = expected.map(|(text, time)| (text.to_owned(), time)).into();
     assert_eq!(short(&desk.samples()), expected);
@@ -80,10 +89,10 @@ fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
         .iter()
         .map(|skipped| skipped.line)
         .collect();
-    assert_eq!(skipped, [8, 27], "the barrier, and half an element a rank");
+    assert_eq!(skipped, [8, 27], "an alltoallv, and half an element a rank");
     assert!(!imported.warnings.contains(&Warning::AverageOverRanks));
     let table = desk.analysis().table().expect("a table");
-    assert_eq!(table.collectives.len(), 4);
+    assert_eq!(table.collectives.len(), 6);
 }
 
 #[test]
@@ -208,6 +217,19 @@ Reduce            8               8         1000         5.39        17.63      
 #Benchmarking     #procs     #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
 Reduce            8               8         1000         5.39        17.65        11.63
 
+# Benchmarking Alltoall
+# #processes = 8
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            0         1000         0.03         0.03         0.03
+           16         1000         5.39        17.64        11.63
+
+#---------------------------------------------------
+# Benchmarking Barrier
+# #processes = 8
+#---------------------------------------------------
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1000        22.93        22.94        22.93
+
 # All processes entering MPI_Finalize
 ";
 
@@ -220,6 +242,8 @@ fn imb_tables_tell_their_processes_and_sizes() {
         ("reduce 2x4 8 float64 #2", 1765),
         ("reduce_scatter 1x2 8 float64 #1", 1859),
         ("reduce_scatter 1x2 16 float64 #1", 1859),
+        ("alltoall 2x4 16 byte #1", 1764),
+        ("barrier 2x4 0 byte #1", 2294),
     ];
     let expected: Vec<_> = expected.map(|(text, time)| (text.to_owned(), time)).into();
     assert_eq!(short(&desk.samples()), expected);

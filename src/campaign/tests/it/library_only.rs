@@ -1,0 +1,111 @@
+//! Collectives of which only MPI libraries have algorithms.
+
+use schedule::Collective;
+use wire::Cell;
+
+use crate::campaign;
+use crate::errors::check;
+
+const NATIVE: &str = "candidates: {include: ['native:*']}\n";
+
+fn collectives(lines: &str) -> Vec<Collective> {
+    campaign(lines).sizes.into_keys().collect()
+}
+
+#[test]
+fn they_take_part_where_native_algorithms_of_theirs_do() {
+    assert_eq!(collectives(""), Collective::ALL);
+    assert_eq!(
+        collectives("candidates: {include: ['*', 'mockup:*']}\n"),
+        Collective::ALL
+    );
+    assert_eq!(collectives(NATIVE), Collective::MEASURED);
+    assert_eq!(
+        collectives("candidates: {include: ['*', 'native:barrier/*']}\n"),
+        [&Collective::ALL[..], &[Collective::Barrier]].concat()
+    );
+    let named = [Collective::Alltoall, Collective::Barrier, Collective::Scan];
+    let lines = format!("collectives: [scan, barrier, alltoall]\n{NATIVE}");
+    assert_eq!(collectives(&lines), named);
+}
+
+#[test]
+fn a_barrier_is_one_cell_and_the_others_have_sizes() {
+    let texts = |sizes: &str| -> Vec<String> {
+        let lines =
+            format!("collectives: [scan, barrier, alltoall]\nshapes: [1x2, 1x4]\n{sizes}{NATIVE}");
+        campaign(&lines)
+            .cells()
+            .iter()
+            .map(Cell::to_string)
+            .collect()
+    };
+    let expected = [
+        "barrier 1x2",
+        "barrier 1x4",
+        "alltoall 1x2 9 bytes a block",
+        "scan 1x2 32 bytes of float64 sum",
+        "scan 1x4 32 bytes of float64 sum",
+        "alltoall 1x4 9 bytes a block",
+    ];
+    assert_eq!(texts("sizes: {default: 9, scan: 28}\n"), expected);
+    let mut sizes = campaign(NATIVE).sizes;
+    let mut last = |collective| {
+        sizes
+            .remove(&collective)
+            .and_then(|sizes| sizes.last().copied())
+    };
+    assert_eq!(last(Collective::Scan), Some(4 << 20));
+    assert_eq!(last(Collective::Alltoall), Some(1 << 20));
+    assert_eq!(last(Collective::Barrier), Some(0));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_remedy() {
+    for (sizes, place) in [
+        ("{barrier: 8}", (2, 9)),
+        ("{default: 8, barrier: 8}", (2, 21)),
+    ] {
+        check(
+            &format!("name: x\nsizes: {sizes}\n{NATIVE}"),
+            place,
+            "sizes.barrier",
+            "barrier has no sizes",
+            "remove the key",
+        );
+    }
+    check(
+        "name: x\ncollectives: [bcast, scan]\n",
+        (2, 22),
+        "collectives[1]",
+        "no algorithm for scan is left",
+        "add `native:scan/*` to `candidates",
+    );
+    check(
+        "name: x\ncandidates: {include: alltoall/pairwise}\n",
+        (2, 23),
+        "candidates.include",
+        "matches no algorithm",
+        "`native:alltoall/pairwise`",
+    );
+    check(
+        "name: x\nsizes: {barier: 8}\n",
+        (2, 9),
+        "sizes.barier",
+        "unknown collective `barier`",
+        "",
+    );
+}
+
+#[test]
+fn they_are_not_simulated() {
+    let simulated = "launcher: simulated\nshapes: 4x1\ncandidates: {include: ['*', 'native:*']}\n";
+    assert_eq!(collectives(simulated), Collective::ALL);
+    check(
+        &format!("name: x\ncollectives: [bcast, barrier]\n{simulated}"),
+        (2, 22),
+        "collectives[1]",
+        "barrier cannot be simulated",
+        "remove it from `collectives`",
+    );
+}

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
-use sampling::{Progress, has_settled};
+use sampling::{Progress, has_settled, is_hopeless, is_too_slow};
 use schedule::Collective;
+use wire::units::format_seconds;
 use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
 
 use crate::data;
@@ -70,11 +71,15 @@ impl Contest<'_> {
             output: Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
             expected: data::expected(&call, rank, ranks),
         };
-        let mut seats = Vec::new();
+        let mut seats: Vec<Seat> = Vec::new();
+        let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(self.candidates) {
             self.begin_turn(index)?;
-            match self.admit(index, candidate, &call, &mut buffers)? {
-                Ok(seat) => seats.push(seat),
+            match self.admit((index, candidate), fastest, &call, &mut buffers)? {
+                Ok(seat) => {
+                    fastest = fastest.min(seat.estimate_seconds);
+                    seats.push(seat);
+                }
                 Err(failure) => self.record(index, failure)?,
             }
         }
@@ -89,6 +94,9 @@ impl Contest<'_> {
                     failed = Some(place);
                     break;
                 }
+                // The default is measured in any case, but then no more than once a launch.
+                let mut calls = seat.progress.seconds().iter();
+                seat.done |= calls.all(|call| is_too_slow(*call, fastest, self.repetition));
             }
             if let Some(place) = failed {
                 seats.remove(place);
@@ -117,11 +125,12 @@ impl Contest<'_> {
         })
     }
 
-    /// The first call, whose result is checked, and warming up.
+    /// The first call, whose result is checked, and warming up. `fastest_seconds` is what a call of
+    /// the fastest candidate so far takes.
     fn admit(
         &self,
-        index: u32,
-        candidate: &Candidate,
+        (index, candidate): (u32, &Candidate),
+        fastest_seconds: f64,
         call: &Call,
         buffers: &mut Buffers,
     ) -> Result<Result<Seat, Failure>, DriverError> {
@@ -143,7 +152,20 @@ impl Contest<'_> {
         if let Err(failure) = self.agree(checked)? {
             return Ok(Err(failure));
         }
-        Ok(self.warm_up(&mut seat, buffers)?.map(|()| seat))
+        let mut first = [seat.estimate_seconds];
+        self.communicator.maximum(&mut first)?;
+        let may_leave = *candidate != Candidate::Default;
+        if may_leave && is_hopeless(first[0], fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(first[0], fastest_seconds)));
+        }
+        if let Err(failure) = self.warm_up(&mut seat, buffers)? {
+            return Ok(Err(failure));
+        }
+        let seconds = seat.estimate_seconds;
+        if may_leave && is_too_slow(seconds, fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(seconds, fastest_seconds)));
+        }
+        Ok(Ok(seat))
     }
 
     /// Calls the candidate once and compares its result with what it must be.
@@ -160,9 +182,11 @@ impl Contest<'_> {
             }
             _ => output.as_mut_slice().fill(0xa5),
         }
+        let start = Instant::now();
         seat.runner
             .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
             .map_err(|error| Failure::of(&error))?;
+        seat.estimate_seconds = start.elapsed().as_secs_f64();
         let Some(expected) = expected else {
             return Ok(());
         };
@@ -297,6 +321,17 @@ impl Seat {
 }
 
 impl Failure {
+    fn too_slow(seconds: f64, fastest_seconds: f64) -> Self {
+        Self {
+            kind: FailureKind::TooSlow,
+            message: format!(
+                "one call took {}, that of another candidate {}: it was not called again",
+                format_seconds(seconds),
+                format_seconds(fastest_seconds)
+            ),
+        }
+    }
+
     fn of(error: &ExecError) -> Self {
         Self {
             kind: failure_kind(error),

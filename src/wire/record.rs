@@ -219,6 +219,8 @@ pub enum FailureKind {
     WrongResult,
     /// The watchdog ran out.
     Hang,
+    /// It ends, but one call takes longer than the cell can afford.
+    TooSlow,
     /// The launch died during its turn.
     Crash,
     /// The candidate cannot run at this shape or is unknown to the driver.
@@ -232,6 +234,7 @@ impl FailureKind {
             Self::MpiError => "mpi_error",
             Self::WrongResult => "wrong_result",
             Self::Hang => "hang",
+            Self::TooSlow => "too_slow",
             Self::Crash => "crash",
             Self::Unsupported => "unsupported",
         }

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod environment;
+mod faulty;
 mod help;
 mod house;
 mod import;

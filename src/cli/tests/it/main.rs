@@ -10,6 +10,7 @@ mod house;
 mod import;
 mod input;
 mod interrupt;
+mod killed;
 mod made;
 mod mpi;
 mod results;

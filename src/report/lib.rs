@@ -6,6 +6,7 @@
 
 mod grid;
 mod markdown;
+mod placement;
 mod summary;
 mod text;
 mod view;

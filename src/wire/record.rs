@@ -203,7 +203,7 @@ impl fmt::Display for Warning {
                 cores,
             } => write!(
                 f,
-                "the machine was busy at start ({}.{:02} other tasks running on {cores} cores): stop \
+                "the machine was busy ({}.{:02} other tasks running on {cores} cores): stop \
                  other work and measure again",
                 load_percent / 100,
                 load_percent % 100

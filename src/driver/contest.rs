@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
-use sampling::{Progress, Race, batch, has_settled};
+use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
+use wire::units::format_seconds;
 use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
 
 use crate::data;
@@ -78,17 +79,21 @@ impl Contest<'_> {
             output: Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
             expected: data::expected(&call, rank, ranks),
         };
-        let mut seats = Vec::new();
+        let mut seats: Vec<Option<Seat>> = Vec::new();
+        let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(self.candidates) {
             self.begin_turn(index)?;
-            match self.admit(index, candidate, &call, &mut buffers)? {
-                Ok(seat) => seats.push(Some(seat)),
+            match self.admit((index, candidate), fastest, &call, &mut buffers)? {
+                Ok(seat) => {
+                    fastest = fastest.min(seat.estimate_seconds);
+                    seats.push(Some(seat));
+                }
                 Err(failure) => self.record(index, failure)?,
             }
         }
         self.batch(&mut seats);
         let indices: Vec<u32> = seats.iter().flatten().map(|seat| seat.index).collect();
-        let race = self.race(&mut seats, &mut buffers)?;
+        let race = self.race(&mut seats, fastest, &mut buffers)?;
         self.watchdog.rest();
         Ok(measurements(seats, &indices, race))
     }
@@ -107,7 +112,13 @@ impl Contest<'_> {
 
     /// Lets the candidates take turns, in an order shuffled anew each round, until all are known
     /// well enough or have left. A seat of one that fails becomes empty.
-    fn race(&self, seats: &mut [Option<Seat>], buffers: &mut Buffers) -> Result<Race, DriverError> {
+    /// `fastest` is the shortest of their calls so far.
+    fn race(
+        &self,
+        seats: &mut [Option<Seat>],
+        fastest: f64,
+        buffers: &mut Buffers,
+    ) -> Result<Race, DriverError> {
         let candidates = seats
             .iter()
             .flatten()
@@ -124,7 +135,14 @@ impl Contest<'_> {
                 self.begin_turn(seat.index)?;
                 let calls = race.turn(entrant, seat.estimate_seconds, self.patience_seconds);
                 match self.repeat(seat, calls, buffers)? {
-                    Ok((seconds, elapsed)) => race.add(entrant, &seconds, elapsed),
+                    Ok((seconds, elapsed)) => {
+                        race.add(entrant, &seconds, elapsed);
+                        // The default is measured in any case, but then no more than once a launch.
+                        let mut calls = race.progress(entrant).seconds().iter();
+                        if calls.all(|call| is_too_slow(*call, fastest, self.repetition)) {
+                            race.withdraw(entrant);
+                        }
+                    }
                     Err(failure) => {
                         self.record(seat.index, failure)?;
                         race.withdraw(entrant);
@@ -156,11 +174,12 @@ impl Contest<'_> {
         })
     }
 
-    /// The first call, whose result is checked, and warming up.
+    /// The first call, whose result is checked, and warming up. `fastest_seconds` is what a call of
+    /// the fastest candidate so far takes.
     fn admit(
         &self,
-        index: u32,
-        candidate: &Candidate,
+        (index, candidate): (u32, &Candidate),
+        fastest_seconds: f64,
         call: &Call,
         buffers: &mut Buffers,
     ) -> Result<Result<Seat, Failure>, DriverError> {
@@ -182,7 +201,20 @@ impl Contest<'_> {
         if let Err(failure) = self.agree(checked)? {
             return Ok(Err(failure));
         }
-        Ok(self.warm_up(&mut seat, buffers)?.map(|()| seat))
+        let mut first = [seat.estimate_seconds];
+        self.communicator.maximum(&mut first)?;
+        let may_leave = *candidate != Candidate::Default;
+        if may_leave && is_hopeless(first[0], fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(first[0], fastest_seconds)));
+        }
+        if let Err(failure) = self.warm_up(&mut seat, buffers)? {
+            return Ok(Err(failure));
+        }
+        let seconds = seat.estimate_seconds;
+        if may_leave && is_too_slow(seconds, fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(seconds, fastest_seconds)));
+        }
+        Ok(Ok(seat))
     }
 
     /// Calls the candidate once and compares its result with what it must be.
@@ -199,9 +231,11 @@ impl Contest<'_> {
             }
             _ => output.as_mut_slice().fill(0xa5),
         }
+        let start = Instant::now();
         seat.runner
             .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
             .map_err(|error| Failure::of(&error))?;
+        seat.estimate_seconds = start.elapsed().as_secs_f64();
         let Some(expected) = expected else {
             return Ok(());
         };
@@ -330,6 +364,17 @@ fn measurements(seats: Vec<Option<Seat>>, indices: &[u32], race: Race) -> Vec<Me
 }
 
 impl Failure {
+    fn too_slow(seconds: f64, fastest_seconds: f64) -> Self {
+        Self {
+            kind: FailureKind::TooSlow,
+            message: format!(
+                "one call took {}, that of another candidate {}: it was not called again",
+                format_seconds(seconds),
+                format_seconds(fastest_seconds)
+            ),
+        }
+    }
+
     fn of(error: &ExecError) -> Self {
         Self {
             kind: failure_kind(error),

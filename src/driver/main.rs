@@ -19,11 +19,13 @@ mod watchdog;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ::environment::variables;
+
 use crate::error::DriverError;
 
 fn main() -> ExitCode {
-    let variables = environment::steering_variables();
-    if environment::may_force(&variables) {
+    let variables = variables::of_this_process();
+    if variables::may_force(&variables) {
         exec::allow_forcing();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();

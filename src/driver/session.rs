@@ -52,9 +52,9 @@ fn carry_out(
     let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
-    let cores = environment::cores(&node, plan.cores)?;
     let clock = environment::coarsest_clock(world)?;
-    let environment = environment::collect(world, &node, &topology, found, cores, variables)?;
+    let node = environment::node(&node, plan.cores)?;
+    let environment = environment::collect(world, &topology, found, &node, variables)?;
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -68,7 +68,7 @@ fn carry_out(
         plan: &plan,
         world,
         topology,
-        cores,
+        cores: node.cores,
         clock,
         spool,
         watchdog,

@@ -99,7 +99,10 @@ fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
         task: turn.task,
         candidate: turn.candidate,
         kind: FailureKind::Hang,
-        message: format!("a turn did not end within {} s", patience.as_secs_f64()),
+        message: format!(
+            "a turn did not end within {} s: a deadlock, or slower than the watchdog allows",
+            patience.as_secs_f64()
+        ),
     };
     if let Err(error) = spool.write(&record) {
         eprintln!("colltune-driver: {error}");

@@ -34,16 +34,21 @@ fn failure(call: &'static str, code: c_int) -> ExecError {
 
 /// The first line of the library's description of itself; needs no `MPI_Init`.
 pub fn library_text() -> String {
+    let text = library_description();
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// All of it.
+pub(crate) fn library_description() -> String {
     // SAFETY: a constant of the library.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
     let mut text = vec![0 as c_char; room + 1];
     let mut length = 0;
     // SAFETY: `text` holds what the library may write and one zero more.
-    let text = unsafe {
+    unsafe {
         ffi::MPI_Get_library_version(text.as_mut_ptr(), &mut length);
         CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
-    };
-    text.lines().next().unwrap_or_default().trim().to_owned()
+    }
 }
 
 /// The library's handle of a datatype.

@@ -34,6 +34,7 @@ mod runner;
 mod staging;
 mod steps;
 mod tool;
+mod transports;
 mod unit;
 
 pub use api::library_text;
@@ -51,3 +52,4 @@ pub use mockup::MockupCall;
 pub use native::{NativeCall, allow_forcing, natives, preset};
 pub use requests::Wait;
 pub use runner::{Runner, Turn};
+pub use transports::transports;

@@ -7,6 +7,7 @@
 mod grid;
 mod markdown;
 mod pairs;
+mod placement;
 mod summary;
 mod text;
 mod view;

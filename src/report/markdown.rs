@@ -7,6 +7,7 @@ use wire::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::pairs::pairs;
+use crate::placement::{binding, launcher};
 use crate::summary::{headline, line};
 use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
 use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
@@ -332,6 +333,9 @@ fn measuring(view: &View) -> String {
         ("date", provenance.date.clone()),
         ("hosts", one_line(&provenance.hosts.join(", "))),
         ("CPU", one_line(&provenance.cpu)),
+        ("launcher", launcher(environment)),
+        ("binding", binding(environment)),
+        ("transports", one_line(&environment.transports.join(", "))),
         ("kernel", one_line(&environment.kernel)),
         ("governor", one_line(&environment.governor)),
         (
@@ -355,6 +359,9 @@ fn measuring(view: &View) -> String {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {name}: {fact}");
+    }
+    for algorithm in &environment.preset {
+        let _ = writeln!(text, "- forced by somebody: {algorithm}");
     }
     for (name, value) in &environment.variables {
         let _ = writeln!(text, "- environment: {}", code(&format!("{name}={value}")));

@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 
 use campaign::launcher::{Installation, discover, find_driver};
+use environment::{governor, judge, kernel, others_running, own_cpus, variables};
 use serde::Serialize;
-use wire::Library;
+use wire::{Environment, Library, Warning};
 
 use crate::Places;
 
 /// What [`diagnose`] found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnosis {
-    /// Cores that this process may use.
-    pub cores: u32,
-    /// The timer's smallest step in seconds.
-    pub timer_resolution_seconds: f64,
-    /// The cost of reading the timer in seconds.
-    pub timer_overhead_seconds: f64,
+    /// This machine as ranks started now would find it, without any; `cores` are those that this
+    /// process may use: more ranks a node share them. Its warnings are what speaks against measuring
+    /// as things are.
+    pub environment: Environment,
+    /// Hardware threads that this process may use.
+    pub threads: u32,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
     /// Programs called like launchers that are of no use, and why.
@@ -47,7 +48,7 @@ impl Diagnosis {
     }
 }
 
-/// Looks at libraries, launchers, drivers, cores and the timer.
+/// Looks at libraries, launchers, drivers, cores, the timer, what else runs, and what steers MPI.
 pub fn diagnose(places: &Places) -> Diagnosis {
     let found = discover(&places.path);
     let directories = places.driver_directories();
@@ -64,21 +65,47 @@ pub fn diagnose(places: &Places) -> Diagnosis {
             }
         })
         .collect();
-    let cores = campaign::cores();
-    let clock = statistics::clock::examine();
-    let advice = advice(&libraries, cores);
+    let (environment, threads) = here();
+    let advice = advice(&libraries, environment.cores);
     let unusable = found
         .unusable
         .iter()
         .map(|u| (u.launcher.clone(), u.reason.to_string()));
     Diagnosis {
-        cores,
-        timer_resolution_seconds: clock.resolution_seconds,
-        timer_overhead_seconds: clock.overhead_seconds,
+        environment,
+        threads,
         unusable: unusable.collect(),
         searched: found.searched.clone(),
         libraries,
         advice,
+    }
+}
+
+/// This machine, and its hardware threads.
+fn here() -> (Environment, u32) {
+    let node = environment::node(vec![own_cpus()], Some(campaign::cores()));
+    let clock = statistics::clock::examine();
+    let mut environment = Environment {
+        colltune: env!("CARGO_PKG_VERSION").to_owned(),
+        hosts: vec![node.host.clone()],
+        cores: campaign::cores(),
+        cpu: node.cpu,
+        kernel: kernel(),
+        governor: governor(),
+        load: others_running(),
+        timer_resolution_seconds: clock.resolution_seconds,
+        timer_overhead_seconds: clock.overhead_seconds,
+        variables: variables::of_this_process(),
+        ..Environment::default()
+    };
+    environment.warnings = judge(&environment);
+    (environment, node.threads)
+}
+
+impl Diagnosis {
+    /// What speaks against measuring as things are.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.environment.warnings
     }
 }
 

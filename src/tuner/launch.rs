@@ -50,6 +50,8 @@ pub(crate) struct Launch<'a> {
     /// Task and candidate whose turn it is.
     in_flight: Option<(u32, u32)>,
     finish: Option<Finish>,
+    /// Whose turn it was when a launch ended before and nobody knows why.
+    pub(crate) suspect: Option<(Subject, Candidate)>,
     /// Whether a result was stored, if only that a candidate fails.
     pub(crate) fruitful: bool,
 }
@@ -77,6 +79,7 @@ impl<'a> Launch<'a> {
             started: false,
             in_flight: None,
             finish: None,
+            suspect: None,
             fruitful: false,
         }
     }
@@ -234,10 +237,24 @@ impl<'a> Launch<'a> {
             Outcome::Code(code) if self.started && asked_to_end(code) => {
                 Ok(Ended::Killed { message })
             }
+            outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
             _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
             _ if self.started => Ok(Ended::Killed { message }),
             _ => Err(described.into()),
         }
+    }
+
+    /// The launcher may have been asked to end, or the candidate whose turn it was be to blame: it is
+    /// if the same happens again in its next turn.
+    fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
+        let in_flight = self
+            .in_flight
+            .and_then(|(task, candidate)| self.entrant(task, candidate));
+        if in_flight.is_some() && in_flight == self.suspect {
+            return self.blame(FailureKind::Crash, message);
+        }
+        self.suspect = in_flight;
+        Ok(Ended::Killed { message })
     }
 
     /// Stores that the candidate whose turn it was took the launch down, unless the driver could
@@ -260,6 +277,21 @@ impl<'a> Launch<'a> {
 /// also the bare number.
 fn asked_to_end(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
+}
+
+/// Whether a launcher ended early without a word about a process that did: so do launchers that are
+/// asked to end themselves, MPICH's often as if all were well, and Open MPI's with 1. Both tell it in
+/// several lines if a rank ends first.
+fn is_unexplained(outcome: Outcome, tail: &[String]) -> bool {
+    let names_a_process = |line: &String| {
+        let line = line.to_lowercase();
+        !line.contains("ctrl-c") && (line.contains("process") || line.contains("rank"))
+    };
+    match outcome {
+        Outcome::Success => true,
+        Outcome::Code(1) => !tail.iter().any(names_a_process),
+        _ => false,
+    }
 }
 
 /// The lock on a launch's own file by which its ranks see that somebody waits for them.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use store::{Lock, Outcome, Store};
-use wire::{Finish, Plan, Racing, WIRE_VERSION};
+use wire::{Candidate, Finish, Plan, Racing, Subject, WIRE_VERSION};
 
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::import::Definition;
@@ -50,6 +50,7 @@ pub fn measure(
         stop,
         launches: 0,
         fruitless: 0,
+        suspect: None,
     };
     while campaign.step()? {}
     let progress = campaign.progress()?;
@@ -119,6 +120,7 @@ struct Measuring<'a> {
     stop: &'a AtomicBool,
     launches: u32,
     fruitless: u32,
+    suspect: Option<(Subject, Candidate)>,
 }
 
 impl Measuring<'_> {
@@ -195,8 +197,10 @@ impl Measuring<'_> {
         self.store.begin_launch(plan)?;
         self.launches += 1;
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
+        launch.suspect = self.suspect.take();
         let ended = launch.run(self.at, self.stop);
         let fruitful = launch.fruitful;
+        self.suspect = launch.suspect.take();
         let outcome = match &ended {
             Ok(Ended::Finished(Finish::Complete)) => Outcome::Complete,
             Ok(Ended::Finished(Finish::Deadline)) => Outcome::Deadline,

@@ -8,6 +8,7 @@ mod candidate;
 mod cell;
 pub mod exit_code;
 mod mockup;
+mod node;
 mod plan;
 mod record;
 mod sample;
@@ -16,6 +17,7 @@ pub mod units;
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use mockup::{MOCKUPS, Mockup};
+pub use node::Node;
 pub use plan::{
     Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
 };
@@ -23,6 +25,9 @@ pub use record::{
     Environment, FailureKind, Finish, LaunchStart, Left, Measurement, Record, TaskDone, Warning,
 };
 pub use sample::{Sample, Subject};
+
+/// The environment variable by which ranks learn how they were started: the launcher's command line.
+pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
 pub const WIRE_VERSION: u32 = 4;

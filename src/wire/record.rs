@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Library, NativeAlgorithm};
+use crate::{Library, NativeAlgorithm, Node};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +69,9 @@ pub struct Environment {
     pub colltune: String,
     /// Host names, in rank order, each once.
     pub hosts: Vec<String>,
+    /// The same hosts, and how ranks stand on them.
+    #[serde(default)]
+    pub nodes: Vec<Node>,
     /// Ranks in the launch.
     pub ranks: u32,
     /// Cores that rank 0 may use, all its node's ranks taken together.
@@ -87,6 +90,16 @@ pub struct Environment {
     pub timer_overhead_seconds: f64,
     /// Environment variables that steer MPI libraries, on rank 0.
     pub variables: BTreeMap<String, String>,
+    /// The launcher's command line; empty if unknown.
+    #[serde(default)]
+    pub launcher: String,
+    /// What the library communicates with, as far as it tells: `pml/ob1` and `btl/tcp` of Open MPI,
+    /// `ch4:ofi` of MPICH.
+    #[serde(default)]
+    pub transports: Vec<String>,
+    /// Algorithms that somebody has forced by environment variables or settings files, by full name.
+    #[serde(default)]
+    pub preset: Vec<String>,
     /// What the library lets one force.
     #[serde(default)]
     pub natives: Vec<NativeAlgorithm>,
@@ -119,6 +132,32 @@ pub enum Warning {
     },
     /// Ranks are free to move between cores.
     Unbound,
+    /// Ranks are bound to cores that other ranks are bound to, though there are enough for all.
+    CrowdedCores {
+        /// Ranks that share a core with another.
+        ranks: u32,
+        /// Where.
+        host: String,
+    },
+    /// Several nodes are one machine.
+    SharedMachine {
+        /// So many.
+        nodes: u32,
+        /// Ranks on them.
+        ranks: u32,
+        /// The machine's cores.
+        cores: u32,
+    },
+    /// Nodes differ in their CPUs.
+    UnlikeNodes {
+        /// An example of each kind: its host, its cores, its CPU.
+        kinds: Vec<String>,
+    },
+    /// Somebody has changed the library's own choice of algorithms.
+    SteeredDefault {
+        /// By which settings, as `NAME=value`, or which algorithms are forced.
+        settings: Vec<String>,
+    },
     /// The frequency governor may change the clock.
     Governor {
         /// Its name.
@@ -164,7 +203,7 @@ impl fmt::Display for Warning {
                 cores,
             } => write!(
                 f,
-                "the machine was busy at start ({}.{:02} other tasks running on {cores} cores): stop \
+                "the machine was busy ({}.{:02} other tasks running on {cores} cores): stop \
                  other work and measure again",
                 load_percent / 100,
                 load_percent % 100
@@ -173,6 +212,34 @@ impl fmt::Display for Warning {
                 f,
                 "ranks were not bound to cores and may migrate: bind them (for Open MPI \
                  `--bind-to core`, for MPICH `-bind-to core`)"
+            ),
+            Self::CrowdedCores { host, ranks } => write!(
+                f,
+                "{ranks} ranks on {host} were bound to cores that other ranks were bound to, too, while \
+                 others were free: give each a core of its own (no second job there; for Open MPI \
+                 `--map-by core`, for MPICH `-map-by core`)"
+            ),
+            Self::SharedMachine {
+                nodes,
+                ranks,
+                cores,
+            } => write!(
+                f,
+                "{nodes} nodes are one machine, whose {cores} cores {ranks} ranks shared: what goes \
+                 between them crosses no network; deploy the table on nothing but such nodes, and \
+                 measure others on hosts of their own"
+            ),
+            Self::UnlikeNodes { kinds } => write!(
+                f,
+                "the nodes differ ({}), and the slowest decides every time: measure on nodes of one \
+                 kind, with a host file that names no others",
+                kinds.join("; ")
+            ),
+            Self::SteeredDefault { settings } => write!(
+                f,
+                "`default` is not what the library chooses by itself, but what somebody has set ({}): \
+                 take that back, unless all jobs run with it",
+                settings.join(", ")
             ),
             Self::Governor { name } => write!(
                 f,
@@ -219,6 +286,8 @@ pub enum FailureKind {
     WrongResult,
     /// The watchdog ran out.
     Hang,
+    /// It ends, but one call takes longer than the cell can afford.
+    TooSlow,
     /// The launch died during its turn.
     Crash,
     /// The candidate cannot run at this shape or is unknown to the driver.
@@ -232,6 +301,7 @@ impl FailureKind {
             Self::MpiError => "mpi_error",
             Self::WrongResult => "wrong_result",
             Self::Hang => "hang",
+            Self::TooSlow => "too_slow",
             Self::Crash => "crash",
             Self::Unsupported => "unsupported",
         }

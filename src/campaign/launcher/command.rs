@@ -9,7 +9,7 @@ use nix::unistd::Uid;
 use super::{Binding, Installation, LaunchError};
 use crate::hosts::read_hosts;
 use crate::{HostFileError, Hosts, LibraryName, LocalOptions};
-use wire::CommShape;
+use wire::{CommShape, LAUNCHER_VARIABLE};
 
 /// The launcher with its own arguments; the program's are to follow. `environment` is what the ranks
 /// get beyond the environment of this process and that of the options.
@@ -43,7 +43,8 @@ pub(super) fn command(
                 open_mpi_hosts(&mut command, hosts, shape);
                 // Remote ranks see of mpirun's environment only what it is told to pass on.
                 let names = environment.iter().map(|(name, _)| name.clone());
-                for name in names.chain(own.keys().map(OsString::from)) {
+                let names = names.chain(own.keys().map(OsString::from));
+                for name in names.chain([LAUNCHER_VARIABLE.into()]) {
                     command.arg("-x").arg(name);
                 }
             }
@@ -73,7 +74,16 @@ pub(super) fn command(
         .envs(own)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
+    let line = line(&command);
+    command.env(LAUNCHER_VARIABLE, line);
     Ok(command)
+}
+
+/// The launcher with its arguments, as ranks are told.
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
 }
 
 /// Launchers refuse or ignore a second binding; the user's word counts.

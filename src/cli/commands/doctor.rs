@@ -1,6 +1,7 @@
 use std::fmt::Write;
 
 use tuner::{Diagnosis, DriverFound};
+use wire::Environment;
 use wire::units::format_seconds;
 
 use super::workplace::places;
@@ -11,12 +12,16 @@ use crate::exit::Answer;
 /// Check whether this machine is ready to be tuned
 ///
 /// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
-/// timer, and says what is missing and how to get it. Exits with 3 if no library can be measured.
+/// timer, looks at what else runs and at settings that change what the library chooses by itself, and
+/// says what is missing and how to get it. Exits with 3 if no library can be measured; warnings, which
+/// a report would show as well, do not change that.
 ///
-/// With --json, prints one object: `fit`, `cores`, `timer_resolution_seconds`,
-/// `timer_overhead_seconds`, `libraries` (each with `name`, `version`, `launcher`, `driver`, the
-/// latter null if it is not built), `unusable` (each with `launcher`, `reason`), `searched`
-/// (folders), `advice` (sentences).
+/// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads` (hardware
+/// threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running tasks),
+/// `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables that
+/// steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, the latter
+/// null if it is not built), `unusable` (each with `launcher`, `reason`), `searched` (folders),
+/// `advice` and `warnings` (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -63,28 +68,30 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
         .unusable
         .iter()
         .map(|(launcher, reason)| serde_json::json!({"launcher": launcher, "reason": reason}));
+    let environment = &diagnosis.environment;
+    let warnings = diagnosis.warnings().iter().map(ToString::to_string);
     serde_json::json!({
         "fit": diagnosis.is_fit(),
-        "cores": diagnosis.cores,
-        "timer_resolution_seconds": diagnosis.timer_resolution_seconds,
-        "timer_overhead_seconds": diagnosis.timer_overhead_seconds,
+        "cores": environment.cores,
+        "threads": diagnosis.threads,
+        "cpu": environment.cpu,
+        "kernel": environment.kernel,
+        "governor": environment.governor,
+        "load": environment.load,
+        "timer_resolution_seconds": environment.timer_resolution_seconds,
+        "timer_overhead_seconds": environment.timer_overhead_seconds,
+        "variables": environment.variables,
         "libraries": diagnosis.libraries.iter().map(library).collect::<Vec<_>>(),
         "unusable": unusable.collect::<Vec<_>>(),
         "searched": diagnosis.searched,
         "advice": diagnosis.advice,
+        "warnings": warnings.collect::<Vec<_>>(),
     })
 }
 
 fn describe(diagnosis: &Diagnosis) -> String {
-    let mut text = String::new();
+    let mut text = machine(diagnosis);
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "cores: {}", diagnosis.cores);
-    let _ = writeln!(
-        text,
-        "timer: steps of {}, {} to read",
-        format_seconds(diagnosis.timer_resolution_seconds),
-        format_seconds(diagnosis.timer_overhead_seconds)
-    );
     if diagnosis.libraries.is_empty() {
         let folders: Vec<_> = diagnosis
             .searched
@@ -113,10 +120,48 @@ fn describe(diagnosis: &Diagnosis) -> String {
     for advice in &diagnosis.advice {
         let _ = writeln!(text, "advice: {advice}");
     }
+    for warning in diagnosis.warnings() {
+        let _ = writeln!(text, "warning: {warning}");
+    }
     let verdict = if diagnosis.is_fit() {
         "This machine can be tuned."
     } else {
         "Nothing can be measured here yet."
     };
     text + verdict
+}
+
+/// The machine itself, a line for each of its properties.
+fn machine(diagnosis: &Diagnosis) -> String {
+    let Environment {
+        cores,
+        cpu,
+        kernel,
+        governor,
+        load,
+        timer_resolution_seconds,
+        timer_overhead_seconds,
+        variables,
+        ..
+    } = &diagnosis.environment;
+    let known = |text: &str| match text {
+        "" => "unknown".to_owned(),
+        text => text.to_owned(),
+    };
+    let threads = diagnosis.threads;
+    let mut lines = vec![
+        format!("cores: {cores} ({threads} hardware threads); more than {cores} ranks share them"),
+        format!("CPU: {}", known(cpu)),
+        format!("kernel: {}", known(kernel)),
+        format!("governor: {}", known(governor)),
+        format!("load: {load:.0} other tasks running"),
+        format!(
+            "timer: steps of {}, {} to read",
+            format_seconds(*timer_resolution_seconds),
+            format_seconds(*timer_overhead_seconds)
+        ),
+    ];
+    let variables = variables.iter();
+    lines.extend(variables.map(|(name, value)| format!("environment: {name}={value}")));
+    lines.join("\n") + "\n"
 }

@@ -36,7 +36,10 @@ impl Args {
         let libraries = &diagnosis.libraries;
         let library = libraries.iter().find(usable).or(libraries.first());
         let library = library.map(|found| found.library.name.as_str());
-        tuner::write_atomically(path, &campaign::template(diagnosis.cores, library))?;
+        tuner::write_atomically(
+            path,
+            &campaign::template(diagnosis.environment.cores, library),
+        )?;
         let path = path.display();
         console.remark(format_args!(
             "{path} is written. `colltune plan {path}` says what it would do, `colltune tune \

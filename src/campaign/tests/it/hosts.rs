@@ -167,13 +167,18 @@ fn check_arguments(
     expected: &str,
 ) {
     let fakes = Fakes::new();
-    let script = fakes.launcher("mpirun", "", "echo \"$*; $EXTRA $COLLTUNE_TEST\"");
+    let print = "echo \"$*; $EXTRA $COLLTUNE_TEST\"; echo \"$COLLTUNE_LAUNCHER\"";
+    let script = fakes.launcher("mpirun", "", print);
+    let told = format!("{} {expected} -q", script.display());
     let launcher = local(name, script, on_hosts(&fakes, placement, oversubscribe));
     let exit = finish(start(&launcher, &job_of(&fakes, SEVERAL)).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
     let expected = format!("{expected} -q /bin/driver /tmp/plan.json; too from the job");
     let file = fakes.path("hosts").display().to_string();
-    assert_eq!(exit.tail, [expected.replace("HOSTS", &file)]);
+    assert_eq!(
+        exit.tail,
+        [expected, told].map(|line| line.replace("HOSTS", &file))
+    );
 }
 
 #[test]
@@ -187,14 +192,14 @@ fn ranks_are_dealt_to_hosts_as_each_library_has_it() {
             Block,
             Auto,
             "-np 6 --hostfile HOSTS --map-by ppr:3:node --rank-by slot -x COLLTUNE_TEST -x EXTRA \
-             --bind-to core",
+             -x COLLTUNE_LAUNCHER --bind-to core",
         ),
         (
             OpenMpi,
             Cyclic,
             Always,
             "-np 6 --hostfile HOSTS --map-by ppr:3:node --rank-by node -x COLLTUNE_TEST -x EXTRA \
-             --oversubscribe --bind-to none",
+             -x COLLTUNE_LAUNCHER --oversubscribe --bind-to none",
         ),
         (Mpich, Block, Auto, "-hosts a,b -ppn 3 -n 6 -bind-to core"),
         (

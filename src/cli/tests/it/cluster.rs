@@ -154,6 +154,10 @@ fn several_hosts_under_openmpi_become_shapes_of_a_table() {
         assert!(report.contains(&format!("{prefix}{number}")), "{report}");
     }
 
+    let warning = "4 nodes are one machine, whose";
+    assert!(report.contains(warning), "{report}");
+    assert!(!report.contains("the nodes differ"), "{report}");
+
     // Ranks that are numbered in another way are another measurement.
     place.write("campaign.yaml", cluster.campaign("cyclic"));
     let other = start(&place, &["tune", "campaign.yaml"])

@@ -86,12 +86,19 @@ fn doctor_finds_what_is_there() {
         [
             "advice",
             "cores",
+            "cpu",
             "fit",
+            "governor",
+            "kernel",
             "libraries",
+            "load",
             "searched",
+            "threads",
             "timer_overhead_seconds",
             "timer_resolution_seconds",
-            "unusable"
+            "unusable",
+            "variables",
+            "warnings"
         ]
     );
     assert_eq!(findings["fit"], true);
@@ -107,6 +114,68 @@ fn doctor_finds_what_is_there() {
     let ran = place.run(&["doctor"]);
     assert_eq!(ran.code, Some(3));
     assert!(ran.out.contains("DIR/bin/mpirun: of no use"), "{}", ran.out);
+}
+
+/// Runs the doctor with these environment variables, for people and for programs.
+fn doctor(place: &Place, variables: &[(&str, &str)]) -> (String, serde_json::Value) {
+    let print = |args: &[&str]| {
+        let mut command = place.command(args);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json = serde_json::from_str(&print(&["doctor", "--json"])).unwrap();
+    (print(&["doctor"]), json)
+}
+
+#[test]
+fn doctor_tells_before_measuring_what_makes_times_doubtful() {
+    let place = Place::with_mpirun("exit 1");
+    let settings = [
+        ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree"),
+        ("UCX_TLS", "tcp"),
+        ("UNRELATED", "1"),
+    ];
+    let (text, json) = doctor(&place, &settings);
+    // It depends on the machine whether there are other warnings.
+    let told = |json: &serde_json::Value| {
+        let sentences = json["warnings"].as_array().unwrap().iter();
+        let about = sentences.filter(|sentence| sentence.as_str().unwrap().contains("`default`"));
+        about.count()
+    };
+    assert_eq!(told(&json), 1, "{json}");
+    assert_eq!(
+        json["variables"],
+        serde_json::json!({
+            "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "tree", "UCX_TLS": "tcp"
+        })
+    );
+    let setting = "MPIR_CVAR_BCAST_INTRA_ALGORITHM=tree";
+    for line in [
+        "warning: `default` is not",
+        "environment: UCX_TLS=tcp",
+        "This machine can be tuned.",
+    ] {
+        assert!(
+            text.lines().any(|found| found.starts_with(line)),
+            "{line}: {text}"
+        );
+    }
+    assert_eq!(text.matches(setting).count(), 2, "{text}");
+    for name in ["cores", "CPU", "kernel", "governor", "load", "timer"] {
+        let begin = format!("{name}: ");
+        assert!(
+            text.lines().any(|found| found.starts_with(&begin)),
+            "{name}: {text}"
+        );
+    }
+    let (text, json) = doctor(&place, &[]);
+    assert_eq!(
+        (told(&json), &json["variables"]),
+        (0, &serde_json::json!({}))
+    );
+    assert!(!text.contains("environment: "), "{text}");
+    assert!(json["cores"].as_u64() <= json["threads"].as_u64(), "{json}");
 }
 
 #[test]

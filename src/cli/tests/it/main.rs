@@ -5,11 +5,13 @@
 mod agreement;
 mod cluster;
 mod environment;
+mod faulty;
 mod help;
 mod house;
 mod import;
 mod input;
 mod interrupt;
+mod killed;
 mod made;
 mod mpi;
 mod results;

@@ -29,8 +29,13 @@ launches: 3
 watchdog: 2s
 ";
 
-/// A place with real MPI; `None` where there is none to be used.
+/// A place with real MPI and a campaign; `None` where there is none to be used.
 fn place(library: &str) -> Option<Place> {
+    place_with(library, CAMPAIGN)
+}
+
+/// The same with a campaign of one's own.
+pub(crate) fn place_with(library: &str, campaign: &str) -> Option<Place> {
     if std::env::var_os("COLLTUNE_LIBDIR").is_none() {
         eprintln!("skipped: COLLTUNE_LIBDIR names no measuring programs; `make test` does");
         return None;
@@ -38,12 +43,12 @@ fn place(library: &str) -> Option<Place> {
     let place = Place::new();
     place.write(
         "campaign.yaml",
-        format!("name: real\nlibrary: {library}\n{CAMPAIGN}"),
+        format!("name: real\nlibrary: {library}\n{campaign}"),
     );
     Some(place)
 }
 
-fn start(place: &Place, args: &[&str]) -> Child {
+pub(crate) fn start(place: &Place, args: &[&str]) -> Child {
     let inherited = |name: &str| std::env::var_os(name).unwrap_or_default();
     let mut command = place.command(args);
     for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
@@ -52,7 +57,7 @@ fn start(place: &Place, args: &[&str]) -> Child {
     command.spawn().unwrap()
 }
 
-fn wait(place: &Place, child: Child) -> Ran {
+pub(crate) fn wait(place: &Place, child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     Ran {
         code: output.status.code(),
@@ -61,7 +66,7 @@ fn wait(place: &Place, child: Child) -> Ran {
     }
 }
 
-fn run(place: &Place, args: &[&str]) -> Ran {
+pub(crate) fn run(place: &Place, args: &[&str]) -> Ran {
     let child = start(place, args);
     wait(place, child)
 }
@@ -90,7 +95,7 @@ fn finish(place: &Place) -> Value {
 }
 
 /// Processes that work in the place's folder, by the end of their program's name.
-fn processes(place: &Place, program: &str) -> Vec<Pid> {
+pub(crate) fn processes(place: &Place, program: &str) -> Vec<Pid> {
     let folder = std::fs::canonicalize(place.path("")).unwrap();
     let is_ours = |pid: &i32| {
         let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_else(|_| PathBuf::new());
@@ -106,7 +111,7 @@ fn processes(place: &Place, program: &str) -> Vec<Pid> {
         .collect()
 }
 
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !condition() {
         assert!(Instant::now() < end, "{what}: this never happened");
@@ -122,7 +127,7 @@ fn wait_for_cells(place: &Place) {
     });
 }
 
-fn assert_nobody_left(place: &Place) {
+pub(crate) fn assert_nobody_left(place: &Place) {
     wait_until("ranks and launcher end", || {
         processes(place, "colltune-driver").is_empty() && processes(place, "mpi").is_empty()
     });

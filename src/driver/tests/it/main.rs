@@ -8,4 +8,5 @@ mod endings;
 mod launch;
 mod native;
 mod sabotage;
+mod surroundings;
 mod trace;

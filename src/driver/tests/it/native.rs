@@ -24,7 +24,7 @@ fn sizes() -> (Vec<u32>, Vec<u64>) {
 }
 
 /// What the driver says that the library lets one force.
-fn natives(variables: &[(&str, &str)]) -> Vec<NativeAlgorithm> {
+pub(crate) fn natives(variables: &[(&str, &str)]) -> Vec<NativeAlgorithm> {
     let output = Command::new(env!("CARGO_BIN_EXE_colltune-driver"))
         .arg("--natives")
         .envs(variables.iter().copied())

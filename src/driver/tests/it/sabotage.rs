@@ -24,7 +24,7 @@ static int is_candidate(MPI_Datatype type, MPI_Op op)
 }
 
 #if defined(WRONG) || defined(ERROR) || defined(LATE) || defined(MAXIMUM) || defined(UNWAITED) || \
-    defined(START)
+    defined(START) || defined(SLOW) || defined(HOPELESS)
 static int pending;
 
 int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op,
@@ -46,6 +46,16 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
         _exit(99);
     if (is_candidate(type, op) && calls == 5)
         return MPI_ERR_OTHER;
+#elif defined(SLOW)
+    if (is_candidate(type, op))
+        usleep(1200 * 1000);
+#elif defined(HOPELESS)
+    /* Whoever takes so long is not called again. */
+    static int hopeless;
+    if (is_candidate(type, op) && ++hopeless > 1)
+        _exit(99);
+    if (is_candidate(type, op))
+        usleep(10500 * 1000);
 #elif defined(MAXIMUM)
     static int maxima;
     if (op == MPI_MAX && type == MPI_DOUBLE && ++maxima > 5)
@@ -162,6 +172,62 @@ fn wrong_results_and_mpi_errors_are_recorded_and_cost_only_their_candidate() {
         });
         assert!(measured, "the other candidate is measured");
     }
+}
+
+/// A bench in which candidates take many short turns.
+fn patient(work: Work) -> Bench {
+    let mut bench = Bench::new(vec![work]);
+    bench.plan.repetition.minimum = 20;
+    bench.plan.repetition.maximum = 100;
+    bench.plan.repetition.slice_seconds = 0.01;
+    bench
+}
+
+/// How often each candidate was repeated.
+fn repetitions(records: &[Record]) -> Vec<(u32, usize)> {
+    let done = records.iter().find_map(|record| match record {
+        Record::Done(done) => Some(done),
+        _ => None,
+    });
+    let measured = done.expect("a task is done").measurements.iter();
+    measured.map(|m| (m.candidate, m.seconds.len())).collect()
+}
+
+#[test]
+fn a_candidate_that_takes_far_too_long_costs_one_call() {
+    let Work::Compare { mut cell, .. } = allreduce(2, 64, Vec::new()) else {
+        unreachable!()
+    };
+    cell.collective = Collective::Reduce;
+    let slow = Candidate::Mockup {
+        algorithm: "mockup:reduce/allreduce".to_owned(),
+    };
+    let candidates = vec![Candidate::Default, slow];
+    let mut bench = patient(Work::Compare { cell, candidates });
+    sabotage(&mut bench, "-DHOPELESS");
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let failed = failures(&records);
+    assert!(
+        matches!(
+            failed[..],
+            [Record::Failed { candidate: 1, kind: FailureKind::TooSlow, message, .. }]
+                if message.contains("one call took 10.5 s")
+        ),
+        "{failed:?}"
+    );
+    assert!(matches!(repetitions(&records)[..], [(0, 20..)]));
+}
+
+#[test]
+fn a_default_that_takes_too_long_is_measured_once_a_launch() {
+    let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
+    let mut bench = patient(allreduce(2, 64, vec![Candidate::Default, algorithm]));
+    sabotage(&mut bench, "-DSLOW");
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert!(failures(&records).is_empty(), "{records:?}");
+    assert!(matches!(repetitions(&records)[..], [(0, 1), (1, 20..)]));
 }
 
 #[test]

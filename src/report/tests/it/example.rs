@@ -7,8 +7,8 @@ use report::{
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Operator, Parameters,
-    Subject, Warning,
+    Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Node, Operator,
+    Parameters, Subject, Warning,
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -241,6 +241,17 @@ fn environment() -> Environment {
         kernel: "6.1.0-18-amd64".to_owned(),
         timer_resolution_seconds: 1e-9,
         timer_overhead_seconds: 2.3e-8,
+        nodes: vec![Node {
+            host: "node-17".to_owned(),
+            bound: 4,
+            cpus: ["0", "1", "0", "1"].map(str::to_owned).to_vec(),
+            ..Node::default()
+        }],
+        launcher: "mpirun -np 4 --bind-to core".to_owned(),
+        transports: ["pml/ob1", "btl/self", "btl/vader"]
+            .map(str::to_owned)
+            .to_vec(),
+        preset: vec!["native:bcast/chosen".to_owned()],
         variables: [("OMPI_MCA_btl".to_owned(), "self,vader".to_owned())].into(),
         ..Environment::default()
     }

@@ -27,6 +27,8 @@ pub(crate) struct Mishap {
     pub(crate) too_late: bool,
     /// Nothing is written at all.
     pub(crate) silent: Option<Outcome>,
+    /// What the launcher says at its end.
+    pub(crate) says: Option<&'static str>,
 }
 
 /// A machine in a folder of its own.
@@ -130,7 +132,7 @@ impl Launcher for FakeLauncher {
         let exit = Exit {
             outcome,
             log: job.log.clone(),
-            tail: vec!["the end".to_owned()],
+            tail: vec![mishap.says.unwrap_or("the end").to_owned()],
         };
         Ok(Box::new(Playback {
             spool: plan.spool,

@@ -15,10 +15,20 @@ fn never() -> AtomicBool {
 
 #[test]
 fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
-    for (outcome, kind) in [
-        (Outcome::Code(139), FailureKind::Crash),
-        (Outcome::Code(exit_code::HANG), FailureKind::Hang),
-        (Outcome::Code(exit_code::TURN), FailureKind::MpiError),
+    let process = "the end of process 1";
+    for (outcome, says, kind, attempts) in [
+        (Outcome::Code(139), None, FailureKind::Crash, 1),
+        (Outcome::Code(1), Some(process), FailureKind::Crash, 1),
+        // It may have been somebody else, once.
+        (Outcome::Code(1), None, FailureKind::Crash, 2),
+        (Outcome::Success, Some(process), FailureKind::Crash, 2),
+        (Outcome::Code(exit_code::HANG), None, FailureKind::Hang, 1),
+        (
+            Outcome::Code(exit_code::TURN),
+            None,
+            FailureKind::MpiError,
+            1,
+        ),
     ] {
         let mut bench = Bench::new("collectives: [allreduce]\n");
         bench.redirect(
@@ -26,8 +36,11 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
             "shapes: [1x4]\nsizes: [64, 1M]",
         );
         bench.always.at_candidate = Some(("allreduce/ring".to_owned(), outcome));
+        bench.always.says = says;
         let mut witness = Witness::default();
         let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
+        // The experiments come alone.
+        assert_eq!(bench.launches(), 1 + 2 * attempts + 6, "{outcome:?}");
         let store = Store::open(&bench.campaign().output.store).expect("a store");
         let failures = store.failures(&library()).expect("failures");
         // Once in each of the two cells, and never tried again there.
@@ -60,12 +73,13 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
 
 #[test]
 fn a_launch_that_somebody_asks_to_end_is_blamed_on_nobody() {
-    for code in [143, 130, 129, 15] {
+    let codes = [143, 130, 129, 15, 1].map(Outcome::Code);
+    for outcome in [&codes[..], &[Outcome::Success, Outcome::Signal(15)]].concat() {
         let mut bench = Bench::new("");
         bench.mishaps.insert(
             2,
             Mishap {
-                after_tasks: Some((3, Outcome::Code(code))),
+                after_tasks: Some((3, outcome)),
                 ..Mishap::default()
             },
         );

@@ -1,0 +1,255 @@
+//! Real campaigns in which processes are killed at random moments.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use campaign::Campaign;
+use fastrand::Rng;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rusqlite::Connection;
+use store::{FailureRow, Store};
+use wire::{Candidate, FailureKind, Library, Record, Sample, Subject};
+
+use crate::mpi::{place_with, processes, run, start, wait};
+use crate::run::Place;
+
+const KILLS: u32 = 8;
+
+const LAUNCHES: u32 = 5;
+
+/// 8 cells, about a second a launch.
+const CAMPAIGN: &str = "
+collectives: [bcast, allreduce, allgather, reduce]
+shapes: [1x2]
+sizes: [64, 16K]
+candidates: {include: ['*/binomial', '*/ring', '*/chain']}
+parameters: {block_bytes: 4K, predicted: false}
+repetitions: {minimum: 10, maximum: 5000, precision: 0.001, slice: 10ms}
+launches: 5
+";
+
+/// Ranks end when they see that nobody waits for them any more.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Victim {
+    Colltune,
+    Launcher,
+    Rank,
+}
+
+/// What the killing aims at, and what it did.
+#[derive(Default)]
+struct Tally {
+    /// Kills of each kind of process while it was at work.
+    hits: BTreeMap<Victim, u32>,
+    /// Ranks that were killed by SIGKILL: what a crash looks like.
+    crashes: usize,
+}
+
+/// Kills one process of a campaign at work and, if that was not colltune itself, somewhat later
+/// colltune; nothing is left alive.
+fn kill_somebody(place: &Place, launcher: &str, random: &mut Rng, tally: &mut Tally) {
+    let child = start(place, &["tune", "campaign.yaml"]);
+    thread::sleep(Duration::from_millis(random.u64(100..2000)));
+    let colltune = Pid::from_raw(child.id() as i32);
+    let signals = [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGINT];
+    let signal = signals[random.usize(..signals.len())];
+    let victims = [Victim::Colltune, Victim::Launcher, Victim::Rank];
+    let victim = victims[random.usize(..victims.len())];
+    let candidates = match victim {
+        Victim::Colltune => vec![colltune],
+        Victim::Launcher => processes(place, launcher),
+        Victim::Rank => processes(place, "/colltune-driver"),
+    };
+    if let Some(pid) = random.choice(&candidates) {
+        eprintln!("{signal} to {victim:?}");
+        if kill(*pid, signal).is_ok() {
+            *tally.hits.entry(victim).or_default() += 1;
+            tally.crashes += usize::from(victim == Victim::Rank && signal == Signal::SIGKILL);
+        }
+    }
+    if victim != Victim::Colltune {
+        thread::sleep(Duration::from_millis(random.u64(300..1000)));
+        // It may have ended by itself; nothing is wrong then.
+        let _ = kill(colltune, signals[random.usize(..signals.len())]);
+    }
+    end(place, child);
+}
+
+/// Waits for colltune's end, which is near; its descendants must have ended soon after.
+fn end(place: &Place, child: Child) {
+    let pid = child.id();
+    let ran = wait(place, child);
+    // 3 is what it says if the launcher dies before any rank has reported.
+    assert!(
+        matches!(ran.code, None | Some(0 | 3 | 130)),
+        "{pid}: {ran:?}"
+    );
+    let begun = Instant::now();
+    loop {
+        let left = processes(place, "");
+        if left.is_empty() {
+            return;
+        }
+        assert!(begun.elapsed() < GRACE, "{left:?} are left");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What a store holds.
+#[derive(Default)]
+struct Held {
+    samples: Vec<Sample>,
+    /// Launch and number.
+    tasks: BTreeSet<(u32, u32)>,
+}
+
+/// The store is sound, still holds what it held, and nothing was measured oftener than asked.
+fn check_store(place: &Place, before: &Held) -> Held {
+    let path = place.path(".colltune/real.db");
+    if !path.exists() {
+        return Held::default();
+    }
+    let raw = Connection::open(&path).unwrap();
+    let verdict: String = raw
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    let store = Store::open(&path).unwrap();
+    let Some(library) = store.libraries().unwrap().pop() else {
+        return Held::default();
+    };
+    let mut rows = raw.prepare("SELECT launch, number FROM task").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let held = Held {
+        samples: store.samples(&library).unwrap(),
+        tasks: rows.unwrap().collect::<Result<_, _>>().unwrap(),
+    };
+    for sample in &before.samples {
+        let name = format!("{} in {}", sample.candidate, sample.subject);
+        let is_there = held.samples.contains(sample);
+        assert!(is_there, "{name} of launch {} is lost", sample.launch);
+    }
+    assert!(held.tasks.is_superset(&before.tasks));
+    let mut launches: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+    for sample in &held.samples {
+        let name = format!("{} in {}", sample.candidate, sample.subject);
+        let known = launches.entry(name.clone()).or_default();
+        let is_new = known.insert(sample.launch);
+        assert!(is_new, "{name} twice in launch {}", sample.launch);
+    }
+    for (name, launches) in launches {
+        assert!(launches.len() <= LAUNCHES as usize, "{name}: {launches:?}");
+    }
+    held
+}
+
+/// Every task whose end a driver wrote down is stored, and no launch lost more than one.
+fn check_spools(place: &Place, held: &Held) {
+    for entry in std::fs::read_dir(place.path(".colltune/real.db.launches")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|kind| kind != "spool") {
+            continue;
+        }
+        let launch: u32 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (mut begun, mut done) = (BTreeSet::new(), BTreeSet::new());
+        // The last line may be torn.
+        for line in text.split_inclusive('\n').filter(|l| l.ends_with('\n')) {
+            match serde_json::from_str(line).unwrap() {
+                Record::Trying { task, .. } => _ = begun.insert((launch, task)),
+                Record::Done(task) => _ = done.insert((launch, task.task)),
+                _ => {}
+            }
+        }
+        assert!(held.tasks.is_superset(&done), "launch {launch}: {done:?}");
+        let lost: Vec<_> = begun.difference(&held.tasks).collect();
+        assert!(lost.len() <= 1, "launch {launch} lost {lost:?}");
+    }
+}
+
+/// All that the campaign asks for.
+fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
+    let campaign = Campaign::load(&place.path("campaign.yaml")).unwrap();
+    let experiments = campaign.experiments().into_iter();
+    let experiments = experiments.map(|e| (Subject::Experiment(e), Candidate::Default));
+    let cells = campaign.cells().into_iter().flat_map(|cell| {
+        let candidates = campaign.candidates(&cell, &|_, _| None);
+        candidates
+            .into_iter()
+            .map(move |c| (Subject::Cell(cell), c))
+    });
+    experiments.chain(cells).collect()
+}
+
+/// Kills again and again; then the campaign comes to its end, and everything is there.
+fn check(library: &str, launcher: &str, kills: u32) {
+    let Some(place) = place_with(library, CAMPAIGN) else {
+        return;
+    };
+    let seed = std::env::var("COLLTUNE_TEST_SEED")
+        .map_or_else(|_| fastrand::u64(..), |text| text.parse().unwrap());
+    eprintln!("{library}: COLLTUNE_TEST_SEED={seed}");
+    let mut random = Rng::with_seed(seed);
+    let (mut tally, mut held) = (Tally::default(), Held::default());
+    for _ in 0..kills {
+        kill_somebody(&place, launcher, &mut random, &mut tally);
+        held = check_store(&place, &held);
+        if place.path("tables/real.yaml").exists() {
+            break;
+        }
+    }
+    // Otherwise this would be a test of something else.
+    assert!(
+        tally.hits.values().sum::<u32>() >= kills / 2,
+        "{:?}",
+        tally.hits
+    );
+
+    let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let outcome = ran.json();
+    assert_eq!(outcome["done"], outcome["total"], "{}", ran.err);
+    let held = check_store(&place, &held);
+    check_spools(&place, &held);
+
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    let store = Store::open(&place.path(".colltune/real.db")).unwrap();
+    let failures = store.failures(&library).unwrap();
+    // Nothing but a rank that dies as in a crash is blamed on the candidate in flight.
+    let told = failures
+        .iter()
+        .map(|f| format!("{}: {}", f.kind.name(), f.message));
+    let told: Vec<_> = told.collect();
+    assert!(failures.len() <= tally.crashes, "{told:#?}");
+    let is_crash = |failure: &FailureRow| failure.kind == FailureKind::Crash;
+    assert!(failures.iter().all(is_crash), "{told:#?}");
+    let counts = store.counts(&library).unwrap();
+    for (subject, candidate) in planned(&place) {
+        let is = |f: &FailureRow| {
+            f.subject == subject && [&candidate, &Candidate::Default].contains(&&f.candidate)
+        };
+        let launches = counts.get(&(subject, candidate.clone())).copied();
+        assert!(
+            launches == Some(LAUNCHES) || failures.iter().any(is),
+            "{candidate} in {subject}: {launches:?} launches"
+        );
+    }
+    let planned = planned(&place);
+    assert!(counts.keys().all(|measured| planned.contains(measured)));
+    eprintln!("{:?}, {} failures", tally.hits, failures.len());
+}
+
+#[test]
+fn killing_anybody_at_any_moment_under_openmpi_costs_the_cell_in_flight_and_no_more() {
+    check("openmpi", "mpirun", KILLS);
+}
+
+#[test]
+fn killing_anybody_at_any_moment_under_mpich_costs_the_cell_in_flight_and_no_more() {
+    check("mpich", "mpiexec", KILLS / 2);
+}

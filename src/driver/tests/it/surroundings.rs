@@ -1,0 +1,96 @@
+//! What a launch tells of the machine that it runs on.
+
+use campaign::LibraryName;
+use campaign::launcher::Outcome;
+use schedule::Collective;
+use wire::{Environment, Record, Warning};
+
+use crate::launch::{Bench, family};
+use crate::native::natives;
+
+/// What two ranks that measure nothing tell of their environment.
+fn told(variables: &[(&str, &str)]) -> Environment {
+    let mut bench = Bench::new(Vec::new());
+    let variables = variables.iter();
+    bench.environment = variables.map(|(n, v)| (n.into(), v.into())).collect();
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    match records.into_iter().next() {
+        Some(Record::Started(start)) => start.environment,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn settings(environment: &Environment) -> &[String] {
+    let settings = |warning| match warning {
+        Warning::SteeredDefault { settings } => Some(&settings[..]),
+        _ => None,
+    };
+    let mut warnings = environment.warnings.iter();
+    warnings.find_map(settings).unwrap_or_default()
+}
+
+#[test]
+fn launcher_binding_and_transports_are_recorded() {
+    let environment = told(&[("OMPI_MCA_btl", "self,tcp")]);
+    let [node] = &environment.nodes[..] else {
+        panic!("{:?}", environment.nodes)
+    };
+    assert_eq!(environment.hosts, [node.host.as_str()]);
+    assert_eq!((node.ranks(), environment.cores), (2, node.cores));
+    assert!(node.cpus.iter().all(|cpus| !cpus.is_empty()) && !node.boot.is_empty());
+    assert!(node.cores <= node.available, "{node:?}");
+    let option = match family() {
+        LibraryName::OpenMpi => "-np 2 ",
+        LibraryName::Mpich => "-n 2 ",
+    };
+    let launcher = &environment.launcher;
+    assert!(
+        launcher.contains("mpi") && launcher.contains(option),
+        "{launcher}"
+    );
+    // Two ranks that the launcher binds to a core each stand on two.
+    if launcher.ends_with("-bind-to core") {
+        assert_eq!(
+            (node.bound, node.crowded, node.cores),
+            (2, 0, 2),
+            "{node:?}"
+        );
+    }
+    match family() {
+        LibraryName::OpenMpi => {
+            assert_eq!(environment.transports, ["pml/ob1", "btl/self", "btl/tcp"]);
+        }
+        LibraryName::Mpich => {
+            let device = &environment.transports[..];
+            assert!(
+                matches!(device, [device] if device.starts_with("ch")),
+                "{device:?}"
+            );
+        }
+    }
+    assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+}
+
+#[test]
+fn algorithms_that_somebody_has_forced_are_told() {
+    let natives = natives(&[]);
+    let mut of_bcast = natives.iter().filter(|n| n.collective == Collective::Bcast);
+    let native = of_bcast.next().expect("an algorithm");
+    let (name, enabling) = match family() {
+        LibraryName::OpenMpi => (
+            "OMPI_MCA_coll_tuned_bcast_algorithm",
+            "OMPI_MCA_coll_tuned_use_dynamic_rules",
+        ),
+        LibraryName::Mpich => ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "UNUSED"),
+    };
+    let forced = [(name, native.id.as_str()), (enabling, "1")];
+    let environment = told(&forced);
+    assert_eq!(environment.preset, [native.name()]);
+    assert_eq!(settings(&environment), [format!("{name}={}", native.id)]);
+    // Without the second one, the first has no effect.
+    if family() == LibraryName::OpenMpi {
+        let environment = told(&forced[..1]);
+        assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! Which CPUs are cores of their own, and which ranks share them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The hardware threads of a machine and the cores that they belong to.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// For a CPU's number the list of its core's CPUs, the same text for all of them.
+    siblings: BTreeMap<usize, String>,
+}
+
+/// How ranks stand on a node's cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// CPUs that the ranks may use between them.
+    pub(crate) threads: u32,
+    /// Cores that these belong to.
+    pub(crate) cores: u32,
+    /// Ranks that may not use all of them; all ranks where there is but one.
+    pub(crate) bound: u32,
+    /// Ranks bound to one core that is another bound rank's too.
+    pub(crate) crowded: u32,
+}
+
+impl Topology {
+    /// From the kernel's list of siblings of each CPU. A CPU without one is a core of its own.
+    pub fn new(siblings: impl IntoIterator<Item = (usize, String)>) -> Self {
+        Self {
+            siblings: siblings.into_iter().collect(),
+        }
+    }
+
+    fn cores(&self, cpus: &BTreeSet<usize>) -> BTreeSet<String> {
+        let core = |cpu: &usize| self.siblings.get(cpu).cloned();
+        let cores = cpus.iter().map(|cpu| core(cpu).unwrap_or(cpu.to_string()));
+        cores.collect()
+    }
+
+    /// From the lists of CPUs that each rank may use.
+    pub(crate) fn standing(&self, ranks: &[String]) -> Standing {
+        let ranks: Vec<BTreeSet<usize>> = ranks.iter().map(|list| parse(list)).collect();
+        let all: BTreeSet<usize> = ranks.iter().flatten().copied().collect();
+        let cores = self.cores(&all);
+        let mut bound = 0;
+        let mut alone: BTreeMap<String, u32> = BTreeMap::new();
+        for cpus in &ranks {
+            let own = self.cores(cpus);
+            bound += u32::from(own.len() < cores.len() || cores.len() == 1);
+            if let (Some(core), 1) = (own.first(), own.len()) {
+                *alone.entry(core.clone()).or_default() += 1;
+            }
+        }
+        Standing {
+            threads: all.len() as u32,
+            cores: cores.len() as u32,
+            bound,
+            crowded: alone.values().filter(|ranks| **ranks > 1).sum(),
+        }
+    }
+}
+
+/// A list of CPUs as the kernel writes it: `0-3,8`.
+pub(crate) fn parse(list: &str) -> BTreeSet<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    };
+    let parts = list.trim().split(',');
+    parts.filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Standing, Topology, parse};
+
+    #[test]
+    fn lists_are_read() {
+        assert_eq!(parse("0-2,8\n"), [0, 1, 2, 8].into());
+        assert!(parse("").is_empty() && parse("x").is_empty());
+    }
+
+    #[test]
+    fn ranks_stand_on_cores_of_their_own_or_not() {
+        // Two cores of two threads each.
+        let pairs = [(0, "0,2"), (1, "1,3"), (2, "0,2"), (3, "1,3")];
+        let topology = Topology::new(pairs.map(|(cpu, list)| (cpu, list.to_owned())));
+        let check = |ranks: &[&str], threads, cores, bound, crowded| {
+            let ranks: Vec<String> = ranks.iter().map(|list| (*list).to_owned()).collect();
+            let expected = Standing {
+                threads,
+                cores,
+                bound,
+                crowded,
+            };
+            assert_eq!(topology.standing(&ranks), expected, "{ranks:?}");
+        };
+        check(&["0", "1"], 2, 2, 2, 0);
+        check(&["0,2", "1,3"], 4, 2, 2, 0);
+        check(&["0", "2"], 2, 1, 2, 2);
+        check(&["0-3", "0-3"], 4, 2, 0, 0);
+        check(&["0", "2", "1"], 3, 2, 3, 2);
+        check(&["0", "0-3"], 4, 2, 1, 0);
+        check(&["9", "10"], 2, 2, 2, 0);
+        check(&[], 0, 0, 0, 0);
+    }
+}

@@ -1,0 +1,283 @@
+//! What makes numbers less trustworthy.
+
+use std::collections::BTreeMap;
+
+use wire::{Environment, Node, Warning};
+
+use crate::variables::deciding;
+
+/// A timer step from which times near it are visibly rounded.
+const COARSE_TIMER_SECONDS: f64 = 200e-9;
+
+/// What speaks against trusting what is measured there, by what the environment's other fields say.
+/// Where there are no ranks yet, what depends on them is not judged.
+pub fn judge(environment: &Environment) -> Vec<Warning> {
+    let mut warnings = placement(environment);
+    warnings.extend(machines(&environment.nodes));
+    if environment.load >= 1.0 {
+        warnings.push(Warning::BusyMachine {
+            load_percent: (environment.load * 100.0) as u32,
+            cores: environment.cores,
+        });
+    }
+    if !environment.governor.is_empty() && environment.governor != "performance" {
+        warnings.push(Warning::Governor {
+            name: environment.governor.clone(),
+        });
+    }
+    if environment.timer_resolution_seconds > COARSE_TIMER_SECONDS {
+        warnings.push(Warning::CoarseTimer {
+            resolution_nanoseconds: (environment.timer_resolution_seconds * 1e9) as u64,
+        });
+    }
+    let settings = settings(environment);
+    if !settings.is_empty() {
+        warnings.push(Warning::SteeredDefault { settings });
+    }
+    warnings
+}
+
+/// How ranks stand on cores: on the worst of the nodes.
+fn placement(environment: &Environment) -> Vec<Warning> {
+    let nodes = &environment.nodes;
+    let crowded = |node: &&Node| node.crowded > 0 && node.ranks() <= node.available;
+    let excess = |node: &&Node| node.ranks().saturating_sub(node.cores);
+    let mut warnings = Vec::new();
+    if let Some(node) = nodes.iter().filter(crowded).max_by_key(|node| node.crowded) {
+        warnings.push(Warning::CrowdedCores {
+            host: node.host.clone(),
+            ranks: node.crowded,
+        });
+    }
+    let full = nodes.iter().filter(|node| !crowded(node));
+    if let Some(node) = full.max_by_key(excess).filter(|node| excess(node) > 0) {
+        warnings.push(Warning::Oversubscribed {
+            ranks: node.ranks(),
+            cores: node.cores,
+        });
+        return warnings;
+    }
+    if nodes.iter().any(|node| node.bound < node.ranks()) {
+        warnings.push(Warning::Unbound);
+    }
+    warnings
+}
+
+/// Nodes that are one machine, and nodes that differ.
+fn machines(nodes: &[Node]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut by_boot: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| !node.boot.is_empty()) {
+        by_boot.entry(&node.boot).or_default().push(node);
+    }
+    if let Some(same) = by_boot.values().max_by_key(|same| same.len())
+        && same.len() > 1
+    {
+        warnings.push(Warning::SharedMachine {
+            nodes: same.len() as u32,
+            ranks: same.iter().map(|node| node.ranks()).sum(),
+            cores: same.iter().map(|node| node.available).max().unwrap_or(0),
+        });
+    }
+    let describe = |node: &Node| {
+        let cpu = if node.cpu.is_empty() {
+            "unknown CPU"
+        } else {
+            &node.cpu
+        };
+        format!("{} cores of {cpu}", node.available)
+    };
+    let mut kinds: BTreeMap<String, &str> = BTreeMap::new();
+    for node in nodes {
+        kinds.entry(describe(node)).or_insert(&node.host);
+    }
+    if kinds.len() > 1 {
+        let kinds = kinds.iter().map(|(kind, host)| format!("{host}: {kind}"));
+        warnings.push(Warning::UnlikeNodes {
+            kinds: kinds.collect(),
+        });
+    }
+    warnings
+}
+
+/// What makes the default another one than the library's.
+fn settings(environment: &Environment) -> Vec<String> {
+    let mut settings = deciding(&environment.variables);
+    // Files of settings force algorithms too; variables tell no more than they do.
+    if settings.is_empty() {
+        settings.extend(environment.preset.iter().cloned());
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use wire::{Environment, Node, Warning};
+
+    /// A node of 4 cores with bound ranks.
+    fn node(host: &str, ranks: u32) -> Node {
+        Node {
+            host: host.to_owned(),
+            boot: host.to_owned(),
+            cpu: "Some CPU".to_owned(),
+            cores: 4,
+            threads: 4,
+            available: 4,
+            bound: ranks,
+            crowded: 0,
+            cpus: vec![String::new(); ranks as usize],
+        }
+    }
+
+    fn quiet(nodes: Vec<Node>) -> Environment {
+        Environment {
+            cores: 4,
+            nodes,
+            governor: "performance".to_owned(),
+            timer_resolution_seconds: 1e-9,
+            ..Environment::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(environment: &Environment, expected: &[Warning]) {
+        assert_eq!(judge(environment), expected);
+        for warning in expected {
+            let sentence = warning.to_string();
+            assert!(sentence.contains([':', ';']), "says what to do: {sentence}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_good_machines_or_unknown_ones() {
+        check(&quiet(vec![node("a", 4), node("b", 4)]), &[]);
+        check(&quiet(vec![node("a", 0)]), &[]);
+        check(&Environment::default(), &[]);
+    }
+
+    #[test]
+    fn ranks_that_share_cores_or_wander_are_told() {
+        let oversubscribed = Warning::Oversubscribed { ranks: 6, cores: 4 };
+        check(&quiet(vec![node("a", 2), node("b", 6)]), &[oversubscribed]);
+        let free = Node {
+            bound: 1,
+            ..node("a", 2)
+        };
+        check(
+            &quiet(vec![node("b", 2), free.clone()]),
+            &[Warning::Unbound],
+        );
+        let crowded = Node {
+            crowded: 2,
+            cores: 2,
+            ..node("a", 3)
+        };
+        let told = Warning::CrowdedCores {
+            host: "a".to_owned(),
+            ranks: 2,
+        };
+        check(&quiet(vec![crowded]), &[told]);
+        // Ranks that outnumber cores are not bound on purpose.
+        let full = Node {
+            bound: 0,
+            ..node("a", 5)
+        };
+        check(
+            &quiet(vec![full]),
+            &[Warning::Oversubscribed { ranks: 5, cores: 4 }],
+        );
+    }
+
+    #[test]
+    fn nodes_that_are_one_machine_or_differ_are_told() {
+        let same = |host| Node {
+            boot: "x".to_owned(),
+            ..node(host, 2)
+        };
+        let shared = Warning::SharedMachine {
+            nodes: 2,
+            ranks: 4,
+            cores: 4,
+        };
+        check(&quiet(vec![same("a"), same("b"), node("c", 2)]), &[shared]);
+        let unknown = |host| Node {
+            boot: String::new(),
+            ..node(host, 2)
+        };
+        check(&quiet(vec![unknown("a"), unknown("b")]), &[]);
+        let other = Node {
+            cpu: "Other CPU".to_owned(),
+            ..node("b", 2)
+        };
+        let smaller = Node {
+            available: 2,
+            ..node("c", 2)
+        };
+        let unlike = Warning::UnlikeNodes {
+            kinds: vec![
+                "c: 2 cores of Some CPU".to_owned(),
+                "b: 4 cores of Other CPU".to_owned(),
+                "a: 4 cores of Some CPU".to_owned(),
+            ],
+        };
+        check(
+            &quiet(vec![node("a", 2), other, smaller, node("d", 2)]),
+            &[unlike],
+        );
+    }
+
+    #[test]
+    fn what_disturbs_times_is_told() {
+        let busy = Environment {
+            load: 1.5,
+            ..quiet(Vec::new())
+        };
+        check(
+            &busy,
+            &[Warning::BusyMachine {
+                load_percent: 150,
+                cores: 4,
+            }],
+        );
+        check(&Environment { load: 0.9, ..busy }, &[]);
+        let saving = Environment {
+            governor: "powersave".to_owned(),
+            ..quiet(Vec::new())
+        };
+        check(
+            &saving,
+            &[Warning::Governor {
+                name: "powersave".to_owned(),
+            }],
+        );
+        let coarse = Environment {
+            timer_resolution_seconds: 1e-6,
+            ..quiet(Vec::new())
+        };
+        check(
+            &coarse,
+            &[Warning::CoarseTimer {
+                resolution_nanoseconds: 1000,
+            }],
+        );
+    }
+
+    #[test]
+    fn a_default_that_is_not_the_librarys_is_told() {
+        let told = |setting: &str| Warning::SteeredDefault {
+            settings: vec![setting.to_owned()],
+        };
+        let preset = Environment {
+            preset: vec!["forced".to_owned()],
+            ..quiet(Vec::new())
+        };
+        check(&preset, &[told("forced")]);
+        let name = "MPIR_CVAR_BCAST_INTRA_ALGORITHM".to_owned();
+        let steered = Environment {
+            variables: [(name, "x".to_owned())].into(),
+            ..preset
+        };
+        check(&steered, &[told("MPIR_CVAR_BCAST_INTRA_ALGORITHM=x")]);
+    }
+}

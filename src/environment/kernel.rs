@@ -1,0 +1,120 @@
+//! What the kernel tells of this host.
+
+use std::time::Duration;
+
+use wire::Node;
+
+use crate::Topology;
+use crate::cpus::parse;
+
+/// The CPUs that this process may use, as the kernel lists them: `0-3,8`.
+pub fn own_cpus() -> String {
+    let status = read("/proc/self/status");
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    list.unwrap_or_default().trim().to_owned()
+}
+
+/// This host as a node. `ranks` are the CPUs that each of its ranks may use ([`own_cpus`]);
+/// `planned` bounds the cores where the commanding process knows of fewer, as under a CPU quota.
+pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
+    let standing = topology(&ranks).standing(&ranks);
+    let bounded = |cores: u32| {
+        let cores = cores.max(1);
+        planned.map_or(cores, |planned| planned.clamp(1, cores))
+    };
+    let online = [read("/sys/devices/system/cpu/online")];
+    Node {
+        host: read("/proc/sys/kernel/hostname").trim().to_owned(),
+        boot: read("/proc/sys/kernel/random/boot_id").trim().to_owned(),
+        cpu: cpu_model(&read("/proc/cpuinfo")),
+        cores: bounded(standing.cores),
+        available: bounded(topology(&online).standing(&online).cores),
+        threads: standing.threads,
+        bound: standing.bound,
+        crowded: standing.crowded,
+        cpus: ranks,
+    }
+}
+
+/// Which CPUs share a core, of those that ranks may use.
+fn topology(ranks: &[String]) -> Topology {
+    let cpus = ranks.iter().flat_map(|list| parse(list));
+    let siblings = |cpu: usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let list = read(&path).trim().to_owned();
+        (!list.is_empty()).then_some((cpu, list))
+    };
+    Topology::new(cpus.filter_map(siblings))
+}
+
+/// Release of the running kernel.
+pub fn kernel() -> String {
+    read("/proc/sys/kernel/osrelease").trim().to_owned()
+}
+
+/// Frequency governor of the first CPU; empty where there is none, as in virtual machines.
+pub fn governor() -> String {
+    let path = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    read(path).trim().to_owned()
+}
+
+/// Runnable tasks beside this thread: the least of a few looks, since all machines have moments.
+/// Takes some 40 ms; other threads and ranks should sleep meanwhile.
+pub fn others_running() -> f64 {
+    let looks = (0..8).filter_map(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        running(&read("/proc/loadavg"))
+    });
+    let others = looks.map(|running| (running - 1.0).max(0.0));
+    let least = others.fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
+}
+
+/// Runnable tasks in the kernel's `0.20 0.18 0.12 1/80 11206`.
+fn running(loadavg: &str) -> Option<f64> {
+    let tasks = loadavg.split_whitespace().nth(3)?;
+    tasks.split('/').next()?.parse().ok()
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    let model = cpuinfo.lines().find(|line| line.starts_with("model name"));
+    model
+        .and_then(|line| line.split_once(':'))
+        .map_or("", |(_, name)| name.trim())
+        .to_owned()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cpu_model, node, own_cpus, running};
+
+    #[test]
+    fn kernel_texts_are_read() {
+        assert_eq!(running("0.20 0.18 0.12 3/80 11206\n"), Some(3.0));
+        assert_eq!(running(""), None);
+        assert_eq!(
+            cpu_model("processor : 0\nmodel name\t: Some CPU @ 2GHz\n"),
+            "Some CPU @ 2GHz"
+        );
+    }
+
+    #[test]
+    fn this_machine_is_a_node() {
+        let check = |planned, most| {
+            let node = node(vec![own_cpus(), own_cpus()], planned);
+            assert!(!node.host.is_empty());
+            assert!((1..=most).contains(&node.cores), "{node:?}");
+            assert!((node.cores..=most).contains(&node.available), "{node:?}");
+            assert_eq!(node.cpus.len(), 2);
+        };
+        check(None, u32::MAX);
+        check(Some(1), 1);
+        check(Some(0), 1);
+    }
+}

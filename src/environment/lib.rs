@@ -1,0 +1,15 @@
+//! What a machine is, as far as measurements depend on it, and what speaks against trusting them.
+//!
+//! The measuring program and `colltune doctor` look at machines with the same eyes: [`node`] reads
+//! what the kernel tells, [`variables`] what the environment tells MPI libraries, [`others_running`]
+//! whether anybody else is at work, and [`judge`] turns all of it into warnings. Only Linux tells;
+//! elsewhere most of it stays empty.
+
+mod cpus;
+mod judge;
+mod kernel;
+pub mod variables;
+
+pub use cpus::Topology;
+pub use judge::judge;
+pub use kernel::{governor, kernel, node, others_running, own_cpus};

@@ -1,0 +1,149 @@
+//! Environment variables that steer MPI libraries.
+
+use std::collections::BTreeMap;
+
+/// Variables of these beginnings steer how MPI libraries communicate.
+const STEERING: [&str; 9] = [
+    "OMPI_MCA_",
+    "MPIR_CVAR_",
+    "MPICH_",
+    "UCX_",
+    "FI_",
+    "PSM2_",
+    "I_MPI_",
+    "PRTE_MCA_",
+    "HCOLL_",
+];
+
+/// Set by Open MPI's launcher for its own purposes.
+const LAUNCHER_INTERNAL: [&str; 5] = [
+    "OMPI_MCA_orte_",
+    "OMPI_MCA_ess",
+    "OMPI_MCA_shmem_RUNTIME",
+    "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir",
+];
+
+/// Open MPI's own decisions are steered by variables of this beginning, which, but for the priority,
+/// matter only if the last one is set.
+const DECIDING: &str = "OMPI_MCA_coll_tuned_";
+const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
+const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
+
+/// Other variables of Open MPI that choose who carries out collectives.
+const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
+
+/// MPICH's thresholds and algorithms are variables about a collective; these words are in all of them.
+const COLLECTIVES: [&str; 5] = ["BCAST", "REDUCE", "GATHER", "SCATTER", "COLL"];
+
+/// Intel MPI's.
+const ADJUSTING: &str = "I_MPI_ADJUST_";
+
+/// Those among the given variables that steer MPI libraries, without what launchers set themselves.
+pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    let begins = |name: &str, with: &[&str]| with.iter().any(|begin| name.starts_with(begin));
+    variables
+        .into_iter()
+        .filter(|(name, _)| begins(name, &STEERING) && !begins(name, &LAUNCHER_INTERNAL))
+        .collect()
+}
+
+/// The same of this process. Names and values that are no text are left out.
+pub fn of_this_process() -> BTreeMap<String, String> {
+    let texts = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    steering(texts)
+}
+
+/// Whether the library's algorithms may be made forcible: that must not bring settings to life that
+/// somebody has made and that have no effect on the default as it is.
+pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
+    !variables.keys().any(|name| name.starts_with(DECIDING))
+}
+
+/// Settings, as `NAME=value`, that change which algorithms the library chooses by itself.
+pub fn deciding(variables: &BTreeMap<String, String>) -> Vec<String> {
+    let is_enabled = variables.get(ENABLING).is_some_and(|value| is_true(value));
+    let decides = |name: &str| {
+        if name.starts_with(DECIDING) {
+            return name == PRIORITY || (is_enabled && name != ENABLING);
+        }
+        let about = name.strip_prefix("MPIR_CVAR_").unwrap_or_default();
+        CHOOSING.iter().any(|begin| name.starts_with(begin))
+            || COLLECTIVES.iter().any(|word| about.contains(word))
+            || name.starts_with(ADJUSTING)
+    };
+    let named = variables.iter().filter(|(name, _)| decides(name));
+    named
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+/// As Open MPI reads truth values.
+fn is_true(value: &str) -> bool {
+    let value = value.trim().to_lowercase();
+    let is_number = value.parse::<i64>().is_ok_and(|number| number != 0);
+    is_number || ["true", "t", "yes", "y", "enabled"].contains(&value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{deciding, may_force, steering};
+
+    fn variables(names: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
+        steering(
+            names
+                .iter()
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
+        )
+    }
+
+    #[test]
+    fn what_steers_mpi_is_kept_and_what_launchers_set_is_not() {
+        let kept = variables(&[
+            ("OMPI_MCA_btl", "self,tcp"),
+            ("OMPI_MCA_orte_launch", "1"),
+            ("MPIR_CVAR_POLLS_BEFORE_YIELD", "10"),
+            ("HOME", "/root"),
+        ]);
+        let names: Vec<_> = kept.keys().collect();
+        assert_eq!(names, ["MPIR_CVAR_POLLS_BEFORE_YIELD", "OMPI_MCA_btl"]);
+        assert!(may_force(&kept));
+    }
+
+    #[test]
+    fn settings_that_change_the_default_are_told() {
+        let check = |given: &[(&str, &str)], expected: &[&str]| {
+            assert_eq!(deciding(&variables(given)), expected);
+        };
+        let forced = ("OMPI_MCA_coll_tuned_bcast_algorithm", "1");
+        check(&[forced], &[]);
+        assert!(!may_force(&variables(&[forced])));
+        let enabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "true");
+        let disabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "0");
+        check(&[enabled], &[]);
+        check(&[forced, disabled], &[]);
+        check(
+            &[forced, enabled],
+            &["OMPI_MCA_coll_tuned_bcast_algorithm=1"],
+        );
+        let priority = ("OMPI_MCA_coll_tuned_priority", "5");
+        check(&[priority], &["OMPI_MCA_coll_tuned_priority=5"]);
+        check(&[("OMPI_MCA_coll", "^tuned")], &["OMPI_MCA_coll=^tuned"]);
+        check(
+            &[("OMPI_MCA_coll_hcoll_enable", "0")],
+            &["OMPI_MCA_coll_hcoll_enable=0"],
+        );
+        check(&[("OMPI_MCA_btl", "tcp"), ("UCX_TLS", "tcp")], &[]);
+        check(
+            &[("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree")],
+            &["MPIR_CVAR_BCAST_INTRA_ALGORITHM=tree"],
+        );
+        check(
+            &[("MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE", "1")],
+            &["MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=1"],
+        );
+        check(&[("MPIR_CVAR_POLLS_BEFORE_YIELD", "10")], &[]);
+        check(&[("I_MPI_ADJUST_BCAST", "3")], &["I_MPI_ADJUST_BCAST=3"]);
+    }
+}

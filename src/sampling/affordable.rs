@@ -1,0 +1,62 @@
+//! Whether a cell can afford a candidate at all.
+
+use wire::Repetition;
+
+/// Shorter calls are always afforded: the least number of repetitions is over soon.
+const LONG_SECONDS: f64 = 1.0;
+
+/// So many slices of measuring time a single call may use up.
+const SLICES: f64 = 10.0;
+
+/// A candidate that is so many times slower than another one has no chance.
+const TIMES_SLOWER: f64 = 20.0;
+
+/// A first call may be slow for other reasons, such as connections that are made. One that is so many
+/// times too slow is not called again to find out.
+const FIRST_CALL: f64 = 10.0;
+
+/// Whether a candidate is to be left out after one call because its cell cannot afford the least
+/// number of repetitions: a call lasts more than a second and ten slices, and twenty times as long as
+/// one of the fastest candidate so far. Where none is known nobody is left out: all of them may be
+/// slow, as are large vectors on slow networks, and one of them must be measured.
+pub fn is_too_slow(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
+    let most_seconds = LONG_SECONDS
+        .max(SLICES * wanted.slice_seconds)
+        .max(TIMES_SLOWER * fastest_seconds);
+    call_seconds > most_seconds
+}
+
+/// The same of the very first call. Only one that is ten times too slow counts: it costs that one
+/// call and no more; others are called once again.
+pub fn is_hopeless(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
+    is_too_slow(call_seconds / FIRST_CALL, fastest_seconds, wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_hopeless, is_too_slow};
+    use wire::Repetition;
+
+    #[test]
+    fn only_what_is_slow_by_the_clock_the_slice_and_the_others_is_left_out() {
+        let check = |call, fastest, slice_seconds, expected| {
+            let wanted = Repetition {
+                minimum: 10,
+                maximum: 100,
+                precision: 0.03,
+                confidence: 0.95,
+                slice_seconds,
+            };
+            let found = is_too_slow(call, fastest, &wanted);
+            assert_eq!(found, expected, "{call} s, others {fastest} s");
+            assert_eq!(is_hopeless(10.0 * call, fastest, &wanted), expected);
+        };
+        check(1.5, 1e-3, 0.01, true);
+        check(0.5, 1e-6, 0.01, false);
+        check(1.5, 1e-3, 0.2, false);
+        check(2.5, 1e-3, 0.2, true);
+        check(60.0, 4.0, 0.2, false);
+        check(90.0, 4.0, 0.2, true);
+        check(90.0, f64::INFINITY, 0.2, false);
+    }
+}

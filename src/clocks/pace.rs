@@ -1,6 +1,8 @@
 //! How much time a candidate's repetitions are given.
 
-use crate::{Judged, Nanoseconds, Span, Windows, nanoseconds};
+use std::collections::VecDeque;
+
+use crate::{Nanoseconds, Span, Windows, nanoseconds};
 
 /// From a plan to its first start, for a start: ranks must have heard of it before.
 const FIRST_LEAD_SECONDS: f64 = 200e-6;
@@ -15,20 +17,22 @@ const FIRST_LENGTH_SECONDS: f64 = 1e-3;
 /// In every window, beside what the candidate takes: reading clocks, and waiting.
 const PAUSE_SECONDS: f64 = 2e-6;
 
-/// How much longer a window is than nine of ten repetitions took.
-const LEAST_FACTOR: f64 = 1.5;
-const MOST_FACTOR: f64 = 64.0;
+/// How much longer a window is than nine of ten repetitions took, of the last so many.
+const ROOM: f64 = 1.5;
+const MEMORY: usize = 64;
 
-/// From this share of invalid repetitions on windows grow, and below that one they shrink.
-const TOO_MANY: f64 = 0.125;
-const FEW: f64 = 0.02;
+/// A series lasts about so long, or has so many repetitions: who is late in one stays late until he
+/// has caught up, or until the next plan, which costs about the lead.
+const SERIES_SECONDS: f64 = 500e-6;
+const LEAST_CALLS: usize = 4;
 
 /// How long a candidate's windows must be, by how it kept to earlier ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     lead_seconds: f64,
     length_seconds: f64,
-    factor: f64,
+    /// What the last repetitions took, the latest last.
+    taken: VecDeque<f64>,
 }
 
 impl Default for Pace {
@@ -36,7 +40,7 @@ impl Default for Pace {
         Self {
             lead_seconds: FIRST_LEAD_SECONDS,
             length_seconds: FIRST_LENGTH_SECONDS,
-            factor: LEAST_FACTOR,
+            taken: VecDeque::new(),
         }
     }
 }
@@ -50,13 +54,18 @@ impl Pace {
         }
     }
 
+    /// The most repetitions that should be planned at a time.
+    pub fn most_calls(&self) -> usize {
+        ((SERIES_SECONDS / self.length_seconds) as usize).max(LEAST_CALLS)
+    }
+
     /// The longest that a rank waits for a start, unless its clock is wrong.
     pub fn longest_wait(&self, windows: &Windows) -> Nanoseconds {
         2 * windows.length.max(nanoseconds(self.lead_seconds)) + 1_000_000
     }
 
     /// Learns from a series, as all ranks together saw it.
-    pub fn adapt(&mut self, spans: &[Span], judged: &Judged) {
+    pub fn adapt(&mut self, spans: &[Span]) {
         let Some(first) = spans.first() else {
             return;
         };
@@ -66,23 +75,18 @@ impl Pace {
         } else if spare > self.lead_seconds / 2.0 {
             self.lead_seconds = (0.75 * self.lead_seconds).max(LEAST_LEAD_SECONDS);
         }
-        let invalid = judged.invalid.len() as f64 / spans.len() as f64;
-        if invalid > TOO_MANY {
-            self.factor = (2.0 * self.factor).min(MOST_FACTOR);
-        } else if invalid < FEW {
-            self.factor = (0.8 * self.factor).max(LEAST_FACTOR);
-        }
         // Late ones began when they could.
-        let mut taken: Vec<f64> = spans
-            .iter()
-            .map(|span| match span.is_late() {
+        self.taken
+            .extend(spans.iter().map(|span| match span.is_late() {
                 true => span.seconds(),
                 false => span.end_seconds,
-            })
-            .collect();
-        taken.sort_by(f64::total_cmp);
-        if let Some(usual) = statistics::quantile(&taken, 0.9) {
-            self.length_seconds = usual * self.factor + PAUSE_SECONDS;
+            }));
+        let surplus = self.taken.len().saturating_sub(MEMORY);
+        self.taken.drain(..surplus);
+        let mut ascending: Vec<f64> = self.taken.iter().copied().collect();
+        ascending.sort_by(f64::total_cmp);
+        if let Some(usual) = statistics::quantile(&ascending, 0.9) {
+            self.length_seconds = usual * ROOM + PAUSE_SECONDS;
         }
     }
 }

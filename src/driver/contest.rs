@@ -1,7 +1,5 @@
 //! Candidates compared in one cell of one launch.
 
-use std::time::Instant;
-
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
 use sampling::{Progress, has_settled};
 use schedule::Collective;
@@ -10,6 +8,7 @@ use wire::{Candidate, Cell, FailureKind, Measurement, Record, Repetition};
 use crate::data;
 use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
+use crate::synchronise::{Pace, Synchroniser, Taken};
 use crate::watchdog::Watchdog;
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
@@ -21,7 +20,12 @@ struct Seat {
     runner: Runner,
     /// Its own, so that what a failed candidate left under way meets nobody.
     communicator: Communicator,
+    /// What is valid.
     progress: Progress,
+    /// All repetitions, in the order in which they were taken, and which of them are not valid.
+    raw: Vec<f64>,
+    invalid: Vec<u32>,
+    pace: Pace,
     estimate_seconds: f64,
     warmup: u32,
     done: bool,
@@ -53,6 +57,8 @@ pub(crate) struct Contest<'a> {
     pub(crate) seed: u64,
     /// How our candidates wait for messages.
     pub(crate) wait: Wait,
+    /// Brings the ranks to common starts.
+    pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
     pub(crate) spool: &'a Spool,
@@ -96,7 +102,9 @@ impl Contest<'_> {
         }
         self.watchdog.rest();
         seats.sort_by_key(|seat| seat.index);
-        Ok(seats.into_iter().map(Seat::into_measurement).collect())
+        let residual_seconds = self.synchroniser.residual_seconds()?;
+        let measurement = |seat: Seat| seat.into_measurement(residual_seconds);
+        Ok(seats.into_iter().map(measurement).collect())
     }
 
     fn begin_turn(&self, candidate: u32) -> Result<(), DriverError> {
@@ -135,6 +143,9 @@ impl Contest<'_> {
             runner: runner?,
             communicator,
             progress: Progress::default(),
+            raw: Vec::new(),
+            invalid: Vec::new(),
+            pace: Pace::default(),
             estimate_seconds: 0.0,
             warmup: 1,
             done: false,
@@ -188,12 +199,13 @@ impl Contest<'_> {
                 _ => self.calls(seat, seat.estimate_seconds * 4.0).min(25),
             };
             self.watchdog.begin(self.task, seat.index);
-            let (seconds, elapsed) = match self.repeat(seat, calls, buffers)? {
-                Ok(turn) => turn,
+            let taken = match self.repeat(seat, calls, buffers)? {
+                Ok(taken) => taken,
                 Err(failure) => return Ok(Err(failure)),
             };
-            seat.warmup += calls as u32;
-            spent += elapsed;
+            let seconds = taken.valid();
+            seat.warmup += taken.seconds.len() as u32;
+            spent += taken.elapsed_seconds;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;
             }
@@ -210,8 +222,9 @@ impl Contest<'_> {
         let calls = self.calls(seat, seat.estimate_seconds);
         match self.repeat(seat, calls, buffers)? {
             Err(failure) => Ok(Err(failure)),
-            Ok((seconds, elapsed)) => {
-                seat.progress.add(&seconds, elapsed);
+            Ok(taken) => {
+                seat.progress.add(&taken.valid(), taken.elapsed_seconds);
+                seat.keep(taken);
                 seat.done = seat.progress.is_enough(self.repetition);
                 Ok(Ok(()))
             }
@@ -224,44 +237,60 @@ impl Contest<'_> {
             .turn(estimate_seconds, self.repetition, self.patience_seconds)
     }
 
-    /// Repeats the candidate: a barrier, then the call, timed on every rank. Returns the slowest
-    /// rank's time of each repetition and the time of all, the same on all ranks.
-    ///
-    /// Where a call fails the candidate is not called any more, but the barriers are made: other
-    /// ranks may have seen nothing of the failure.
+    /// Repeats the candidate, again where too few repetitions are valid; the same on all ranks.
     fn repeat(
         &self,
         seat: &mut Seat,
         calls: usize,
         buffers: &mut Buffers,
-    ) -> Result<Result<(Vec<f64>, f64), Failure>, DriverError> {
+    ) -> Result<Result<Taken, Failure>, DriverError> {
+        let mut taken = Taken::default();
+        while let Some(missing) = taken.missing(calls) {
+            self.watchdog.begin(self.task, seat.index);
+            let calls = missing.min(self.synchroniser.most_calls(&seat.pace));
+            match self.series(seat, calls, buffers)? {
+                Ok(series) => taken.add(series),
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
+        seat.estimate_seconds = taken.elapsed_seconds / taken.seconds.len() as f64;
+        Ok(match taken.valid().is_empty() {
+            true => Err(Failure::never_valid()),
+            false => Ok(taken),
+        })
+    }
+
+    /// Repeats the candidate: a common start, then the call, timed on every rank.
+    ///
+    /// Where a call fails the candidate is not called any more, but the starts are awaited: other
+    /// ranks may have seen nothing of the failure.
+    fn series(
+        &self,
+        seat: &mut Seat,
+        calls: usize,
+        buffers: &mut Buffers,
+    ) -> Result<Result<Taken, Failure>, DriverError> {
         let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
-        let mut seconds = Vec::with_capacity(calls + 1);
         let mut outcome = Ok(());
+        let mut series = self.synchroniser.begin(&mut seat.pace, calls)?;
         // Until it has ended the driver calls no collective of the library.
         let mut turn = seat.runner.turn()?;
-        let start = Instant::now();
         for _ in 0..calls {
-            self.communicator.dissemination_barrier()?;
+            series.start()?;
             if outcome.is_err() {
                 continue;
             }
-            let start = Instant::now();
             let called = turn.call(&seat.communicator, input, output);
-            seconds.push(start.elapsed().as_secs_f64());
+            series.end()?;
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));
             }
         }
-        seconds.push(start.elapsed().as_secs_f64());
         turn.end()?;
-        if let Err(failure) = self.agree(outcome)? {
-            return Ok(Err(failure));
+        match self.agree(outcome)? {
+            Err(failure) => Ok(Err(failure)),
+            Ok(()) => Ok(Ok(series.agree()?)),
         }
-        self.communicator.maximum(&mut seconds)?;
-        let elapsed = seconds.pop().unwrap_or_default();
-        seat.estimate_seconds = elapsed / calls as f64;
-        Ok(Ok((seconds, elapsed)))
     }
 
     /// Makes one rank's failure known to all: the failure of the lowest rank that has one.
@@ -286,20 +315,38 @@ impl Contest<'_> {
 }
 
 impl Seat {
-    fn into_measurement(self) -> Measurement {
+    /// Keeps a turn as it was.
+    fn keep(&mut self, taken: Taken) {
+        let before = self.raw.len() as u32;
+        let places = taken.invalid.iter().map(|place| before + place);
+        self.invalid.extend(places);
+        self.raw.extend(taken.seconds);
+    }
+
+    fn into_measurement(self, residual_seconds: Option<f64>) -> Measurement {
         Measurement {
             candidate: self.index,
             warmup: self.warmup,
             batch: 1,
-            seconds: self.progress.into_seconds(),
-            invalid: Vec::new(),
-            residual_seconds: None,
+            seconds: self.raw,
+            invalid: self.invalid,
+            residual_seconds,
             left: None,
         }
     }
 }
 
 impl Failure {
+    /// For a candidate that is measured nowhere with windows, since it never kept to one.
+    fn never_valid() -> Self {
+        Self {
+            kind: FailureKind::Unsupported,
+            message: "no repetition began and ended in time on all ranks; measure with \
+                      `synchronisation: barrier`"
+                .to_owned(),
+        }
+    }
+
     fn of(error: &ExecError) -> Self {
         Self {
             kind: failure_kind(error),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use exec::{Communicator, ExecError};
-use wire::{Environment, Library, Warning};
+use wire::{Environment, Library, RankClock, Warning};
 
 use crate::topology::Topology;
 
@@ -69,6 +69,7 @@ pub(crate) fn collect(
             timer_overhead_seconds: clock.overhead_seconds,
             variables,
             natives: exec::natives()?,
+            clocks: Vec::new(),
             warnings: Vec::new(),
         };
         environment.warnings = warnings(&environment, node.size(), bound);
@@ -82,6 +83,15 @@ pub(crate) fn collect(
 /// them, where the plan knows of less than can be seen from here.
 pub(crate) fn cores(node: &Communicator, planned: Option<u32>) -> Result<u32, ExecError> {
     Ok(usable_cores(allowed_cores(node)?, planned))
+}
+
+/// Adds what was learned of a global clock, and what speaks against using it here.
+pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>) {
+    environment.clocks = clocks;
+    let is_crowded = |warning: &Warning| matches!(warning, Warning::Oversubscribed { .. });
+    if environment.warnings.iter().any(is_crowded) {
+        environment.warnings.push(Warning::CrowdedWindows);
+    }
 }
 
 fn warnings(environment: &Environment, ranks_on_node: u32, bound: bool) -> Vec<Warning> {

@@ -5,6 +5,7 @@
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
 //! library lets one force. Its exit codes are in [`wire::exit_code`].
 
+mod clock;
 mod contest;
 mod data;
 mod environment;
@@ -13,6 +14,7 @@ mod experiment;
 mod identify;
 mod session;
 mod spool;
+mod synchronise;
 mod topology;
 mod watchdog;
 

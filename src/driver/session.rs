@@ -6,12 +6,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use exec::{Communicator, Universe, Wait};
 use wire::{
-    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Task, TaskDone, WIRE_VERSION, Work,
+    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Synchronisation, Task, TaskDone,
+    WIRE_VERSION, Work,
 };
 
+use crate::clock::GlobalClock;
 use crate::contest::Contest;
 use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
+use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::{ShapeMissing, Topology};
 use crate::watchdog::Watchdog;
 use crate::{environment, experiment, identify};
@@ -52,7 +55,15 @@ fn carry_out(
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
     let cores = environment::cores(&node, plan.cores)?;
-    let environment = environment::collect(world, &node, &topology, found, cores, variables)?;
+    let mut environment = environment::collect(world, &node, &topology, found, cores, variables)?;
+    let clock = match plan.synchronisation {
+        Synchronisation::Barrier => None,
+        Synchronisation::Window => {
+            let clock = GlobalClock::learn(world, &clocks::rounds(topology.nodes()))?;
+            environment::note_clocks(&mut environment, clock.describe(world)?);
+            Some(clock)
+        }
+    };
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -67,6 +78,7 @@ fn carry_out(
         world,
         topology,
         cores,
+        clock,
         spool,
         watchdog,
     };
@@ -106,6 +118,8 @@ struct Session<'a> {
     topology: Topology,
     /// Of this rank's node.
     cores: u32,
+    /// Kept from task to task, where starts are agreed upon.
+    clock: Option<GlobalClock>,
     spool: Spool,
     watchdog: Watchdog,
 }
@@ -166,12 +180,27 @@ impl Session<'_> {
         let Ok(members) = self.members(&task.work) else {
             return self.refuse(task);
         };
+        let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
         let measurements = match &task.work {
             Work::Compare { cell, candidates } => {
+                // Who spins takes the core from those it waits for.
+                let wait = match cell.shape.ppn > self.cores {
+                    true => Wait::Yield,
+                    false => Wait::Block,
+                };
+                let synchroniser = match &self.clock {
+                    None => Synchroniser::Barrier(&communicator),
+                    Some(clock) => Synchroniser::Window(WindowSynchroniser::new(
+                        clock,
+                        &communicator,
+                        &nodes,
+                        wait,
+                    )?),
+                };
                 let contest = Contest {
                     task: task.id,
                     cell,
@@ -179,11 +208,8 @@ impl Session<'_> {
                     repetition: &self.plan.repetition,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-                    // Who spins takes the core from those it waits for.
-                    wait: match cell.shape.ppn > self.cores {
-                        true => Wait::Yield,
-                        false => Wait::Block,
-                    },
+                    wait,
+                    synchroniser: &synchroniser,
                     communicator: &communicator,
                     spool: &self.spool,
                     watchdog: &self.watchdog,

@@ -31,7 +31,7 @@ impl Ranks {
         let windows = pace.plan(self.now, 0.0);
         let spans = self.series(&windows, calls);
         let judged = judge(&spans, windows.length);
-        pace.adapt(&spans, &judged);
+        pace.adapt(&spans);
         (windows, judged)
     }
 }

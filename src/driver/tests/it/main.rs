@@ -7,4 +7,5 @@ mod endings;
 mod launch;
 mod native;
 mod sabotage;
+mod skew;
 mod trace;

@@ -17,22 +17,50 @@ const FIRST_LENGTH_SECONDS: f64 = 1e-3;
 /// In every window, beside what the candidate takes: reading clocks, and waiting.
 const PAUSE_SECONDS: f64 = 2e-6;
 
-/// How much longer a window is than nine of ten repetitions took, of the last so many.
-const ROOM: f64 = 1.5;
-const MEMORY: usize = 64;
-
 /// A series lasts about so long, or has so many repetitions: who is late in one stays late until he
 /// has caught up, or until the next plan, which costs about the lead.
 const SERIES_SECONDS: f64 = 500e-6;
 const LEAST_CALLS: usize = 4;
+
+/// What something took the last times, and how much time it should therefore be given.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Usual {
+    seconds: VecDeque<f64>,
+}
+
+impl Usual {
+    /// Of the last so many times.
+    const MEMORY: usize = 64;
+
+    /// More than nine of ten take; but never more than so many times the median: what takes so much
+    /// longer was disturbed, and who waits for long is the more easily disturbed.
+    const ROOM: f64 = 1.5;
+    const MOST_MEDIANS: f64 = 8.0;
+
+    fn add(&mut self, seconds: f64) {
+        if self.seconds.len() == Self::MEMORY {
+            self.seconds.pop_front();
+        }
+        self.seconds.push_back(seconds);
+    }
+
+    fn room_seconds(&self) -> Option<f64> {
+        let mut ascending: Vec<f64> = self.seconds.iter().copied().collect();
+        ascending.sort_by(f64::total_cmp);
+        let most = Self::MOST_MEDIANS * statistics::quantile(&ascending, 0.5)?;
+        let usual = Self::ROOM * statistics::quantile(&ascending, 0.9)?;
+        Some(usual.min(most))
+    }
+}
 
 /// How long a candidate's windows must be, by how it kept to earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
     lead_seconds: f64,
     length_seconds: f64,
-    /// What the last repetitions took, the latest last.
-    taken: VecDeque<f64>,
+    /// How long plans took to reach the last rank.
+    plans: Usual,
+    repetitions: Usual,
 }
 
 impl Default for Pace {
@@ -40,7 +68,8 @@ impl Default for Pace {
         Self {
             lead_seconds: FIRST_LEAD_SECONDS,
             length_seconds: FIRST_LENGTH_SECONDS,
-            taken: VecDeque::new(),
+            plans: Usual::default(),
+            repetitions: Usual::default(),
         }
     }
 }
@@ -69,24 +98,16 @@ impl Pace {
         let Some(first) = spans.first() else {
             return;
         };
-        let spare = -first.ready_seconds;
-        if first.is_late() {
-            self.lead_seconds = (2.0 * (self.lead_seconds - spare)).min(MOST_LEAD_SECONDS);
-        } else if spare > self.lead_seconds / 2.0 {
-            self.lead_seconds = (0.75 * self.lead_seconds).max(LEAST_LEAD_SECONDS);
+        self.plans.add(self.lead_seconds + first.ready_seconds);
+        for span in spans {
+            // Who began late has not made the call longer.
+            self.repetitions.add(span.end_seconds - span.latest_seconds);
         }
-        // Late ones began when they could.
-        self.taken
-            .extend(spans.iter().map(|span| match span.is_late() {
-                true => span.seconds(),
-                false => span.end_seconds,
-            }));
-        let surplus = self.taken.len().saturating_sub(MEMORY);
-        self.taken.drain(..surplus);
-        let mut ascending: Vec<f64> = self.taken.iter().copied().collect();
-        ascending.sort_by(f64::total_cmp);
-        if let Some(usual) = statistics::quantile(&ascending, 0.9) {
-            self.length_seconds = usual * ROOM + PAUSE_SECONDS;
+        if let Some(seconds) = self.plans.room_seconds() {
+            self.lead_seconds = seconds.clamp(LEAST_LEAD_SECONDS, MOST_LEAD_SECONDS);
+        }
+        if let Some(seconds) = self.repetitions.room_seconds() {
+            self.length_seconds = seconds + PAUSE_SECONDS;
         }
     }
 }

@@ -11,8 +11,9 @@ use window::WindowSeries;
 pub(crate) use window::WindowSynchroniser;
 
 /// So many times what a turn should have is taken at the most, if that is what it needs for half of it
-/// to be valid.
+/// to be valid; turns of fewer calls than that are tried as often as if they had so many.
 const MOST_TIMES: usize = 6;
+const FEW_CALLS: usize = 16;
 
 /// The way of a task, for the ranks that take part in it.
 #[derive(Debug)]
@@ -125,7 +126,8 @@ impl Taken {
         if taken < calls {
             return Some(calls - taken);
         }
-        (taken < MOST_TIMES * calls && 2 * valid < calls).then_some(calls - valid)
+        let most = MOST_TIMES * calls.max(FEW_CALLS);
+        (taken < most && 2 * valid < calls).then_some(calls - valid)
     }
 
     /// The times that may be used, in the order in which they were taken.
@@ -141,7 +143,7 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_TIMES, Taken};
+    use super::{FEW_CALLS, MOST_TIMES, Taken};
 
     fn series(seconds: &[f64], invalid: &[u32]) -> Taken {
         Taken {
@@ -170,7 +172,7 @@ mod tests {
             hopeless.add(series(&[1.0], &[0]));
             rounds += 1;
         }
-        assert_eq!(rounds, MOST_TIMES);
+        assert_eq!(rounds, MOST_TIMES * FEW_CALLS);
         assert!(hopeless.valid().is_empty());
     }
 }

@@ -178,7 +178,12 @@ impl WindowSeries<'_> {
             .iter()
             .map(|maxima| Span::of_maxima(*maxima))
             .collect();
-        let judged = judge(&spans, self.windows.length);
+        let punctuality_seconds = match window.wait {
+            Wait::Block => self.windows.punctuality_seconds(),
+            // Whoever shares a core gets it when the others leave it.
+            Wait::Yield => f64::INFINITY,
+        };
+        let judged = judge(&spans, punctuality_seconds, self.windows.length);
         self.pace.adapt(&spans);
         // A clock that is suddenly wrong makes many invalid.
         let is_suspect = 2 * judged.invalid.len() > spans.len();

@@ -28,9 +28,10 @@ impl Ranks {
     }
 
     fn turn(&mut self, pace: &mut Pace, calls: usize) -> (Windows, Judged) {
+        let calls = calls.min(pace.most_calls());
         let windows = pace.plan(self.now, 0.0);
         let spans = self.series(&windows, calls);
-        let judged = judge(&spans, windows.length);
+        let judged = judge(&spans, windows.punctuality_seconds(), windows.length);
         pace.adapt(&spans);
         (windows, judged)
     }
@@ -54,12 +55,14 @@ fn check(call: fn(&mut Rng) -> i64, plan_takes: i64, most_invalid: usize, most_l
         ranks.turn(&mut pace, 25);
     }
     let mut invalid = 0;
-    for _ in 0..20 {
+    let mut taken = 0;
+    while taken < 2000 {
         let (windows, judged) = ranks.turn(&mut pace, 100);
         assert!(windows.length <= most_length, "{windows:?}");
         invalid += judged.invalid.len();
+        taken += judged.seconds.len();
     }
-    assert!(invalid <= most_invalid, "{invalid} of 2000");
+    assert!(invalid <= most_invalid, "{invalid} of {taken}");
 }
 
 #[test]
@@ -71,8 +74,19 @@ fn windows_fit_what_is_measured() {
         0 => 20_000,
         _ => 2000,
     };
-    check(outliers, 20_000, 400, 40_000);
+    check(outliers, 20_000, 400, 20_000);
     check(|_| 3_000_000_000, 20_000, 0, 4_600_000_000);
+}
+
+/// One of four repetitions loses milliseconds to other work, as on a busy machine: windows do not
+/// grow so much that all the more is lost while waiting.
+#[test]
+fn windows_do_not_grow_with_what_disturbs() {
+    let busy: fn(&mut Rng) -> i64 = |rng| match rng.u32(0..4) {
+        0 => 6_000_000,
+        _ => 15_000,
+    };
+    check(busy, 20_000, 1900, 130_000);
 }
 
 #[test]

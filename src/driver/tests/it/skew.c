@@ -2,7 +2,7 @@
    number:
    SKEW_OFFSET      seconds that its clock is ahead
    SKEW_DRIFT       seconds a second that its clock is faster
-   SKEW_AFTER       seconds after the start at which its clock changes
+   SKEW_AFTER       sums that it takes before its clock changes, if any
    SKEW_JUMP        seconds that its clock is ahead from then on
    SKEW_TURN        seconds a second that its clock is faster from then on
    Rank 1 alone:
@@ -15,9 +15,9 @@
 #include <time.h>
 
 static int (*real)(clockid_t, struct timespec *);
-static double offset, drift, after, jump, turn;
-static long long loaded;
-static int rank;
+static double offset, drift, jump, turn;
+static long long loaded, changed;
+static int rank, after, sums;
 
 static double number(const char *name)
 {
@@ -40,7 +40,7 @@ __attribute__((constructor)) static void start(void)
     real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     offset = number("SKEW_OFFSET") * rank;
     drift = number("SKEW_DRIFT") * rank;
-    after = number("SKEW_AFTER");
+    after = (int)number("SKEW_AFTER");
     jump = number("SKEW_JUMP") * rank;
     turn = number("SKEW_TURN") * rank;
     loaded = read_clock();
@@ -53,10 +53,9 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     if (clock != CLOCK_MONOTONIC)
         return real(clock, time);
     long long now = read_clock();
-    double since = (now - loaded) * 1e-9;
-    double ahead = offset + drift * since;
-    if (after > 0 && since > after)
-        ahead += jump + turn * (since - after);
+    double ahead = offset + drift * (now - loaded) * 1e-9;
+    if (changed)
+        ahead += jump + turn * (now - changed) * 1e-9;
     now += (long long)(ahead * 1e9);
     time->tv_sec = now / 1000000000LL;
     time->tv_nsec = now % 1000000000LL;
@@ -66,10 +65,14 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op,
                   MPI_Comm communicator)
 {
-    static int every = -1, calls;
+    static int every = -1;
     if (every < 0)
         every = (int)number("SLOW_EVERY");
-    if (every && rank == 1 && op == MPI_SUM && ++calls % every == 0) {
+    /* The candidates sum, the driver takes maxima. */
+    sums += op == MPI_SUM;
+    if (after && sums == after && !changed)
+        changed = read_clock();
+    if (every && rank == 1 && op == MPI_SUM && sums % every == 0) {
         long long end = read_clock() + (long long)(number("SLOW_SECONDS") * 1e9);
         while (read_clock() < end)
             ;

@@ -14,5 +14,5 @@ pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use view::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Starts, Unit, Verdict, View,
 };

@@ -22,6 +22,7 @@ mod launch;
 mod machine;
 mod measure;
 mod observer;
+mod starts;
 mod tune;
 mod view;
 mod workplace;

@@ -37,6 +37,7 @@ impl Analysis {
                     .map(|summary| summary.repetitions)
                     .sum(),
             },
+            starts: self.starts,
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             failures: self.failures.iter().map(failure).collect(),

@@ -162,17 +162,12 @@ fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
         if is_slow(place) {
             assert!(*seconds > 1.9e-3, "{place}: {seconds:e}");
             overruns += u32::from(is_invalid(place));
-            // Who was not done when the next start was due was late for that one.
-            assert!(
-                !is_invalid(place) || is_invalid(place + 1),
-                "{place}: {measured:?}"
-            );
         }
     }
     let slow = (0..measured.seconds.len() as u32).filter(|place| is_slow(*place));
-    // The last one of a series overruns nothing.
+    // Only the last one of a series overruns nothing.
     let slow = slow.count() as u32;
-    assert!(2 * overruns > slow, "{overruns} of {slow}");
+    assert!(4 * overruns > 3 * slow, "{overruns} of {slow}");
     assert!(median(measured) < 1e-3, "{measured:?}");
 }
 

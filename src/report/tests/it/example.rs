@@ -2,7 +2,7 @@
 
 use report::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Starts, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -247,6 +247,11 @@ pub(crate) fn view() -> View {
             cells: 9,
             repetitions: 182_340,
         },
+        starts: Some(Starts::Windows {
+            invalid: 1_234,
+            repetitions: 183_574,
+            residual_seconds: 4.1e-7,
+        }),
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         failures: vec![Failure {

@@ -2,43 +2,22 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
+use exec::{Bytes, Call, Communicator, Runner, Wait};
 use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
-use wire::units::format_seconds;
 use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
 
 use crate::data;
-use crate::error::{DriverError, failure_kind};
+use crate::error::DriverError;
+use crate::seat::{Failure, Seat, measurements};
 use crate::spool::Spool;
+use crate::synchronise::{Pace, Synchroniser, Taken};
 use crate::watchdog::Watchdog;
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
 const WARMUP_TURNS: u32 = 8;
-
-/// A candidate in the contest.
-struct Seat {
-    index: u32,
-    runner: Runner,
-    /// Its own, so that what a failed candidate left under way meets nobody.
-    communicator: Communicator,
-    /// Of a call, by the last turn of warming up.
-    call_seconds: f64,
-    /// Of a repetition, its barrier included.
-    estimate_seconds: f64,
-    warmup: u32,
-    /// Calls in a repetition.
-    batch: u32,
-}
-
-/// A failure that all ranks know of.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct Failure {
-    kind: FailureKind,
-    message: String,
-}
 
 /// The buffers of one rank.
 struct Buffers {
@@ -56,12 +35,14 @@ pub(crate) struct Contest<'a> {
     pub(crate) repetition: &'a Repetition,
     pub(crate) racing: Option<Racing>,
     /// The coarsest of all ranks' clocks.
-    pub(crate) clock: Clock,
+    pub(crate) timer: Clock,
     /// How long the watchdog lets a turn last.
     pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
     /// How our candidates wait for messages.
     pub(crate) wait: Wait,
+    /// Brings the ranks to common starts.
+    pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
     pub(crate) communicator: &'a Communicator,
     pub(crate) spool: &'a Spool,
@@ -95,7 +76,8 @@ impl Contest<'_> {
         let indices: Vec<u32> = seats.iter().flatten().map(|seat| seat.index).collect();
         let race = self.race(&mut seats, fastest, &mut buffers)?;
         self.watchdog.rest();
-        Ok(measurements(seats, &indices, race))
+        let residual_seconds = self.synchroniser.residual_seconds()?;
+        Ok(measurements(seats, &indices, race, residual_seconds))
     }
 
     /// Where a call is too short for the clock, several make a repetition: of all candidates as
@@ -103,7 +85,7 @@ impl Contest<'_> {
     fn batch(&self, seats: &mut [Option<Seat>]) {
         let seconds = seats.iter().flatten().map(|seat| seat.call_seconds);
         let shortest = seconds.fold(f64::INFINITY, f64::min);
-        let batch = batch::calls(shortest, &self.clock);
+        let batch = batch::calls(shortest, &self.timer);
         for seat in seats.iter_mut().flatten() {
             seat.batch = batch;
             seat.estimate_seconds += seat.call_seconds * f64::from(batch - 1);
@@ -135,8 +117,9 @@ impl Contest<'_> {
                 self.begin_turn(seat.index)?;
                 let calls = race.turn(entrant, seat.estimate_seconds, self.patience_seconds);
                 match self.repeat(seat, calls, buffers)? {
-                    Ok((seconds, elapsed)) => {
-                        race.add(entrant, &seconds, elapsed);
+                    Ok(taken) => {
+                        race.add(entrant, &taken.valid(), taken.elapsed_seconds);
+                        seat.keep(taken);
                         // The default is measured in any case, but then no more than once a launch.
                         let mut calls = race.progress(entrant).seconds().iter();
                         if calls.all(|call| is_too_slow(*call, fastest, self.repetition)) {
@@ -192,6 +175,9 @@ impl Contest<'_> {
             index,
             runner: runner?,
             communicator,
+            raw: Vec::new(),
+            invalid: Vec::new(),
+            pace: Pace::default(),
             call_seconds: 0.0,
             estimate_seconds: 0.0,
             warmup: 1,
@@ -261,13 +247,14 @@ impl Contest<'_> {
                 _ => self.calls(seat.estimate_seconds * 4.0).min(25),
             };
             self.watchdog.begin(self.task, seat.index);
-            let (seconds, elapsed) = match self.repeat(seat, calls, buffers)? {
-                Ok(turn) => turn,
+            let taken = match self.repeat(seat, calls, buffers)? {
+                Ok(taken) => taken,
                 Err(failure) => return Ok(Err(failure)),
             };
-            seat.warmup += calls as u32;
+            let seconds = taken.valid();
+            seat.warmup += taken.seconds.len() as u32;
             seat.call_seconds = median(&seconds).unwrap_or_default();
-            spent += elapsed;
+            spent += taken.elapsed_seconds;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;
             }
@@ -281,46 +268,65 @@ impl Contest<'_> {
         Progress::default().turn(estimate_seconds, self.repetition, self.patience_seconds)
     }
 
-    /// Repeats the candidate: a barrier, then the calls of a batch, timed on every rank. Returns
-    /// the slowest rank's time a call in each repetition and the time of all, the same on all ranks.
-    ///
-    /// Where a call fails the candidate is not called any more, but the barriers are made: other
-    /// ranks may have seen nothing of the failure.
+    /// Repeats the candidate, again where too few repetitions are valid; the same on all ranks.
     fn repeat(
         &self,
         seat: &mut Seat,
         calls: usize,
         buffers: &mut Buffers,
-    ) -> Result<Result<(Vec<f64>, f64), Failure>, DriverError> {
+    ) -> Result<Result<Taken, Failure>, DriverError> {
+        let mut taken = Taken::default();
+        while let Some(missing) = taken.missing(calls) {
+            self.watchdog.begin(self.task, seat.index);
+            let calls = missing.min(self.synchroniser.most_calls(&seat.pace));
+            match self.series(seat, calls, buffers)? {
+                Ok(series) => taken.add(series),
+                Err(failure) => return Ok(Err(failure)),
+            }
+        }
+        seat.estimate_seconds = taken.elapsed_seconds / taken.seconds.len() as f64;
+        Ok(match taken.valid().is_empty() {
+            true => Err(Failure::never_valid()),
+            false => Ok(taken),
+        })
+    }
+
+    /// Repeats the candidate: a common start, then the calls of a batch, timed on every rank.
+    ///
+    /// Where a call fails the candidate is not called any more, but the starts are awaited: other
+    /// ranks may have seen nothing of the failure.
+    fn series(
+        &self,
+        seat: &mut Seat,
+        calls: usize,
+        buffers: &mut Buffers,
+    ) -> Result<Result<Taken, Failure>, DriverError> {
         let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
-        let mut seconds = Vec::with_capacity(calls + 1);
         let mut outcome = Ok(());
+        let mut series = self.synchroniser.begin(&mut seat.pace, calls)?;
         // Until it has ended the driver calls no collective of the library.
         let mut turn = seat.runner.turn()?;
-        let start = Instant::now();
         for _ in 0..calls {
-            self.communicator.dissemination_barrier()?;
+            series.start()?;
             if outcome.is_err() {
                 continue;
             }
-            let start = Instant::now();
             let called =
                 (0..seat.batch).try_for_each(|_| turn.call(&seat.communicator, input, output));
-            let elapsed = start.elapsed().as_secs_f64();
-            seconds.push(batch::seconds_a_call(elapsed, seat.batch));
+            series.end()?;
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));
             }
         }
-        seconds.push(start.elapsed().as_secs_f64());
         turn.end()?;
         if let Err(failure) = self.agree(outcome)? {
             return Ok(Err(failure));
         }
-        self.communicator.maximum(&mut seconds)?;
-        let elapsed = seconds.pop().unwrap_or_default();
-        seat.estimate_seconds = elapsed / calls as f64;
-        Ok(Ok((seconds, elapsed)))
+        let mut taken = series.agree()?;
+        for seconds in &mut taken.seconds {
+            *seconds = batch::seconds_a_call(*seconds, seat.batch);
+        }
+        Ok(Ok(taken))
     }
 
     /// Makes one rank's failure known to all: the failure of the lowest rank that has one.
@@ -341,44 +347,5 @@ impl Contest<'_> {
         self.communicator
             .share(&mut text, size - failing[0] as u32)?;
         Ok(Err(serde_json::from_slice(&text)?))
-    }
-}
-
-/// What the candidates gave that did not fail. `indices` are those of the entrants.
-fn measurements(seats: Vec<Option<Seat>>, indices: &[u32], race: Race) -> Vec<Measurement> {
-    let results = seats.into_iter().zip(race.into_results(indices));
-    results
-        .filter_map(|(seat, (progress, left))| {
-            let seat = seat?;
-            Some(Measurement {
-                candidate: seat.index,
-                warmup: seat.warmup,
-                batch: seat.batch,
-                seconds: progress.into_seconds(),
-                invalid: Vec::new(),
-                residual_seconds: None,
-                left,
-            })
-        })
-        .collect()
-}
-
-impl Failure {
-    fn too_slow(seconds: f64, fastest_seconds: f64) -> Self {
-        Self {
-            kind: FailureKind::TooSlow,
-            message: format!(
-                "one call took {}, that of another candidate {}: it was not called again",
-                format_seconds(seconds),
-                format_seconds(fastest_seconds)
-            ),
-        }
-    }
-
-    fn of(error: &ExecError) -> Self {
-        Self {
-            kind: failure_kind(error),
-            message: error.to_string(),
-        }
     }
 }

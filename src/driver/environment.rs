@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::environment::{governor, judge, kernel, others_running, own_cpus};
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, Clock};
-use wire::{Environment, LAUNCHER_VARIABLE, Library, Node};
+use wire::{Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, Warning};
 
 use crate::error::DriverError;
 use crate::topology::Topology;
@@ -64,6 +64,7 @@ pub(crate) fn collect(
             transports: exec::transports()?,
             preset: exec::preset()?.iter().map(|native| native.name()).collect(),
             natives: exec::natives()?,
+            clocks: Vec::new(),
             warnings: Vec::new(),
         };
         environment.warnings = judge(&environment);
@@ -71,6 +72,15 @@ pub(crate) fn collect(
     // The others sleep meanwhile, so that rank 0 sees whether the machine is otherwise idle.
     world.sleeping_barrier(NAP)?;
     Ok(environment)
+}
+
+/// Adds what was learned of a global clock, and what speaks against using it here.
+pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>) {
+    environment.clocks = clocks;
+    let is_crowded = |warning: &Warning| matches!(warning, Warning::Oversubscribed { .. });
+    if environment.warnings.iter().any(is_crowded) {
+        environment.warnings.push(Warning::CrowdedWindows);
+    }
 }
 
 /// The coarsest of all ranks' clocks: what is too short for one of them is so for all. Collective.

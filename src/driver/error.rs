@@ -36,6 +36,8 @@ pub(crate) enum DriverError {
     },
     #[error("cannot write a record: {0}")]
     Encode(#[from] serde_json::Error),
+    #[error("cannot read the clock: {0}")]
+    Clock(nix::Error),
     #[error(transparent)]
     Mpi(#[from] ExecError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
@@ -63,7 +65,9 @@ impl DriverError {
                 exit_code::PLAN
             }
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
-            Self::Spool { .. } | Self::Encode(_) | Self::Mpi(_) => exit_code::FAILED,
+            Self::Spool { .. } | Self::Encode(_) | Self::Clock(_) | Self::Mpi(_) => {
+                exit_code::FAILED
+            }
             Self::Turn { .. } => exit_code::TURN,
         }
     }

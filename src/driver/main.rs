@@ -5,14 +5,17 @@
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
 //! library lets one force. Its exit codes are in [`wire::exit_code`].
 
+mod clock;
 mod contest;
 mod data;
 mod environment;
 mod error;
 mod experiment;
 mod identify;
+mod seat;
 mod session;
 mod spool;
+mod synchronise;
 mod topology;
 mod watchdog;
 

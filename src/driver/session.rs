@@ -7,12 +7,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use exec::{Communicator, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Task, TaskDone, WIRE_VERSION, Work,
+    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Synchronisation, Task, TaskDone,
+    WIRE_VERSION, Work,
 };
 
+use crate::clock::GlobalClock;
 use crate::contest::Contest;
 use crate::error::{DriverError, failure_kind};
 use crate::spool::Spool;
+use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::{ShapeMissing, Topology};
 use crate::watchdog::Watchdog;
 use crate::{environment, experiment, identify};
@@ -52,9 +55,17 @@ fn carry_out(
     let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
     let node = world.node()?;
     let topology = Topology::discover(world, &node)?;
-    let clock = environment::coarsest_clock(world)?;
+    let timer = environment::coarsest_clock(world)?;
     let node = environment::node(&node, plan.cores)?;
-    let environment = environment::collect(world, &topology, found, &node, variables)?;
+    let mut environment = environment::collect(world, &topology, found, &node, variables)?;
+    let clock = match plan.synchronisation {
+        Synchronisation::Barrier => None,
+        Synchronisation::Window => {
+            let clock = GlobalClock::learn(world, &clocks::rounds(topology.nodes()))?;
+            environment::note_clocks(&mut environment, clock.describe(world)?);
+            Some(clock)
+        }
+    };
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -69,6 +80,7 @@ fn carry_out(
         world,
         topology,
         cores: node.cores,
+        timer,
         clock,
         spool,
         watchdog,
@@ -110,7 +122,9 @@ struct Session<'a> {
     /// Of this rank's node.
     cores: u32,
     /// The coarsest of all ranks' clocks.
-    clock: Clock,
+    timer: Clock,
+    /// Kept from task to task, where starts are agreed upon.
+    clock: Option<GlobalClock>,
     spool: Spool,
     watchdog: Watchdog,
 }
@@ -171,26 +185,38 @@ impl Session<'_> {
         let Ok(members) = self.members(&task.work) else {
             return self.refuse(task);
         };
+        let nodes = self.topology.nodes_among(&members);
         let is_member = members.contains(&self.world.rank());
         let Some(communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
         let measurements = match &task.work {
             Work::Compare { cell, candidates } => {
+                // Who spins takes the core from those it waits for.
+                let wait = match cell.shape.ppn > self.cores {
+                    true => Wait::Yield,
+                    false => Wait::Block,
+                };
+                let synchroniser = match &self.clock {
+                    None => Synchroniser::Barrier(&communicator),
+                    Some(clock) => Synchroniser::Window(WindowSynchroniser::new(
+                        clock,
+                        &communicator,
+                        &nodes,
+                        wait,
+                    )?),
+                };
                 let contest = Contest {
                     task: task.id,
                     cell,
                     candidates,
                     repetition: &self.plan.repetition,
                     racing: self.plan.racing,
-                    clock: self.clock,
+                    timer: self.timer,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-                    // Who spins takes the core from those it waits for.
-                    wait: match cell.shape.ppn > self.cores {
-                        true => Wait::Yield,
-                        false => Wait::Block,
-                    },
+                    wait,
+                    synchroniser: &synchroniser,
                     communicator: &communicator,
                     spool: &self.spool,
                     watchdog: &self.watchdog,

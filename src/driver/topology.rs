@@ -50,6 +50,22 @@ impl Topology {
         members.sort_unstable();
         Ok(members)
     }
+
+    /// The places in a list of world ranks of those that stand on one node, node by node.
+    pub(crate) fn nodes_among(&self, members: &[u32]) -> Vec<Vec<u32>> {
+        let among = |node: &Vec<u32>| {
+            let places = members.iter().zip(0..);
+            let there = places.filter(|(member, _)| node.contains(member));
+            there.map(|(_, place)| place).collect::<Vec<u32>>()
+        };
+        let nodes = self.nodes.iter().map(among);
+        nodes.filter(|node| !node.is_empty()).collect()
+    }
+
+    /// World ranks on each node, in rank order.
+    pub(crate) fn nodes(&self) -> &[Vec<u32>] {
+        &self.nodes
+    }
 }
 
 /// The launch does not have the nodes or ranks that a task asks for.
@@ -76,5 +92,18 @@ mod tests {
         check(2, 2, Some(&[0, 1, 2, 3]));
         check(2, 3, None);
         check(3, 1, None);
+    }
+
+    #[test]
+    fn ranks_of_a_task_stand_on_the_nodes_of_their_world_ranks() {
+        let topology = Topology {
+            leaders: vec![0, 1],
+            nodes: vec![vec![0, 2, 4], vec![1, 3]],
+        };
+        let check = |members: &[u32], expected: &[Vec<u32>]| {
+            assert_eq!(topology.nodes_among(members), expected);
+        };
+        check(&[0, 1, 2, 3], &[vec![0, 2], vec![1, 3]]);
+        check(&[0, 2, 4], &[vec![0, 1, 2]]);
     }
 }

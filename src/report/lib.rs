@@ -16,5 +16,5 @@ pub use markdown::render_markdown;
 pub use summary::render_summary;
 pub use view::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
-    Ratio, SizeRow, Unit, Verdict, View,
+    Ratio, SizeRow, Starts, Unit, Verdict, View,
 };

@@ -350,6 +350,11 @@ fn measuring(view: &View) -> String {
                 format_seconds(environment.timer_overhead_seconds)
             ),
         ),
+        (
+            "common starts",
+            view.starts
+                .map_or_else(String::new, |starts| starts.to_string()),
+        ),
     ];
     for (name, fact) in facts {
         let fact = if fact.is_empty() {

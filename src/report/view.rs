@@ -4,7 +4,10 @@ use std::fmt;
 
 use schedule::Collective;
 use table::{Operators, Provenance, Rule};
+use wire::units::format_seconds;
 use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
+
+use crate::text::grouped;
 
 /// Everything that a report says.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +20,8 @@ pub struct View {
     pub environment: Environment,
     /// What measuring has cost.
     pub cost: MeasuringCost,
+    /// How ranks came to common starts, if that is known.
+    pub starts: Option<Starts>,
     /// The machine as the model sees it.
     pub parameters: Vec<MachineParameter>,
     /// What was compared, one entry a collective, shape and operator class.
@@ -64,6 +69,43 @@ pub struct MeasuringCost {
     pub left: u64,
     /// About how much longer measuring would have taken without that.
     pub saved_seconds: f64,
+}
+
+/// How ranks were brought to common starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Starts {
+    /// By a dissemination barrier before each repetition.
+    Barrier,
+    /// At times that they agreed upon, on a global clock.
+    Windows {
+        /// Repetitions for which a rank was late, or that overran into the next one.
+        invalid: u64,
+        /// Repetitions, these included.
+        repetitions: u64,
+        /// By how much the ranks' clocks disagreed at most.
+        residual_seconds: f64,
+    },
+}
+
+impl fmt::Display for Starts {
+    /// As a clause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Barrier => f.write_str("by a dissemination barrier"),
+            Self::Windows {
+                invalid,
+                repetitions,
+                residual_seconds,
+            } => write!(
+                f,
+                "at times agreed upon on a global clock; {} of {} repetitions invalid, clocks apart \
+                 by at most {}",
+                grouped(*invalid),
+                grouped(*repetitions),
+                format_seconds(*residual_seconds)
+            ),
+        }
+    }
 }
 
 /// A fitted parameter of the machine.

@@ -59,11 +59,10 @@ impl Contest<'_> {
     }
 
     fn measurements(&self, entrants: &[Entrant<'_>], race: Race) -> Vec<Measurement> {
-        let residual_seconds = match self.plan.synchronisation {
-            Synchronisation::Barrier => None,
-            // All ranks read one clock.
-            Synchronisation::Window => Some(0.0),
-        };
+        // All ranks read one clock; and experiments need none.
+        let is_window = self.plan.synchronisation == Synchronisation::Window;
+        let residual_seconds =
+            (is_window && matches!(self.subject, Subject::Cell(_))).then_some(0.0);
         let indices: Vec<u32> = entrants.iter().map(|entrant| entrant.index).collect();
         let results = race.into_results(&indices);
         let measured = indices.iter().zip(results);

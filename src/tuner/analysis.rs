@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
 use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
+use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
 use wire::{Environment, LaunchStart, Library, Sample, Subject, Warning};
 
 use crate::agenda::Stock;
 use crate::import::Definition;
+use crate::starts::common_starts;
 use crate::{Agenda, Progress, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
@@ -32,6 +34,8 @@ pub struct Analysis {
     pub measuring_seconds: f64,
     /// What was not measured to the end.
     pub races: Races,
+    /// How ranks came to common starts; unknown of imported times.
+    pub starts: Option<Starts>,
 }
 
 /// What became of races, over all cells and launches.
@@ -144,6 +148,7 @@ impl Analysis {
             .collect();
         let starts = environments.into_iter();
         Ok(Self {
+            starts: imported.is_none().then(|| common_starts(&samples)),
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,

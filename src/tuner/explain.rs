@@ -18,6 +18,8 @@ pub struct Explanation {
     /// What was measured at the nearest sizes: at most one below or at the query's size and one
     /// above. Empty if the store is not at hand.
     pub evidence: Vec<Evidence>,
+    /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
+    pub starts: Option<String>,
     /// The store that the evidence is from; absent if only the table spoke.
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
@@ -51,6 +53,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     let mut explanation = Explanation {
         decision: decision.to_json(),
         evidence: Vec::new(),
+        starts: None,
         store: None,
         silence: None,
         dissent: None,
@@ -73,6 +76,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     if !analysis.agrees_with(table) {
         explanation.dissent = Some(dissent(&explanation.evidence, query, &decision));
     }
+    explanation.starts = analysis.starts.map(|starts| starts.to_string());
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }

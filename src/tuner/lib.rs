@@ -23,6 +23,7 @@ mod machine;
 mod measure;
 mod observer;
 mod pairs;
+mod starts;
 mod tune;
 mod view;
 mod workplace;

@@ -40,6 +40,7 @@ impl Analysis {
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
             },
+            starts: self.starts,
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),

@@ -22,7 +22,8 @@ pub use plan::{
     Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
 };
 pub use record::{
-    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, Record, TaskDone, Warning,
+    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
+    Warning,
 };
 pub use sample::{Sample, Subject};
 

@@ -103,8 +103,23 @@ pub struct Environment {
     /// What the library lets one force.
     #[serde(default)]
     pub natives: Vec<NativeAlgorithm>,
+    /// What each rank has learned of the global clock, which is rank 0's, by rank; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clocks: Vec<RankClock>,
     /// What makes the numbers less trustworthy.
     pub warnings: Vec<Warning>,
+}
+
+/// The global clock as seen by one rank's own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RankClock {
+    /// The global time less this rank's, when the launch started.
+    pub offset_seconds: f64,
+    /// By how many seconds a second the global clock is faster than this rank's.
+    pub drift: f64,
+    /// By how much the offset may be wrong.
+    pub error_seconds: f64,
 }
 
 /// A reason to trust a measurement less.
@@ -123,6 +138,8 @@ pub enum Warning {
         /// Its cores.
         cores: u32,
     },
+    /// Agreed starts, with more ranks than cores on a node.
+    CrowdedWindows,
     /// Other work was running at start.
     BusyMachine {
         /// Runnable tasks beside our own, times 100.
@@ -197,6 +214,10 @@ impl fmt::Display for Warning {
                 f,
                 "{ranks} ranks shared {cores} cores: times are dominated by the scheduler and say \
                  little about a real machine; use at most {cores} ranks per node"
+            ),
+            Self::CrowdedWindows => f.write_str(
+                "ranks that share cores cannot start together at an agreed time: use \
+                 `synchronisation: barrier`, or fewer ranks per node",
             ),
             Self::BusyMachine {
                 load_percent,

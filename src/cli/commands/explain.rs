@@ -22,7 +22,7 @@ use crate::exit::Answer;
 ///
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
 /// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from other
-/// measurements or settings than the store now has, or null), `evidence`, each with `bytes`, `chosen` (full
+/// measurements or settings than the store now has, or null), `common_starts` (how ranks were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full
 /// name), `why`, `margin` (how much longer the best other
 /// one takes, as a share; negative if it is faster) and `ranking`, each
 /// with `candidate`, `algorithm`, `parameters`, `median_seconds`, `interval` (`low`, `high`,
@@ -74,6 +74,7 @@ fn to_json(explanation: &Explanation) -> Value {
         "store": explanation.store,
         "no_evidence": explanation.silence,
         "dissent": explanation.dissent,
+        "common_starts": explanation.starts,
         "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
     })
 }
@@ -119,7 +120,11 @@ fn tell(explanation: &Explanation) -> String {
         parts.push(format!("Note: {dissent}."));
     }
     if let Some(store) = &explanation.store {
-        parts.push(format!("from {}", store.display()));
+        let mut source = format!("from {}", store.display());
+        if let Some(starts) = &explanation.starts {
+            source += &format!("; common starts {starts}");
+        }
+        parts.push(source);
     }
     parts.join("\n\n")
 }

@@ -61,6 +61,22 @@ fn simulated(ran: Ran) -> Ran {
 }
 
 #[test]
+fn agreed_starts_are_told_of() {
+    let place = place(&format!("{SMALL}synchronisation: window\n"));
+    simulated(place.run(&["tune", "campaign.yaml"]));
+    let report = place.read("reports/small.md");
+    let told = "- common starts: at times agreed upon on a global clock; 0 of ";
+    assert!(report.contains(told), "{report}");
+    let query = ["-c", "bcast", "-n", "2", "-k", "2", "-b", "64"];
+    let args = [&["explain", "tables/small.yaml"], &query[..]].concat();
+    let explained = simulated(place.run(&args)).out;
+    assert!(
+        explained.contains("; common starts at times agreed upon on a global clock; 0 of "),
+        "{explained}"
+    );
+}
+
+#[test]
 fn the_whole_pipeline_runs_on_a_simulated_machine() {
     let place = place(SMALL);
     let plan = place

@@ -8,5 +8,6 @@ mod endings;
 mod launch;
 mod native;
 mod sabotage;
+mod skew;
 mod surroundings;
 mod trace;

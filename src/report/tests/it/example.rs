@@ -2,7 +2,7 @@
 
 use report::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
-    Ratio, SizeRow, Unit, Verdict, View,
+    Ratio, SizeRow, Starts, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -294,6 +294,11 @@ pub(crate) fn view() -> View {
             left: 1_204,
             saved_seconds: 41.7,
         },
+        starts: Some(Starts::Windows {
+            invalid: 1_234,
+            repetitions: 183_574,
+            residual_seconds: 4.1e-7,
+        }),
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         pairs: vec![pairs()],

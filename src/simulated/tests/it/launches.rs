@@ -6,8 +6,8 @@ use campaign::launcher::{Launcher, Outcome};
 use model::{Setting, Topology, simulate};
 use schedule::Schedule;
 use wire::{
-    Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record, Warning,
-    exit_code,
+    Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record,
+    Synchronisation, Warning, exit_code,
 };
 
 use crate::bench::{Bench, allreduce, compare, experiment, ours};
@@ -47,6 +47,32 @@ fn without_noise_every_repetition_is_the_simulated_time() {
             "{name}: {seconds:?}"
         );
     }
+}
+
+#[test]
+fn simulated_clocks_are_perfect() {
+    let residuals = |way| {
+        let cell = compare(0, allreduce(64), &[Candidate::Default]);
+        let mut bench = Bench::new(vec![
+            cell,
+            experiment(1, ExperimentKind::PingPong, (1, 2), 64),
+        ]);
+        bench.plan.synchronisation = way;
+        let (outcome, records) = bench.run();
+        assert_eq!(outcome, Outcome::Success);
+        let done = records.into_iter().filter_map(|record| match record {
+            Record::Done(done) => Some(done.measurements[0].clone()),
+            _ => None,
+        });
+        let measured: Vec<_> = done.collect();
+        assert!(measured.iter().all(|measured| measured.invalid.is_empty()));
+        measured
+            .iter()
+            .map(|measured| measured.residual_seconds)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(residuals(Synchronisation::Barrier), [None, None]);
+    assert_eq!(residuals(Synchronisation::Window), [Some(0.0), None]);
 }
 
 #[test]

@@ -1,0 +1,8 @@
+//! Synthetic clocks with known offsets and drifts, and messages with nasty delays.
+
+mod learning;
+mod machine;
+mod pace;
+mod stale;
+mod tree;
+mod window;

@@ -1,0 +1,199 @@
+//! Starts that are agreed upon on a global clock.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
+use exec::{Communicator, Wait};
+
+use super::{Pace, Taken};
+use crate::clock::{self, GlobalClock};
+use crate::error::DriverError;
+
+/// Clocks are looked at again after so much time, if their drifts do not ask for it before.
+const PERIOD_SECONDS: f64 = 0.5;
+
+/// Windows of one task. What it remembers is the same on all ranks, since what all do next depends
+/// on it.
+#[derive(Debug)]
+pub(crate) struct WindowSynchroniser<'a> {
+    clock: &'a GlobalClock,
+    communicator: &'a Communicator,
+    lessons: Vec<Vec<Lesson>>,
+    wait: Wait,
+    /// Found by the last look.
+    current_seconds: Cell<f64>,
+    /// Found by any look in this task.
+    worst_seconds: Cell<f64>,
+    drift_error: Cell<f64>,
+    /// When the last look was, on this rank.
+    looked: Cell<Instant>,
+    /// Whether another look is due.
+    is_due: Cell<bool>,
+}
+
+impl<'a> WindowSynchroniser<'a> {
+    /// Makes sure that the global clock is right. Collective over the communicator, the ranks of
+    /// which stand on these nodes.
+    pub(crate) fn new(
+        clock: &'a GlobalClock,
+        communicator: &'a Communicator,
+        nodes: &[Vec<u32>],
+        wait: Wait,
+    ) -> Result<Self, DriverError> {
+        let window = Self {
+            clock,
+            communicator,
+            lessons: rounds(nodes),
+            wait,
+            current_seconds: Cell::new(0.0),
+            worst_seconds: Cell::new(0.0),
+            drift_error: Cell::new(0.0),
+            looked: Cell::new(Instant::now()),
+            is_due: Cell::new(false),
+        };
+        window.look()?;
+        // A clock that had gone astray before is no fault of this task's measurements.
+        window.worst_seconds.set(window.current_seconds.get());
+        Ok(window)
+    }
+
+    /// Looks at the clocks, and learns anew what has become wrong.
+    fn look(&self) -> Result<(), DriverError> {
+        let mut look = self.clock.look(self.communicator, &self.lessons)?;
+        self.note(look.residual_seconds);
+        if look.is_stale {
+            self.clock.learn_anew(self.communicator, &self.lessons)?;
+            look = self.clock.look(self.communicator, &self.lessons)?;
+            self.note(look.residual_seconds);
+        }
+        self.current_seconds.set(look.residual_seconds);
+        self.drift_error.set(look.drift_error);
+        self.looked.set(Instant::now());
+        self.is_due.set(false);
+        Ok(())
+    }
+
+    fn note(&self, residual_seconds: f64) {
+        let worst = self.worst_seconds.get().max(residual_seconds);
+        self.worst_seconds.set(worst);
+    }
+
+    /// By how much the clocks disagreed at most. Collective.
+    pub(super) fn residual_seconds(&self) -> Result<f64, DriverError> {
+        let look = self.clock.look(self.communicator, &self.lessons)?;
+        self.note(look.residual_seconds);
+        Ok(self.worst_seconds.get())
+    }
+
+    /// Plans a series of windows, and looks at the clocks before if that is due. Collective.
+    pub(super) fn begin<'s>(
+        &'s self,
+        pace: &'s mut Pace,
+        calls: usize,
+    ) -> Result<WindowSeries<'s>, DriverError> {
+        let began = Instant::now();
+        if self.is_due.get() {
+            self.look()?;
+        }
+        let mut plan = Vec::new();
+        if self.communicator.rank() == 0 {
+            let windows = pace.plan(self.clock.now()?, self.current_seconds.get());
+            plan = windows.to_bytes().to_vec();
+        }
+        self.communicator.share(&mut plan, 0)?;
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&plan);
+        let windows = Windows::from_bytes(&bytes);
+        Ok(WindowSeries {
+            window: self,
+            longest_wait: pace.longest_wait(&windows),
+            windows,
+            pace,
+            readings: Vec::with_capacity(calls),
+            ready: 0,
+            begin: 0,
+            began,
+        })
+    }
+}
+
+/// Repetitions under way.
+#[derive(Debug)]
+pub(crate) struct WindowSeries<'a> {
+    window: &'a WindowSynchroniser<'a>,
+    windows: Windows,
+    longest_wait: Nanoseconds,
+    pace: &'a mut Pace,
+    /// By this rank's clock: when it was ready, when it began and when it had done each repetition.
+    readings: Vec<[Nanoseconds; 3]>,
+    ready: Nanoseconds,
+    begin: Nanoseconds,
+    began: Instant,
+}
+
+impl WindowSeries<'_> {
+    #[inline]
+    pub(super) fn start(&mut self) -> Result<(), DriverError> {
+        let due = self.windows.start(self.readings.len());
+        let due = self.window.clock.local(due);
+        self.ready = clock::now()?;
+        self.begin = self.ready;
+        if due - self.ready > self.longest_wait {
+            // This clock or rank 0's is wrong: nobody would wait so long. Counts as late.
+            self.ready = due + 1000;
+            return Ok(());
+        }
+        while self.begin < due {
+            match self.window.wait {
+                Wait::Block => std::hint::spin_loop(),
+                Wait::Yield => std::thread::yield_now(),
+            }
+            self.begin = clock::now()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn end(&mut self) -> Result<(), DriverError> {
+        self.readings.push([self.ready, self.begin, clock::now()?]);
+        Ok(())
+    }
+
+    pub(super) fn agree(self) -> Result<Taken, DriverError> {
+        let window = self.window;
+        let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
+            let readings = readings.map(|reading| window.clock.global(reading));
+            self.windows.span(place, readings)
+        });
+        let mut maxima: Vec<f64> = spans.flat_map(Span::to_maxima).collect();
+        maxima.push(self.began.elapsed().as_secs_f64());
+        maxima.push(window.looked.get().elapsed().as_secs_f64());
+        window.communicator.maximum(&mut maxima)?;
+        let age_seconds = maxima.pop().unwrap_or_default();
+        let elapsed_seconds = maxima.pop().unwrap_or_default();
+        let spans: Vec<Span> = maxima
+            .as_chunks()
+            .0
+            .iter()
+            .map(|maxima| Span::of_maxima(*maxima))
+            .collect();
+        let punctuality_seconds = match window.wait {
+            Wait::Block => self.windows.punctuality_seconds(),
+            // Whoever shares a core gets it when the others leave it.
+            Wait::Yield => f64::INFINITY,
+        };
+        let judged = judge(&spans, punctuality_seconds, self.windows.length);
+        self.pace.adapt(&spans);
+        // A clock that is suddenly wrong makes many invalid.
+        let is_suspect = 2 * judged.invalid.len() > spans.len();
+        let is_old = age_seconds > PERIOD_SECONDS
+            || Clock::may_have_gone_astray(window.drift_error.get(), age_seconds);
+        window.is_due.set(is_suspect || is_old);
+        Ok(Taken {
+            seconds: judged.seconds,
+            invalid: judged.invalid,
+            elapsed_seconds,
+        })
+    }
+}

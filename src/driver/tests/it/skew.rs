@@ -1,0 +1,184 @@
+//! Agreed starts on clocks that are wrong: a preloaded library makes them so.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use campaign::LibraryName;
+use campaign::launcher::Outcome;
+use wire::{Candidate, LaunchStart, Measurement, Record, Synchronisation, Warning, Work};
+
+use crate::launch::{Bench, allreduce, family};
+
+/// Of each measurement.
+const REPETITIONS: u32 = 200;
+
+/// A launch with clocks that are wrong in this way, by the variables of `skew.c`.
+fn launch(ranks: u32, work: Vec<Work>, way: Synchronisation, skew: &[(&str, f64)]) -> Vec<Record> {
+    let mut bench = Bench::new(work);
+    bench.plan.synchronisation = way;
+    bench.plan.cores = Some(2);
+    bench.plan.repetition.minimum = REPETITIONS;
+    bench.plan.repetition.maximum = REPETITIONS;
+    bench.plan.repetition.slice_seconds = 1.0;
+    let source = bench.path("skew.c");
+    std::fs::write(&source, include_str!("skew.c")).expect("written");
+    let library = bench.path("libskew.so");
+    let mpicc = std::env::var_os("MPICC").unwrap_or_else(|| OsString::from("mpicc"));
+    let status = Command::new(mpicc)
+        .args(["-O1", "-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status()
+        .expect("the compiler runs");
+    assert!(status.success());
+    bench.environment = vec![("LD_PRELOAD".into(), library.into())];
+    let variables = skew.iter();
+    bench
+        .environment
+        .extend(variables.map(|(name, value)| (name.into(), value.to_string().into())));
+    let (exit, records) = bench.run(ranks);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    records
+}
+
+fn start(records: &[Record]) -> &LaunchStart {
+    match &records[0] {
+        Record::Started(start) => start,
+        other => panic!("{other:?} is first"),
+    }
+}
+
+fn measurements(records: &[Record]) -> Vec<&Measurement> {
+    let done = records.iter().filter_map(|record| match record {
+        Record::Done(done) => Some(&done.measurements[0]),
+        _ => None,
+    });
+    done.collect()
+}
+
+/// As many comparisons of an allreduce of 64 KiB, each a task.
+fn tasks(count: usize, ranks: u32) -> Vec<Work> {
+    let work = allreduce(ranks, 1 << 16, vec![Candidate::Default]);
+    vec![work; count]
+}
+
+/// Asserts that enough repetitions are valid; returns the median of these.
+#[track_caller]
+fn median(measured: &Measurement) -> f64 {
+    let is_valid = |place: u32| !measured.invalid.contains(&place);
+    let valid = measured.seconds.iter().zip(0..);
+    let mut valid: Vec<f64> = valid
+        .filter_map(|(seconds, place)| is_valid(place).then_some(*seconds))
+        .collect();
+    assert_eq!(valid.len() + measured.invalid.len(), measured.seconds.len());
+    assert!(
+        valid.len() >= REPETITIONS as usize,
+        "{} are valid",
+        valid.len()
+    );
+    valid.sort_by(f64::total_cmp);
+    valid[valid.len() / 2]
+}
+
+/// Clocks are ahead by a minute and run faster by 50 ppm, times the rank.
+#[test]
+fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
+    let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
+    let most = match family() {
+        LibraryName::Mpich => 2,
+        LibraryName::OpenMpi => 3,
+    };
+    for ranks in 2..=most {
+        let records = launch(ranks, tasks(2, ranks), Synchronisation::Window, &skew);
+        let clocks = &start(&records).environment.clocks;
+        assert_eq!(clocks.len(), ranks as usize);
+        for (rank, clock) in (0..ranks).map(f64::from).zip(clocks) {
+            let drift = 1.0 / (1.0 + 50e-6 * rank) - 1.0;
+            assert!((clock.drift - drift).abs() < 5e-6, "{clocks:?}");
+            // At 50 ppm, some seconds after the start, or some minutes on a busy machine.
+            let ahead = -clock.offset_seconds - 60.0 * rank;
+            assert!((0.0..=20e-3 * rank).contains(&ahead), "{clocks:?}");
+        }
+        for measured in measurements(&records) {
+            let residual = measured.residual_seconds.expect("a global clock");
+            assert!(residual > 0.0 && residual < 50e-6, "{residual:e}");
+        }
+    }
+}
+
+#[test]
+fn mpi_times_agree_with_those_after_a_barrier() {
+    let skew = [("SKEW_OFFSET", -3.5), ("SKEW_DRIFT", 100e-6)];
+    let barrier = launch(2, tasks(1, 2), Synchronisation::Barrier, &skew);
+    assert!(start(&barrier).environment.clocks.is_empty());
+    let barrier = measurements(&barrier)[0];
+    assert_eq!(barrier.residual_seconds, None);
+    assert!(barrier.invalid.is_empty());
+    let window = launch(2, tasks(1, 2), Synchronisation::Window, &skew);
+    let (barrier, window) = (median(barrier), median(measurements(&window)[0]));
+    let ratio = window / barrier;
+    assert!((0.6..1.6).contains(&ratio), "{window:e} {barrier:e}");
+}
+
+#[test]
+fn an_mpi_clock_that_changes_amid_a_launch_is_learned_anew() {
+    for change in [
+        ("SKEW_JUMP", 2e-3),
+        ("SKEW_JUMP", -2e-3),
+        ("SKEW_TURN", 1e-2),
+    ] {
+        let skew = [("SKEW_OFFSET", 1.0), ("SKEW_AFTER", 500.0), change];
+        let records = launch(2, tasks(16, 2), Synchronisation::Window, &skew);
+        let measured = measurements(&records);
+        let residuals = measured.iter().map(|measured| measured.residual_seconds);
+        let residuals: Vec<f64> = residuals.flatten().collect();
+        assert_eq!(residuals.len(), 16);
+        let say = format!("{change:?}: {residuals:?}");
+        assert!(residuals[0] < 50e-6, "{say}");
+        // The task in which the clock jumped says so, later ones know nothing of it.
+        if change.0 == "SKEW_JUMP" {
+            assert!(
+                residuals[1..8].iter().any(|seconds| *seconds > 1.9e-3),
+                "{say}"
+            );
+        }
+        let last = &residuals[12..];
+        assert!(last.iter().all(|seconds| *seconds < 50e-6), "{say}");
+        let (first, last) = (median(measured[0]), median(measured[15]));
+        assert!((0.5..2.0).contains(&(last / first)), "{first:e} {last:e}");
+    }
+}
+
+/// Every 16th call takes 2 ms longer on rank 1.
+#[test]
+fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
+    let slow = [("SLOW_EVERY", 16.0), ("SLOW_SECONDS", 2e-3)];
+    let records = launch(2, tasks(1, 2), Synchronisation::Window, &slow);
+    let measured = measurements(&records)[0];
+    let is_invalid = |place: u32| measured.invalid.contains(&place);
+    let is_slow = |place: u32| (measured.warmup + place + 1).is_multiple_of(16);
+    let mut overruns = 0;
+    for (place, seconds) in (0..).zip(&measured.seconds) {
+        if is_slow(place) {
+            assert!(*seconds > 1.9e-3, "{place}: {seconds:e}");
+            overruns += u32::from(is_invalid(place));
+        }
+    }
+    let slow = (0..measured.seconds.len() as u32).filter(|place| is_slow(*place));
+    // Only the last one of a series overruns nothing.
+    let slow = slow.count() as u32;
+    assert!(4 * overruns > 3 * slow, "{overruns} of {slow}");
+    assert!(median(measured) < 1e-3, "{measured:?}");
+}
+
+#[test]
+fn windows_on_shared_cores_are_measured_and_warned_of_under_openmpi() {
+    if family() == LibraryName::Mpich {
+        return;
+    }
+    let skew = [("SKEW_OFFSET", 1.0)];
+    let records = launch(4, tasks(1, 4), Synchronisation::Window, &skew);
+    let environment = &start(&records).environment;
+    assert!(environment.warnings.contains(&Warning::CrowdedWindows));
+    assert_eq!(measurements(&records).len(), 1, "{records:?}");
+}

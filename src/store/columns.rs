@@ -102,7 +102,7 @@ mod tests {
     fn places_are_kept_and_none_take_no_room() {
         assert_eq!(Places::encode(&[]), None);
         assert_eq!(Places::column_result(ValueRef::Null), Ok(Places(vec![])));
-        let blob = Places::encode(&[0, 7, u32::MAX]).unwrap();
+        let blob = Places::encode(&[0, 7, u32::MAX]).expect("some bytes");
         let read = Places::column_result(ValueRef::Blob(&blob));
         assert_eq!(read, Ok(Places(vec![0, 7, u32::MAX])));
         assert!(Places::column_result(ValueRef::Blob(&blob[..11])).is_err());

@@ -215,13 +215,7 @@ impl Problem {
             Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
             Self::Zero { key } => format!("write a positive number, or leave `{key}` out"),
-            Self::OtherCollective { collective, .. } if !collective.has_algorithms() => {
-                format!("known: native:{collective}/ID")
-            }
-            Self::OtherCollective { collective, .. } => {
-                let names: Vec<_> = schedule::of(*collective).map(|a| a.name()).collect();
-                format!("algorithms of {collective}: {}", names.join(", "))
-            }
+            Self::OtherCollective { collective, .. } => algorithms_of(*collective),
             Self::MessageSize { collective, .. } => format!(
                 "this colltune means `{}`; convert the sizes and change the text",
                 crate::message_size(*collective)
@@ -254,6 +248,15 @@ impl Problem {
             Self::RowLength { .. } => "give one value for each size in `bytes`".to_owned(),
         }
     }
+}
+
+/// What can be named for a collective.
+fn algorithms_of(collective: Collective) -> String {
+    if !collective.has_algorithms() {
+        return format!("known: native:{collective}/ID");
+    }
+    let names: Vec<_> = schedule::of(collective).map(|a| a.name()).collect();
+    format!("algorithms of {collective}: {}", names.join(", "))
 }
 
 /// "Did you mean", or the list of what is known.

@@ -225,6 +225,17 @@ impl Columns {
 }
 
 impl Table {
+    /// The size in a row of fields; 0 where there is no data.
+    fn bytes(&self, columns: &Columns, fields: &[&str]) -> Result<u64, LineProblem> {
+        match (columns.bytes, self.collective.has_data()) {
+            (Some(column), true) => fields[column]
+                .parse()
+                .map_err(|_| LineProblem::value(fields[column], "a size in bytes")),
+            (None, false) => Ok(0),
+            _ => Err(LineProblem::NoColumns),
+        }
+    }
+
     fn row(
         &self,
         line: &str,
@@ -254,16 +265,10 @@ impl Table {
             };
         }
         let time = fields[columns.time];
-        let bytes = match (columns.bytes, self.collective.has_data()) {
-            (Some(column), true) => match fields[column].parse() {
-                Ok(0) => return Ok(None),
-                parsed => {
-                    parsed.map_err(|_| LineProblem::value(fields[column], "a size in bytes"))?
-                }
-            },
-            (None, false) => 0,
-            _ => return Err(LineProblem::NoColumns),
-        };
+        let bytes = self.bytes(columns, &fields)?;
+        if bytes == 0 && self.collective.has_data() {
+            return Ok(None);
+        }
         let seconds = benchmark::seconds(time)
             .ok_or_else(|| LineProblem::value(time, "a time in microseconds above 0"))?;
         let sized = match (self.collective, head.release) {

@@ -1,8 +1,9 @@
 //! Decision tables built from decisions.
 
 use fit::{DecideOptions, build_table, decide, summarise};
+use schedule::Collective;
 use table::{Operators, Provenance, ShapeRules, Table};
-use wire::{Candidate, Library, Sample};
+use wire::{Candidate, Cell, Library, Parameters, Sample};
 
 use crate::synthetic::{allreduce, launches, ours};
 
@@ -62,6 +63,56 @@ fn only(table: &Table) -> &[ShapeRules] {
     let entries: Vec<_> = table.collectives.values().collect();
     assert_eq!(entries.len(), 1);
     entries[0]
+}
+
+/// Whose length is always 0; and a native algorithm never serves operators that do not commute.
+#[test]
+fn what_only_libraries_have_is_decided_between_their_own() {
+    let cell = |collective: Collective| Cell {
+        collective,
+        bytes: if collective.has_data() { 8 } else { 0 },
+        ..allreduce(4, 8)
+    };
+    let native = |collective| Candidate::Native {
+        algorithm: format!("native:{collective}/x"),
+        parameters: Parameters::default(),
+    };
+    let mut samples = Vec::new();
+    for collective in [Collective::Barrier, Collective::Scan] {
+        let candidates = [
+            (Candidate::Default, &[2e-6; 6][..]),
+            (native(collective), &[1e-6; 6]),
+        ];
+        samples.extend(launches(cell(collective), &candidates));
+    }
+    let table = built(&samples);
+    let chosen = |collective| -> Vec<(Operators, Vec<(u64, &Candidate)>)> {
+        let entries = table.collectives[&collective].iter();
+        entries
+            .map(|entry| {
+                let of = entry
+                    .rules
+                    .iter()
+                    .map(|rule| (rule.from_bytes, &rule.candidate));
+                (entry.operators, of.collect())
+            })
+            .collect()
+    };
+    let (barrier, scan) = (native(Collective::Barrier), native(Collective::Scan));
+    assert_eq!(
+        chosen(Collective::Barrier),
+        [(Operators::Any, vec![(0, &barrier)])]
+    );
+    let expected = [
+        (Operators::Commutative, vec![(0, &scan)]),
+        (Operators::Noncommutative, vec![(0, &Candidate::Default)]),
+    ];
+    assert_eq!(chosen(Collective::Scan), expected);
+    let measured = &table.collectives[&Collective::Barrier][0].measured;
+    assert_eq!(
+        measured.iter().map(|point| point.bytes).collect::<Vec<_>>(),
+        [0]
+    );
 }
 
 #[test]

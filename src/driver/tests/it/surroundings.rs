@@ -22,12 +22,12 @@ fn told(variables: &[(&str, &str)]) -> Environment {
 }
 
 fn settings(environment: &Environment) -> &[String] {
-    let settings = |warning| match warning {
-        &Warning::SteeredDefault { ref settings } => Some(&settings[..]),
-        _ => None,
-    };
     let mut warnings = environment.warnings.iter();
-    warnings.find_map(settings).unwrap_or_default()
+    let settings = warnings.find_map(|warning| match warning {
+        Warning::SteeredDefault { settings } => Some(&settings[..]),
+        _ => None,
+    });
+    settings.unwrap_or_default()
 }
 
 #[test]

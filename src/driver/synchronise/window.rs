@@ -194,7 +194,6 @@ impl WindowSeries<'_> {
             seconds: judged.seconds,
             invalid: judged.invalid,
             elapsed_seconds,
-            ..Taken::default()
         })
     }
 }

@@ -84,24 +84,27 @@ fn median(measured: &Measurement) -> f64 {
 #[test]
 fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
     let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
-    let most = match family() {
-        LibraryName::Mpich => 2,
-        LibraryName::OpenMpi => 3,
+    // More ranks than cores see little of each other's clocks.
+    let (quiet, crowded) = ((2, 5e-6, 50e-6), (4, 25e-6, 20e-3));
+    let launches = match family() {
+        LibraryName::Mpich => vec![quiet],
+        // Rank 3 learns from rank 1.
+        LibraryName::OpenMpi => vec![quiet, crowded],
     };
-    for ranks in 2..=most {
+    for (ranks, drift_error, most_residual) in launches {
         let records = launch(ranks, tasks(2, ranks), Synchronisation::Window, &skew);
         let clocks = &start(&records).environment.clocks;
         assert_eq!(clocks.len(), ranks as usize);
         for (rank, clock) in (0..ranks).map(f64::from).zip(clocks) {
             let drift = 1.0 / (1.0 + 50e-6 * rank) - 1.0;
-            assert!((clock.drift - drift).abs() < 5e-6, "{clocks:?}");
+            assert!((clock.drift - drift).abs() < drift_error, "{clocks:?}");
             // At 50 ppm, some seconds after the start, or some minutes on a busy machine.
             let ahead = -clock.offset_seconds - 60.0 * rank;
             assert!((0.0..=20e-3 * rank).contains(&ahead), "{clocks:?}");
         }
         for measured in measurements(&records) {
             let residual = measured.residual_seconds.expect("a global clock");
-            assert!(residual > 0.0 && residual < 50e-6, "{residual:e}");
+            assert!(residual > 0.0 && residual < most_residual, "{residual:e}");
         }
     }
 }

@@ -130,23 +130,24 @@ fn an_mpi_clock_that_changes_amid_a_launch_is_learned_anew() {
         ("SKEW_JUMP", -2e-3),
         ("SKEW_TURN", 1e-2),
     ] {
-        let skew = [("SKEW_OFFSET", 1.0), ("SKEW_AFTER", 500.0), change];
+        let skew = [("SKEW_OFFSET", 1.0), ("SKEW_AFTER", 1000.0), change];
         let records = launch(2, tasks(16, 2), Synchronisation::Window, &skew);
         let measured = measurements(&records);
         let residuals = measured.iter().map(|measured| measured.residual_seconds);
         let residuals: Vec<f64> = residuals.flatten().collect();
         assert_eq!(residuals.len(), 16);
         let say = format!("{change:?}: {residuals:?}");
-        assert!(residuals[0] < 50e-6, "{say}");
-        // The task in which the clock jumped says so, later ones know nothing of it.
+        let is_wrong = |seconds: &&f64| **seconds > 50e-6;
+        let wrong = residuals.iter().filter(is_wrong).count();
+        // The task in which the clock jumped says so, earlier and later ones know nothing of it.
         if change.0 == "SKEW_JUMP" {
-            assert!(
-                residuals[1..8].iter().any(|seconds| *seconds > 1.9e-3),
-                "{say}"
-            );
+            assert_eq!(wrong, 1, "{say}");
+            assert!(residuals.iter().any(|seconds| *seconds > 1.9e-3), "{say}");
         }
-        let last = &residuals[12..];
-        assert!(last.iter().all(|seconds| *seconds < 50e-6), "{say}");
+        assert!(
+            !residuals[12..].iter().any(|seconds| *seconds > 50e-6),
+            "{say}"
+        );
         let (first, last) = (median(measured[0]), median(measured[15]));
         assert!((0.5..2.0).contains(&(last / first)), "{first:e} {last:e}");
     }

@@ -58,14 +58,10 @@ fn carry_out(
     let timer = environment::coarsest_clock(world)?;
     let node = environment::node(&node, plan.cores)?;
     let mut environment = environment::collect(world, &topology, found, &node, variables)?;
-    let clock = match plan.synchronisation {
-        Synchronisation::Barrier => None,
-        Synchronisation::Window => {
-            let clock = GlobalClock::learn(world, &clocks::rounds(topology.nodes()))?;
-            environment::note_clocks(&mut environment, clock.describe(world)?);
-            Some(clock)
-        }
-    };
+    let clock = learn_clock(plan.synchronisation, world, &topology)?;
+    if let Some(clock) = &clock {
+        environment::note_clocks(&mut environment, clock.describe(world)?);
+    }
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
@@ -89,6 +85,19 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// Gives all ranks a global clock if they shall need one.
+fn learn_clock(
+    way: Synchronisation,
+    world: &Communicator,
+    topology: &Topology,
+) -> Result<Option<GlobalClock>, DriverError> {
+    let lessons = clocks::rounds(topology.nodes());
+    match way {
+        Synchronisation::Barrier => Ok(None),
+        Synchronisation::Window => GlobalClock::learn(world, &lessons).map(Some),
+    }
 }
 
 /// Reads the plan on rank 0 and hands it to all.
@@ -197,15 +206,7 @@ impl Session<'_> {
                     true => Wait::Yield,
                     false => Wait::Block,
                 };
-                let synchroniser = match &self.clock {
-                    None => Synchroniser::Barrier(&communicator),
-                    Some(clock) => Synchroniser::Window(WindowSynchroniser::new(
-                        clock,
-                        &communicator,
-                        &nodes,
-                        wait,
-                    )?),
-                };
+                let synchroniser = self.synchroniser(&communicator, &nodes, wait)?;
                 let contest = Contest {
                     task: task.id,
                     cell,
@@ -246,6 +247,22 @@ impl Session<'_> {
             elapsed_seconds,
             measurements,
         }))
+    }
+
+    /// How the ranks of a task, which stand on these nodes, come to common starts. Collective.
+    fn synchroniser<'s>(
+        &'s self,
+        communicator: &'s Communicator,
+        nodes: &[Vec<u32>],
+        wait: Wait,
+    ) -> Result<Synchroniser<'s>, DriverError> {
+        Ok(match &self.clock {
+            None => Synchroniser::Barrier(communicator),
+            Some(clock) => {
+                let window = WindowSynchroniser::new(clock, communicator, nodes, wait)?;
+                Synchroniser::Window(window)
+            }
+        })
     }
 
     /// The world ranks that do the work.

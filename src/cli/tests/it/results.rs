@@ -105,8 +105,16 @@ fn explain_shows_the_evidence() {
         .json();
     assert_eq!(
         keys(&told),
-        ["decision", "dissent", "evidence", "no_evidence", "store"]
+        [
+            "common_starts",
+            "decision",
+            "dissent",
+            "evidence",
+            "no_evidence",
+            "store"
+        ]
     );
+    assert_eq!(told["common_starts"], "by a dissemination barrier");
     assert_eq!(told["store"], STORE);
     assert_eq!(told["no_evidence"], Value::Null);
     // One measured size below, one above.

@@ -69,7 +69,7 @@ fn agreed_starts_are_told_of() {
     assert!(report.contains(told), "{report}");
     let query = ["-c", "bcast", "-n", "2", "-k", "2", "-b", "64"];
     let args = [&["explain", "tables/small.yaml"], &query[..]].concat();
-    let explained = simulated(place.run(&args)).out;
+    let explained = place.run(&args).out;
     assert!(
         explained.contains("; common starts at times agreed upon on a global clock; 0 of "),
         "{explained}"

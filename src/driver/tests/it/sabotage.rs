@@ -4,8 +4,8 @@
 use campaign::launcher::Outcome;
 use schedule::Collective;
 use wire::{
-    Candidate, Cell, CommShape, Datatype, ExperimentKind, FailureKind, Parameters, Record, Work,
-    exit_code,
+    Candidate, Cell, CommShape, Datatype, ExperimentKind, FailureKind, Parameters, Record,
+    Synchronisation, Work, exit_code,
 };
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, ours};
@@ -152,16 +152,19 @@ fn assert_failure(records: &[Record], kind: FailureKind, said: &str) {
 
 #[test]
 fn wrong_results_and_mpi_errors_are_recorded_and_cost_only_their_candidate() {
-    for (flag, kind, said) in [
-        ("-DWRONG", FailureKind::WrongResult, "element 5"),
-        ("-DERROR", FailureKind::MpiError, "MPI_Allreduce"),
-        ("-DLATE", FailureKind::MpiError, "MPI_Allreduce"),
+    use Synchronisation::{Barrier, Window};
+    for (flag, kind, said, way) in [
+        ("-DWRONG", FailureKind::WrongResult, "element 5", Barrier),
+        ("-DERROR", FailureKind::MpiError, "MPI_Allreduce", Barrier),
+        ("-DLATE", FailureKind::MpiError, "MPI_Allreduce", Barrier),
+        ("-DLATE", FailureKind::MpiError, "MPI_Allreduce", Window),
     ] {
         let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
         let mut bench = Bench::new(vec![allreduce(2, 64, vec![Candidate::Default, algorithm])]);
         bench.plan.repetition.minimum = 20;
         bench.plan.repetition.maximum = 100;
         bench.plan.repetition.slice_seconds = 1.0;
+        bench.plan.synchronisation = way;
         sabotage(&mut bench, flag);
         let (exit, records) = bench.run(2);
         assert_eq!(exit.outcome, Outcome::Success, "{flag}: {:?}", exit.tail);

@@ -84,24 +84,27 @@ fn median(measured: &Measurement) -> f64 {
 #[test]
 fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
     let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
-    let most = match family() {
-        LibraryName::Mpich => 2,
-        LibraryName::OpenMpi => 3,
+    // More ranks than cores see little of each other's clocks.
+    let (quiet, crowded) = ((2, 5e-6, 50e-6), (4, 25e-6, 20e-3));
+    let launches = match family() {
+        LibraryName::Mpich => vec![quiet],
+        // Rank 3 learns from rank 1.
+        LibraryName::OpenMpi => vec![quiet, crowded],
     };
-    for ranks in 2..=most {
+    for (ranks, drift_error, most_residual) in launches {
         let records = launch(ranks, tasks(2, ranks), Synchronisation::Window, &skew);
         let clocks = &start(&records).environment.clocks;
         assert_eq!(clocks.len(), ranks as usize);
         for (rank, clock) in (0..ranks).map(f64::from).zip(clocks) {
             let drift = 1.0 / (1.0 + 50e-6 * rank) - 1.0;
-            assert!((clock.drift - drift).abs() < 5e-6, "{clocks:?}");
+            assert!((clock.drift - drift).abs() < drift_error, "{clocks:?}");
             // At 50 ppm, some seconds after the start, or some minutes on a busy machine.
             let ahead = -clock.offset_seconds - 60.0 * rank;
             assert!((0.0..=20e-3 * rank).contains(&ahead), "{clocks:?}");
         }
         for measured in measurements(&records) {
             let residual = measured.residual_seconds.expect("a global clock");
-            assert!(residual > 0.0 && residual < 50e-6, "{residual:e}");
+            assert!(residual > 0.0 && residual < most_residual, "{residual:e}");
         }
     }
 }
@@ -127,23 +130,24 @@ fn an_mpi_clock_that_changes_amid_a_launch_is_learned_anew() {
         ("SKEW_JUMP", -2e-3),
         ("SKEW_TURN", 1e-2),
     ] {
-        let skew = [("SKEW_OFFSET", 1.0), ("SKEW_AFTER", 500.0), change];
+        let skew = [("SKEW_OFFSET", 1.0), ("SKEW_AFTER", 1000.0), change];
         let records = launch(2, tasks(16, 2), Synchronisation::Window, &skew);
         let measured = measurements(&records);
         let residuals = measured.iter().map(|measured| measured.residual_seconds);
         let residuals: Vec<f64> = residuals.flatten().collect();
         assert_eq!(residuals.len(), 16);
         let say = format!("{change:?}: {residuals:?}");
-        assert!(residuals[0] < 50e-6, "{say}");
-        // The task in which the clock jumped says so, later ones know nothing of it.
+        let is_wrong = |seconds: &&f64| **seconds > 50e-6;
+        let wrong = residuals.iter().filter(is_wrong).count();
+        // The task in which the clock jumped says so, earlier and later ones know nothing of it.
         if change.0 == "SKEW_JUMP" {
-            assert!(
-                residuals[1..8].iter().any(|seconds| *seconds > 1.9e-3),
-                "{say}"
-            );
+            assert_eq!(wrong, 1, "{say}");
+            assert!(residuals.iter().any(|seconds| *seconds > 1.9e-3), "{say}");
         }
-        let last = &residuals[12..];
-        assert!(last.iter().all(|seconds| *seconds < 50e-6), "{say}");
+        assert!(
+            !residuals[12..].iter().any(|seconds| *seconds > 50e-6),
+            "{say}"
+        );
         let (first, last) = (median(measured[0]), median(measured[15]));
         assert!((0.5..2.0).contains(&(last / first)), "{first:e} {last:e}");
     }

@@ -390,3 +390,27 @@ pub enum Finish {
     /// The deadline passed.
     Deadline,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Environment, LaunchStart};
+
+    #[test]
+    fn environments_of_older_stores_are_read() {
+        let text = r#"{"campaign": "c", "launch": 1, "unix_seconds": 2, "environment": {
+            "library": {"name": "openmpi", "version": "4.1.4"}, "library_text": "Open MPI v4.1.4",
+            "colltune": "0.1.0", "hosts": ["a"], "ranks": 2, "cores": 2, "cpu": "x", "kernel": "6",
+            "governor": "", "load": 0.0, "timer_resolution_seconds": 1e-9,
+            "timer_overhead_seconds": 1e-8, "variables": {}, "warnings": [{"warning": "unbound"}]}}"#;
+        let start: LaunchStart = serde_json::from_str(text).expect("read");
+        let Environment {
+            nodes,
+            launcher,
+            transports,
+            preset,
+            ..
+        } = start.environment;
+        assert!(nodes.is_empty() && launcher.is_empty());
+        assert!(transports.is_empty() && preset.is_empty());
+    }
+}

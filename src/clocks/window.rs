@@ -117,8 +117,8 @@ pub struct Judged {
 }
 
 /// Tells which repetitions of a series, as all ranks together saw them, are valid: every rank waited
-/// for the start and then began within `punctuality_seconds`, so that they started together, and all were done before the next start
-/// was due, so that none was disturbed by those who had gone on.
+/// for the start and then began within `punctuality_seconds`, so that they started together, and all
+/// were done before the next start was due, so that none was disturbed by those who had gone on.
 pub fn judge(spans: &[Span], punctuality_seconds: f64, length: Nanoseconds) -> Judged {
     let length_seconds = seconds(length);
     let is_last = |place: usize| place + 1 == spans.len();

@@ -66,7 +66,7 @@ impl Contest<'_> {
             self.begin_turn(index)?;
             match self.admit((index, candidate), fastest, &call, &mut buffers)? {
                 Ok(seat) => {
-                    fastest = fastest.min(seat.estimate_seconds);
+                    fastest = fastest.min(seat.call_seconds);
                     seats.push(Some(seat));
                 }
                 Err(failure) => self.record(index, failure)?,
@@ -118,12 +118,18 @@ impl Contest<'_> {
                 let calls = race.turn(entrant, seat.estimate_seconds, self.patience_seconds);
                 match self.repeat(seat, calls, buffers)? {
                     Ok(taken) => {
-                        race.add(entrant, &taken.valid(), taken.elapsed_seconds);
+                        let seconds = taken.valid();
+                        race.add(entrant, &seconds, taken.elapsed_seconds);
                         seat.keep(taken);
-                        // The default is measured in any case, but then no more than once a launch.
-                        let mut calls = race.progress(entrant).seconds().iter();
-                        if calls.all(|call| is_too_slow(*call, fastest, self.repetition)) {
+                        let is_unaffordable = self.is_unaffordable(&race, entrant, fastest);
+                        if seconds.is_empty() || is_unaffordable {
+                            // That must do for this launch.
                             race.withdraw(entrant);
+                        }
+                        if is_unaffordable && !self.is_default(seat) {
+                            let failure = Failure::too_slow(seat.call_seconds, fastest);
+                            self.record(seat.index, failure)?;
+                            seats[entrant] = None;
                         }
                     }
                     Err(failure) => {
@@ -137,6 +143,18 @@ impl Contest<'_> {
             race.end_round();
         }
         Ok(race)
+    }
+
+    /// Whether all calls of an entrant so far took longer than the cell can afford: of the default,
+    /// or of one that was admitted before faster ones.
+    fn is_unaffordable(&self, race: &Race, entrant: usize, fastest: f64) -> bool {
+        let calls = race.progress(entrant).seconds();
+        let is_slow = |call: &f64| is_too_slow(*call, fastest, self.repetition);
+        !calls.is_empty() && calls.iter().all(is_slow)
+    }
+
+    fn is_default(&self, seat: &Seat) -> bool {
+        self.candidates[seat.index as usize] == Candidate::Default
     }
 
     fn begin_turn(&self, candidate: u32) -> Result<(), DriverError> {
@@ -196,7 +214,7 @@ impl Contest<'_> {
         if let Err(failure) = self.warm_up(&mut seat, buffers)? {
             return Ok(Err(failure));
         }
-        let seconds = seat.estimate_seconds;
+        let seconds = seat.call_seconds;
         if may_leave && is_too_slow(seconds, fastest_seconds, self.repetition) {
             return Ok(Err(Failure::too_slow(seconds, fastest_seconds)));
         }
@@ -253,7 +271,8 @@ impl Contest<'_> {
             };
             let seconds = taken.valid();
             seat.warmup += taken.seconds.len() as u32;
-            seat.call_seconds = median(&seconds).unwrap_or_default();
+            // Where nothing is valid the common starts are counted in.
+            seat.call_seconds = median(&seconds).unwrap_or(seat.estimate_seconds);
             spent += taken.elapsed_seconds;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;
@@ -268,7 +287,8 @@ impl Contest<'_> {
         Progress::default().turn(estimate_seconds, self.repetition, self.patience_seconds)
     }
 
-    /// Repeats the candidate, again where too few repetitions are valid; the same on all ranks.
+    /// Repeats the candidate, again where too few repetitions are valid and the slice is not used
+    /// up; the same on all ranks. None may be valid in the end.
     fn repeat(
         &self,
         seat: &mut Seat,
@@ -277,6 +297,9 @@ impl Contest<'_> {
     ) -> Result<Result<Taken, Failure>, DriverError> {
         let mut taken = Taken::default();
         while let Some(missing) = taken.missing(calls) {
+            if !taken.seconds.is_empty() && taken.elapsed_seconds > self.repetition.slice_seconds {
+                break;
+            }
             self.watchdog.begin(self.task, seat.index);
             let calls = missing.min(self.synchroniser.most_calls(&seat.pace));
             match self.series(seat, calls, buffers)? {
@@ -285,10 +308,7 @@ impl Contest<'_> {
             }
         }
         seat.estimate_seconds = taken.elapsed_seconds / taken.seconds.len() as f64;
-        Ok(match taken.valid().is_empty() {
-            true => Err(Failure::never_valid()),
-            false => Ok(taken),
-        })
+        Ok(Ok(taken))
     }
 
     /// Repeats the candidate: a common start, then the calls of a batch, timed on every rank.

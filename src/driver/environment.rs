@@ -27,33 +27,42 @@ pub(crate) fn node(node: &Communicator, planned: Option<u32>) -> Result<Node, Ex
     Ok(::environment::node(ranks, planned))
 }
 
-/// Collects the environment. Collective; complete on rank 0. `node` as [`node`] says, `variables`
-/// are those that steer MPI, at start.
-pub(crate) fn collect(
+/// All nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is as
+/// [`node`] says.
+pub(crate) fn nodes(
     world: &Communicator,
     topology: &Topology,
-    library: Library,
-    node: &Node,
-    variables: BTreeMap<String, String>,
-) -> Result<Environment, DriverError> {
-    let mut nodes: Vec<Node> = Vec::new();
+    mine: &Node,
+) -> Result<Vec<Node>, DriverError> {
+    let mut nodes = Vec::new();
     for leader in &topology.leaders {
-        let mut text = serde_json::to_vec(node)?;
+        let mut text = serde_json::to_vec(mine)?;
         world.share(&mut text, *leader)?;
         nodes.push(serde_json::from_slice(&text)?);
     }
+    Ok(nodes)
+}
+
+/// Collects the environment. Collective; complete on rank 0. `nodes` are as [`nodes`] says,
+/// `variables` those that steer MPI, at start.
+pub(crate) fn collect(
+    world: &Communicator,
+    library: Library,
+    nodes: &[Node],
+    variables: BTreeMap<String, String>,
+) -> Result<Environment, DriverError> {
     let mut environment = Environment::default();
-    if world.rank() == 0 {
+    if let (0, Some(first)) = (world.rank(), nodes.first()) {
         let clock = clock::examine();
         environment = Environment {
             library: Some(library),
             library_text: exec::library_text(),
             colltune: env!("CARGO_PKG_VERSION").to_owned(),
             hosts: nodes.iter().map(|node| node.host.clone()).collect(),
-            nodes,
+            nodes: nodes.to_vec(),
             ranks: world.size(),
-            cores: node.cores,
-            cpu: node.cpu.clone(),
+            cores: first.cores,
+            cpu: first.cpu.clone(),
             kernel: kernel(),
             governor: governor(),
             load: others_running(),
@@ -74,11 +83,11 @@ pub(crate) fn collect(
     Ok(environment)
 }
 
-/// Adds what was learned of a global clock, and what speaks against using it here.
-pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>) {
+/// Adds what was learned of a global clock, and what speaks against using it here: windows make
+/// little sense where ranks share cores.
+pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>, is_crowded: bool) {
     environment.clocks = clocks;
-    let is_crowded = |warning: &Warning| matches!(warning, Warning::Oversubscribed { .. });
-    if environment.warnings.iter().any(is_crowded) {
+    if is_crowded {
         environment.warnings.push(Warning::CrowdedWindows);
     }
 }

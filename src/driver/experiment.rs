@@ -3,6 +3,8 @@
 use std::time::Instant;
 
 use exec::{Bytes, Communicator, ExecError, Operands};
+use sampling::batch;
+use statistics::clock::Clock;
 use wire::{Experiment, ExperimentKind, Measurement, Repetition};
 
 /// A repetition lasts at least this long, so that the timer's cost does not show.
@@ -30,6 +32,7 @@ pub(crate) fn ranks(kind: ExperimentKind) -> usize {
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
+    timer: &Clock,
     communicator: &Communicator,
 ) -> Result<Measurement, ExecError> {
     let bytes = experiment.bytes as usize;
@@ -44,7 +47,8 @@ pub(crate) fn run(
     communicator.maximum(&mut estimate)?;
     let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
         .ceil()
-        .clamp(1.0, 10_000.0);
+        .clamp(1.0, 10_000.0)
+        .max(batch::calls(estimate[0], timer).into());
     let repetitions = repetitions(estimate[0] * batch, repetition);
     let batch = batch as u32;
     let mut seconds = Vec::with_capacity(repetitions as usize);

@@ -1,5 +1,5 @@
 //! The MPI program that measures. It reads one plan, appends records to the plan's spool file, and
-//! decides nothing but when a candidate has been repeated often enough.
+//! decides nothing but how often candidates are repeated.
 //!
 //! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this

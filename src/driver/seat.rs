@@ -75,20 +75,10 @@ impl Failure {
         Self {
             kind: FailureKind::TooSlow,
             message: format!(
-                "one call took {}, that of another candidate {}: it was not called again",
+                "one call took {}, that of another candidate {}: it was not repeated",
                 format_seconds(seconds),
                 format_seconds(fastest_seconds)
             ),
-        }
-    }
-
-    /// For a candidate that is measured nowhere with windows, since it never kept to one.
-    pub(crate) fn never_valid() -> Self {
-        Self {
-            kind: FailureKind::Unsupported,
-            message: "no repetition began and ended in time on all ranks; measure with \
-                      `synchronisation: barrier`"
-                .to_owned(),
         }
     }
 

@@ -1,14 +1,16 @@
 //! One launch, from plan to last record.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use exec::{Communicator, Universe, Wait};
+use ::environment::is_crowded;
+use exec::{Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    FailureKind, Finish, LaunchStart, Plan, Record, Repetition, Synchronisation, Task, TaskDone,
-    WIRE_VERSION, Work,
+    FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation, Task,
+    TaskDone, WIRE_VERSION, Work,
 };
 
 use crate::clock::GlobalClock;
@@ -53,14 +55,19 @@ fn carry_out(
     let spool = Spool::open(&plan.spool, world.rank())?;
     let patience = Duration::from_secs_f64(plan.watchdog_seconds);
     let watchdog = Watchdog::start(patience, plan.leash.clone(), spool.clone(), world.rank());
-    let node = world.node()?;
+    let node = match plan.pretended_ppn {
+        None => world.node()?,
+        Some(ppn) => pretended_node(world, ppn)?,
+    };
     let topology = Topology::discover(world, &node)?;
     let timer = environment::coarsest_clock(world)?;
     let node = environment::node(&node, plan.cores)?;
-    let mut environment = environment::collect(world, &topology, found, &node, variables)?;
+    let nodes = environment::nodes(world, &topology, &node)?;
+    let mut environment = environment::collect(world, found, &nodes, variables)?;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
-        environment::note_clocks(&mut environment, clock.describe(world)?);
+        let is_crowded = is_crowded(&nodes, topology.shape());
+        environment::note_clocks(&mut environment, clock.describe(world)?, is_crowded);
     }
     let unix_seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -75,7 +82,7 @@ fn carry_out(
         plan: &plan,
         world,
         topology,
-        cores: node.cores,
+        nodes,
         timer,
         clock,
         spool,
@@ -85,6 +92,17 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// The ranks that stand on one pretended node with this one. Collective.
+fn pretended_node(world: &Communicator, ppn: NonZero<u32>) -> Result<Communicator, ExecError> {
+    let node_of = |rank: u32| rank / ppn;
+    let mut mine = None;
+    for node in 0..=node_of(world.size() - 1) {
+        let part = world.subset(node_of(world.rank()) == node)?;
+        mine = mine.or(part);
+    }
+    mine.map_or_else(|| world.duplicate(), Ok)
 }
 
 /// Gives all ranks a global clock if they shall need one.
@@ -128,8 +146,8 @@ struct Session<'a> {
     plan: &'a Plan,
     world: &'a Communicator,
     topology: Topology,
-    /// Of this rank's node.
-    cores: u32,
+    /// The same on all ranks.
+    nodes: Vec<Node>,
     /// The coarsest of all ranks' clocks.
     timer: Clock,
     /// Kept from task to task, where starts are agreed upon.
@@ -201,12 +219,13 @@ impl Session<'_> {
         };
         let measurements = match &task.work {
             Work::Compare { cell, candidates } => {
-                // Who spins takes the core from those it waits for.
-                let wait = match cell.shape.ppn > self.cores {
+                // Who spins takes the core from those it waits for. All ranks wait alike, since how
+                // they wait decides which repetitions are valid.
+                let wait = match is_crowded(&self.nodes, cell.shape) {
                     true => Wait::Yield,
                     false => Wait::Block,
                 };
-                let synchroniser = self.synchroniser(&communicator, &nodes, wait)?;
+                let synchroniser = self.synchroniser(&communicator, &nodes)?;
                 let contest = Contest {
                     task: task.id,
                     cell,
@@ -236,7 +255,7 @@ impl Session<'_> {
                     slice_seconds: self.plan.repetition.slice_seconds.min(longest),
                     ..self.plan.repetition
                 };
-                let measured = experiment::run(what, &repetition, &communicator)?;
+                let measured = experiment::run(what, &repetition, &self.timer, &communicator)?;
                 self.watchdog.rest();
                 vec![measured]
             }
@@ -254,8 +273,13 @@ impl Session<'_> {
         &'s self,
         communicator: &'s Communicator,
         nodes: &[Vec<u32>],
-        wait: Wait,
     ) -> Result<Synchroniser<'s>, DriverError> {
+        // In a crowded launch no rank is bound to a core, so that one which spins until a start may
+        // keep another from hearing of it, however few take part.
+        let wait = match is_crowded(&self.nodes, self.topology.shape()) {
+            true => Wait::Yield,
+            false => Wait::Block,
+        };
         Ok(match &self.clock {
             None => Synchroniser::Barrier(communicator),
             Some(clock) => {

@@ -62,6 +62,15 @@ impl Topology {
         nodes.filter(|node| !node.is_empty()).collect()
     }
 
+    /// The whole launch: all nodes, and as many ranks on each as there are on the fullest.
+    pub(crate) fn shape(&self) -> CommShape {
+        let ppn = self.nodes.iter().map(Vec::len).max().unwrap_or(0);
+        CommShape {
+            nodes: self.nodes.len() as u32,
+            ppn: ppn as u32,
+        }
+    }
+
     /// World ranks on each node, in rank order.
     pub(crate) fn nodes(&self) -> &[Vec<u32>] {
         &self.nodes

@@ -6,10 +6,12 @@
 //! elsewhere most of it stays empty.
 
 mod cpus;
+mod crowd;
 mod judge;
 mod kernel;
 pub mod variables;
 
 pub use cpus::Topology;
+pub use crowd::is_crowded;
 pub use judge::judge;
 pub use kernel::{governor, kernel, node, others_running, own_cpus};

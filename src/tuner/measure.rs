@@ -163,6 +163,7 @@ impl Measuring<'_> {
             library: library.clone(),
             spool: absolute(&spool)?,
             cores: self.at.cores,
+            pretended_ppn: None,
             leash: Some(absolute(&file(self.store.path(), number, "leash"))?),
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,

@@ -1,6 +1,7 @@
 //! What the driver is asked to measure in one launch.
 
 use std::fmt;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Plan {
     /// rank can see, as under a CPU quota or with several hardware threads a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
+    /// For tests: nodes are pretended to have so many ranks each, in rank order, wherever they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pretended_ppn: Option<NonZero<u32>>,
     /// A file of this launch that the commanding process keeps locked (`flock`); the driver ends
     /// when the lock is gone, so that no rank outlives a killed command. Absent for detached jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -92,10 +92,11 @@ impl<'a> WindowSynchroniser<'a> {
         pace: &'s mut Pace,
         calls: usize,
     ) -> Result<WindowSeries<'s>, DriverError> {
-        let began = Instant::now();
         if self.is_due.get() {
             self.look()?;
         }
+        // Learning clocks anew takes a while, which is no candidate's.
+        let began = Instant::now();
         let mut plan = Vec::new();
         if self.communicator.rank() == 0 {
             let windows = pace.plan(self.clock.now()?, self.current_seconds.get());

@@ -125,6 +125,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         library: library(),
         spool: folder.join(format!("{launch}.spool")),
         cores: None,
+        pretended_ppn: None,
         leash: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,

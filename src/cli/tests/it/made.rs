@@ -147,6 +147,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         library: named(library),
         spool: "unused".into(),
         cores: None,
+        pretended_ppn: None,
         leash: None,
         deadline_seconds: None,
         watchdog_seconds: 30.0,

@@ -49,6 +49,7 @@ impl Bench {
             library,
             spool: folder.path().join("spool"),
             cores: None,
+            pretended_ppn: None,
             leash: None,
             deadline_seconds: None,
             watchdog_seconds: 60.0,

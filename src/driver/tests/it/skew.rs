@@ -1,11 +1,12 @@
 //! Agreed starts on clocks that are wrong: a preloaded library makes them so.
 
-use std::ffi::OsString;
-use std::process::Command;
+use std::num::NonZero;
 
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
-use wire::{Candidate, LaunchStart, Measurement, Record, Synchronisation, Warning, Work};
+use wire::{
+    Candidate, CommShape, LaunchStart, Measurement, Node, Record, Synchronisation, Warning, Work,
+};
 
 use crate::launch::{Bench, allreduce, family};
 
@@ -14,24 +15,25 @@ const REPETITIONS: u32 = 200;
 
 /// A launch with clocks that are wrong in this way, by the variables of `skew.c`.
 fn launch(ranks: u32, work: Vec<Work>, way: Synchronisation, skew: &[(&str, f64)]) -> Vec<Record> {
+    launch_on_nodes(None, ranks, work, way, skew)
+}
+
+/// The same, as if so many ranks stood on each node.
+fn launch_on_nodes(
+    ppn: Option<u32>,
+    ranks: u32,
+    work: Vec<Work>,
+    way: Synchronisation,
+    skew: &[(&str, f64)],
+) -> Vec<Record> {
     let mut bench = Bench::new(work);
     bench.plan.synchronisation = way;
+    bench.plan.pretended_ppn = ppn.and_then(NonZero::new);
     bench.plan.cores = Some(2);
     bench.plan.repetition.minimum = REPETITIONS;
     bench.plan.repetition.maximum = REPETITIONS;
     bench.plan.repetition.slice_seconds = 1.0;
-    let source = bench.path("skew.c");
-    std::fs::write(&source, include_str!("skew.c")).expect("written");
-    let library = bench.path("libskew.so");
-    let mpicc = std::env::var_os("MPICC").unwrap_or_else(|| OsString::from("mpicc"));
-    let status = Command::new(mpicc)
-        .args(["-O1", "-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
-        .status()
-        .expect("the compiler runs");
-    assert!(status.success());
-    bench.environment = vec![("LD_PRELOAD".into(), library.into())];
+    bench.preload(include_str!("skew.c"), &["-O1", "-ldl"]);
     let variables = skew.iter();
     bench
         .environment
@@ -106,6 +108,44 @@ fn mpi_launches_recover_the_offsets_and_drifts_of_clocks() {
             let residual = measured.residual_seconds.expect("a global clock");
             assert!(residual > 0.0 && residual < most_residual, "{residual:e}");
         }
+    }
+}
+
+/// First ranks of nodes learn from each other, the others from these: 2 from 0, then 1 from 0 and 3
+/// from 2. Cells on some of the nodes or ranks use what the whole launch has learned.
+#[test]
+fn clocks_are_learned_node_by_node_under_openmpi() {
+    if family() == LibraryName::Mpich {
+        return;
+    }
+    let on = |nodes, ppn| {
+        let mut work = allreduce(4, 1 << 16, vec![Candidate::Default]);
+        if let Work::Compare { cell, .. } = &mut work {
+            cell.shape = CommShape { nodes, ppn };
+        }
+        work
+    };
+    let skew = [("SKEW_OFFSET", 60.0), ("SKEW_DRIFT", 50e-6)];
+    let work = vec![on(2, 2), on(2, 1), on(1, 2), on(2, 2)];
+    let records = launch_on_nodes(Some(2), 4, work, Synchronisation::Window, &skew);
+    let environment = &start(&records).environment;
+    let ranks: Vec<u32> = environment.nodes.iter().map(Node::ranks).collect();
+    assert_eq!(ranks, [2, 2]);
+    for (rank, clock) in (0..4).map(f64::from).zip(&environment.clocks) {
+        let drift = 1.0 / (1.0 + 50e-6 * rank) - 1.0;
+        assert!((clock.drift - drift).abs() < 25e-6, "{clock:?}");
+        let ahead = -clock.offset_seconds - 60.0 * rank;
+        assert!((0.0..=20e-3 * rank).contains(&ahead), "{clock:?}");
+    }
+    let measured = measurements(&records);
+    assert_eq!(measured.len(), 4);
+    for measured in measured {
+        let residual = measured.residual_seconds.expect("a global clock");
+        assert!(residual > 0.0 && residual < 20e-3, "{residual:e}");
+        assert!(
+            measured.seconds.len() > measured.invalid.len(),
+            "{measured:?}"
+        );
     }
 }
 

@@ -73,6 +73,7 @@ impl Bench {
             library: launcher(&machine).library().clone(),
             spool: folder.path().join("spool"),
             cores: None,
+            pretended_ppn: None,
             leash: None,
             deadline_seconds: None,
             watchdog_seconds: 30.0,

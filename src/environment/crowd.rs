@@ -1,0 +1,59 @@
+//! Whether ranks have cores of their own.
+
+use std::collections::BTreeMap;
+
+use wire::{CommShape, Node};
+
+/// Whether ranks of a shape, which stand on the first of these nodes, share cores: who waits must
+/// then leave the core to others.
+///
+/// A node may have too few cores, ranks may be bound to the same one, and nodes may be parts of one
+/// machine, of which all claim to have all cores.
+pub fn is_crowded(nodes: &[Node], shape: CommShape) -> bool {
+    let used = || nodes.iter().take(shape.nodes as usize);
+    let mut by_boot: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for node in used().filter(|node| !node.boot.is_empty()) {
+        let (ranks, available) = by_boot.entry(&node.boot).or_default();
+        *ranks = ranks.saturating_add(shape.ppn);
+        *available = node.available.max(*available);
+    }
+    let mut machines = by_boot.into_values();
+    used().any(|node| shape.ppn > node.cores || node.crowded > 0)
+        || machines.any(|(ranks, available)| ranks > available)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_crowded;
+    use wire::{CommShape, Node};
+
+    fn node(boot: &str, cores: u32, crowded: u32) -> Node {
+        Node {
+            boot: boot.to_owned(),
+            cores,
+            available: 4,
+            crowded,
+            ..Node::default()
+        }
+    }
+
+    #[test]
+    fn cores_are_counted_by_node_and_by_machine() {
+        let check = |nodes: &[Node], (count, ppn), expected| {
+            let shape = CommShape { nodes: count, ppn };
+            assert_eq!(is_crowded(nodes, shape), expected, "{shape} on {nodes:?}");
+        };
+        let apart = [node("a", 4, 0), node("b", 2, 0)];
+        check(&apart, (2, 2), false);
+        check(&apart, (2, 3), true);
+        check(&apart, (1, 4), false);
+        let bound_alike = [node("a", 4, 2)];
+        check(&bound_alike, (1, 2), true);
+        let one_machine = [node("a", 4, 0), node("a", 4, 0), node("a", 4, 0)];
+        check(&one_machine, (2, 2), false);
+        check(&one_machine, (3, 2), true);
+        check(&one_machine, (3, 1), false);
+        // Nobody knows whether these are one machine.
+        check(&[node("", 4, 0), node("", 4, 0)], (2, 4), false);
+    }
+}

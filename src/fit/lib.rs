@@ -3,10 +3,12 @@
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
 //! estimates `alpha`, `beta` and `gamma` from those of the experiments; [`decide`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
-//! [`compare_blocks`] sets the pipelining lemma beside the measurements. The same samples give the
+//! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
+//! [`Predictor`] tell times at other sizes and shapes from a candidate's own. The same samples give the
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
 
+mod curve;
 mod decide;
 mod error;
 mod estimate;
@@ -15,16 +17,22 @@ mod line;
 mod machine;
 mod parameters;
 mod prediction;
+mod predictor;
 mod ranking;
+mod reweighted;
 mod rules;
 mod runs;
+mod scaling;
+mod segments;
 mod summary;
 
+pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{CellDecision, DecideOptions, Verdict, decide};
 pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
 pub use machine::{MachineFit, fit_machine};
 pub use prediction::{BlockComparison, BlockPoint, compare_blocks, predicted_seconds};
+pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;

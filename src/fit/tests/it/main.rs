@@ -1,5 +1,6 @@
 //! Tests of the fit on synthetic samples, whose truth is known.
 
+mod curves;
 mod decide;
 mod machine;
 mod prediction;

@@ -2,6 +2,7 @@
 
 mod curves;
 mod decide;
+mod evaluate;
 mod machine;
 mod prediction;
 mod rules;

@@ -132,7 +132,8 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
-        | TunerError::NothingToDecide { .. } => Code::Input,
+        | TunerError::NothingToDecide { .. }
+        | TunerError::NothingToHoldOut { .. } => Code::Input,
         TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
+use fit::{
+    BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
+};
 use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
-use wire::{Environment, LaunchStart, Library, Sample, Subject, Warning};
+use wire::{Candidate, Environment, LaunchStart, Library, Sample, Subject, Warning};
 
 use crate::agenda::Stock;
 use crate::import::Definition;
@@ -24,6 +26,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// The machine's parameters.
     pub machine: MachineFit,
+    /// When a difference counts in the decisions.
+    pub options: DecideOptions,
     /// What to use in each cell and why.
     pub decisions: Vec<CellDecision>,
     /// Predicted and measured block sizes.
@@ -142,10 +146,7 @@ impl Analysis {
         }
         let machine = fit::fit_machine(&name, &summaries)?;
         let failures = store.failures(&library)?;
-        let failed: Vec<_> = failures
-            .iter()
-            .map(|f| (f.subject, f.candidate.clone()))
-            .collect();
+        let failed = failed(&failures);
         let starts = environments.into_iter();
         Ok(Self {
             starts: imported.is_none().then(|| common_starts(&samples)),
@@ -167,6 +168,7 @@ impl Analysis {
             },
             summaries,
             machine,
+            options,
             failures,
         })
     }
@@ -183,6 +185,31 @@ impl Analysis {
             });
         }
         Ok(table)
+    }
+
+    /// The curve of every candidate in every shape, from its times alone.
+    pub fn curves(&self) -> Vec<CandidateCurve> {
+        fit::fit_curves(&self.summaries)
+    }
+
+    /// What decisions are worth at measured points that are held out from them.
+    ///
+    /// # Errors
+    /// [`TunerError::NothingToHoldOut`] if there are too few sizes and shapes.
+    pub fn evaluate(&self) -> Result<Vec<SplitScores>, TunerError> {
+        let scores = fit::evaluate(
+            &self.summaries,
+            &failed(&self.failures),
+            &self.options,
+            &self.provenance(),
+        );
+        if scores.is_empty() {
+            return Err(TunerError::NothingToHoldOut {
+                store: self.origin.store.clone(),
+                library: self.origin.library.clone(),
+            });
+        }
+        Ok(scores)
     }
 
     /// Whether a table says what these measurements say, and shows the same times.
@@ -276,6 +303,12 @@ impl Origin {
         }
         kinds
     }
+}
+
+/// What failed, and where.
+fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
+    let failed = failures.iter();
+    failed.map(|f| (f.subject, f.candidate.clone())).collect()
 }
 
 fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {

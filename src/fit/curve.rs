@@ -278,7 +278,7 @@ fn interpolate(points: &[Timing], bytes: u64) -> f64 {
         after.checked_sub(1).map(|before| points[before]),
         points.get(after),
     ) {
-        (Some(left), Some(right)) if ln(left.bytes) < ln(right.bytes) => {
+        (Some(left), Some(right)) if bytes < right.bytes && ln(left.bytes) < ln(right.bytes) => {
             let share = (ln(bytes) - ln(left.bytes)) / (ln(right.bytes) - ln(left.bytes));
             left.seconds * (right.seconds / left.seconds).powf(share)
         }

@@ -30,8 +30,8 @@ fn hydra() -> Analysis {
     Analysis::of(&store, None, None).expect("analysed")
 }
 
-/// What is left out of the table costs 5 % or less on average over all counts. Of the 14 counts left
-/// out two are wrong, as Open MPI's own allreduce changes between neighbours that remain: 2125 (25 %) and
+/// A table made of every second count costs 3.3 % on average over all counts, 7.1 % over the 14 left out.
+/// Two of these are wrong, as Open MPI's own allreduce changes between neighbours that remain: 2125 (25 %) and
 /// 875000 (73 %), which no curve through the others tells.
 #[test]
 fn every_second_count_left_out_costs_little() {
@@ -53,9 +53,6 @@ fn every_second_count_left_out_costs_little() {
         "{table:?}"
     );
     let mean = |method: Method| of(method).mean.expect("measured");
-    for method in Method::ALL {
-        println!("{method}: {:?}", of(method));
-    }
     assert!(mean(Method::Table) < 0.075, "{table:?}");
     assert!(
         table.median.is_some_and(|median| median < 0.01),

@@ -7,6 +7,7 @@
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
 
+mod batches;
 mod decide;
 mod error;
 mod estimate;

@@ -17,6 +17,14 @@ pub struct Ranked {
     pub launches: u32,
     /// Those of them that did not measure it to the end, because another was faster for certain.
     pub left_launches: u32,
+    /// Launches left out because their repetitions had another number of calls.
+    pub other_batches: u32,
+    /// Calls in a repetition: where more than 1, times are those of so many calls in a row.
+    pub batch: u32,
+    /// Valid repetitions.
+    pub repetitions: u64,
+    /// Repetitions that were taken and are not valid, beside these.
+    pub invalid: u64,
     /// Median time over launches.
     pub median_seconds: f64,
     /// Confidence interval of that median.
@@ -60,6 +68,10 @@ pub(crate) fn rank(
                 candidate: candidate.clone(),
                 launches: summary.launches,
                 left_launches: summary.left_launches,
+                other_batches: summary.other_batches,
+                batch: summary.batch,
+                repetitions: summary.repetitions,
+                invalid: summary.invalid,
                 median_seconds: summary.median_seconds,
                 interval: summary.interval,
                 speedup,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use wire::{Candidate, Sample, Subject};
 
 use crate::FitError;
+use crate::batches::Batches;
 use crate::frame::{self, LaunchSummary};
 use statistics::{Interval, Quartiles};
 
@@ -27,8 +28,14 @@ pub struct Summary {
     pub launches: u32,
     /// Launches in which it left the race, because another was faster for certain.
     pub left_launches: u32,
-    /// Repetitions in all launches.
+    /// Launches left out because their repetitions had another number of calls: [`summarise`].
+    pub other_batches: u32,
+    /// Calls in a repetition: that of all launches of a cell, the greatest of those of an experiment.
+    pub batch: u32,
+    /// Valid repetitions in all launches.
     pub repetitions: u64,
+    /// Repetitions in all launches that were taken and are not valid, beside these.
+    pub invalid: u64,
     /// Median of the launches' medians.
     pub median_seconds: f64,
     /// Medians of the launches' quartiles: the spread within a launch.
@@ -48,24 +55,30 @@ pub struct Summary {
 /// repetitions took less than the timer can see, so that it says nothing about the time. What only
 /// such launches measured has no summary.
 ///
+/// The calls of a batch overlap, so that times of a cell compare only where as many calls made a
+/// repetition. Launches in which there were more or fewer than in most launches of the cell, or
+/// fewer than in as many others, are left out and counted. Experiments do not overlap; theirs all
+/// count.
+///
 /// # Errors
 /// A time that is negative, infinite or not a number.
 pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
+    let batches = Batches::of(samples);
     let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
     for sample in samples {
         let group = keys.entry((sample.subject, &sample.candidate)).or_default();
-        if sample.left.is_some() {
-            group.left.insert(sample.launch);
-        }
+        group.add(sample, batches.counts(sample));
     }
     for (group, number) in keys.values_mut().zip(0..) {
         group.number = number;
     }
-    let groups = samples
+    let counted: Vec<(u32, &Sample)> = samples
         .iter()
-        .map(|sample| keys[&(sample.subject, &sample.candidate)].number);
-    let mut launches = frame::summarise_launches(samples, groups)?;
+        .filter(|sample| batches.counts(sample))
+        .map(|sample| (keys[&(sample.subject, &sample.candidate)].number, sample))
+        .collect();
+    let mut launches = frame::summarise_launches(&counted)?;
     launches.retain(|launch| launch.quartiles.median > 0.0);
     let keys: Vec<_> = keys.into_iter().collect();
     Ok(launches
@@ -74,6 +87,9 @@ pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
             let ((subject, candidate), group) = &keys[launches[0].group as usize];
             Summary {
                 left_launches: group.left.len() as u32,
+                other_batches: group.other_batches.len() as u32,
+                batch: group.batch,
+                invalid: group.invalid,
                 ..over_launches(*subject, (*candidate).clone(), launches)
             }
         })
@@ -87,6 +103,26 @@ struct Group {
     number: u32,
     /// Launches in which the candidate left the race.
     left: BTreeSet<u32>,
+    /// Launches with samples that do not count.
+    other_batches: BTreeSet<u32>,
+    /// The most calls in a repetition, of the samples that count.
+    batch: u32,
+    /// Invalid repetitions of these.
+    invalid: u64,
+}
+
+impl Group {
+    fn add(&mut self, sample: &Sample, counts: bool) {
+        if !counts {
+            self.other_batches.insert(sample.launch);
+            return;
+        }
+        if sample.left.is_some() {
+            self.left.insert(sample.launch);
+        }
+        self.batch = self.batch.max(sample.batch);
+        self.invalid += u64::from(sample.invalid);
+    }
 }
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
@@ -126,6 +162,9 @@ fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSumma
         candidate,
         launches: launches.len() as u32,
         left_launches: 0,
+        other_batches: 0,
+        batch: 1,
+        invalid: 0,
         repetitions: launches
             .iter()
             .map(|launch| u64::from(launch.repetitions))

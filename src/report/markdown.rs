@@ -8,6 +8,7 @@ use wire::units::{format_bytes, format_seconds};
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::pairs::pairs;
 use crate::placement::{binding, launcher};
+use crate::repetitions::repetitions;
 use crate::summary::{headline, line};
 use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
 use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
@@ -318,6 +319,7 @@ fn measuring(view: &View) -> String {
             grouped(cost.left),
         );
     }
+    text += &repetitions(&view.repetitions);
     let facts = [
         ("campaign", code(&provenance.campaign)),
         ("store", code(&provenance.store)),

@@ -7,6 +7,7 @@ use table::{Operators, Provenance, Rule};
 use wire::units::format_seconds;
 use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
 
+use crate::Repetitions;
 use crate::text::grouped;
 
 /// Everything that a report says.
@@ -22,6 +23,8 @@ pub struct View {
     pub cost: MeasuringCost,
     /// How ranks came to common starts, if that is known.
     pub starts: Option<Starts>,
+    /// What to know of repetitions.
+    pub repetitions: Repetitions,
     /// The machine as the model sees it.
     pub parameters: Vec<MachineParameter>,
     /// What was compared, one entry a collective, shape and operator class.

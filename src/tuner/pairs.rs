@@ -163,7 +163,10 @@ mod tests {
             candidate,
             launches: 3,
             left_launches: 0,
+            other_batches: 0,
+            batch: 1,
             repetitions: 3,
+            invalid: 0,
             median_seconds: second,
             quartiles: Quartiles {
                 lower: second,

@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, statistics, summarise};
-use wire::{Candidate, Left, Sample, Subject};
+use wire::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -137,4 +137,55 @@ fn launches_too_short_for_the_timer_are_left_out() {
     assert_eq!(default.candidate, Candidate::Default);
     assert_eq!(default.launch_medians, [(2, 2e-6)]);
     assert_eq!((default.launches, default.repetitions), (1, 3));
+}
+
+#[test]
+fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
+    let cell = Subject::Cell(allreduce(2, 8));
+    let kind = ExperimentKind::PingPong;
+    let (shape, bytes) = (cell.shape(), 8);
+    let experiment = Subject::Experiment(Experiment { kind, shape, bytes });
+    let ring = ours("allreduce/ring", None);
+    let check = |subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {
+        let samples: Vec<Sample> = (1..)
+            .zip(batches)
+            .flat_map(|(launch, &batch)| {
+                [Candidate::Default, ring.clone()].map(|candidate| Sample {
+                    batch,
+                    ..sample(launch, subject, &candidate, vec![f64::from(launch)])
+                })
+            })
+            .collect();
+        for found in summarise(&samples).expect("valid") {
+            assert_eq!(found.launch_medians, counted, "{batches:?}");
+            let numbers = (found.batch, found.other_batches);
+            assert_eq!(numbers, (batch, left_out), "{batches:?}");
+        }
+    };
+    check(cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
+    check(cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
+    check(cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);
+    // Of equals the longer ones.
+    check(cell, &[8, 4, 4, 8], &[(1, 1.0), (4, 4.0)], 8, 2);
+    check(
+        experiment,
+        &[8, 3, 4],
+        &[(1, 1.0), (2, 2.0), (3, 3.0)],
+        8,
+        0,
+    );
+}
+
+#[test]
+fn invalid_repetitions_are_counted() {
+    let subject = Subject::Cell(allreduce(2, 8));
+    let with = |launch, batch, invalid| Sample {
+        batch,
+        invalid,
+        ..sample(launch, subject, &Candidate::Default, vec![1e-6; 3])
+    };
+    // The last one is left out.
+    let found = summarise(&[with(1, 1, 4), with(2, 1, 0), with(3, 1, 7), with(4, 2, 9)]);
+    let found = &found.expect("valid")[0];
+    assert_eq!((found.repetitions, found.invalid), (9, 11));
 }

@@ -1,8 +1,8 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
-    Ratio, SizeRow, Starts, Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, OftenInvalid,
+    Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -299,6 +299,17 @@ pub(crate) fn view() -> View {
             repetitions: 183_574,
             residual_seconds: 4.1e-7,
         }),
+        repetitions: Repetitions {
+            batched_cells: 2,
+            most_calls: 16,
+            other_batches: 3,
+            often_invalid: vec![OftenInvalid {
+                candidate: ours("allreduce/ring", None),
+                cell,
+                invalid: 1_234,
+                repetitions: 9_876,
+            }],
+        },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         pairs: vec![pairs()],

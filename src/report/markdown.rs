@@ -10,11 +10,8 @@ use crate::pairs::pairs;
 use crate::placement::{binding, launcher};
 use crate::repetitions::repetitions;
 use crate::summary::{headline, line};
-use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
+use crate::text::{NONE, code, factor, grouped, one_line, percent, quantity, short_name, title};
 use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
-
-/// What stands in a cell that has no value.
-const NONE: &str = "-";
 
 /// Lays out a report; it ends with a line end.
 pub fn render_markdown(view: &View) -> String {

@@ -44,7 +44,10 @@ pub struct Pairs {
     pub shape: CommShape,
     /// Algorithms that do the same, each row with the same parameters.
     pub twins: Vec<Pair>,
-    /// The best of several, whatever they do.
+    /// How many points of twins are left out, as one of the two left the race in some launch, where
+    /// its time is known less well and rather too long.
+    pub left_twins: usize,
+    /// The best of several, whatever they do, chosen for each launch by the times of the others.
     pub best: Vec<Pair>,
 }
 
@@ -208,7 +211,8 @@ pub struct Ratio {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Probability with which the interval covers the true median, as in 0.969.
+    /// Probability with which the interval covers the true median, as in 0.969; 0 if there is no
+    /// interval, as of a single launch.
     pub coverage: f64,
 }
 

@@ -26,8 +26,9 @@ pub struct RaceRules {
     /// The probability with which an entrant that is as fast as any may be sent away, over the
     /// whole race and all that it is compared with.
     pub error: f64,
-    /// By how much the median ratio of its times to the leader's must exceed 1. It should exceed
-    /// what decisions call a tie: whoever leaves is measured less well.
+    /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
+    /// materiality, which should be what decisions call a tie, or more: whoever leaves is measured
+    /// less well.
     pub materiality: f64,
     /// Nobody leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
     /// entrants, 12 with ten, 15 with a hundred.

@@ -60,7 +60,7 @@ impl Args {
             }
             None => Path::new(&table.provenance.store),
         };
-        let explanation = tuner::explain(&table, &self.query.query(), store)?;
+        let explanation = tuner::explain(&table, &self.query.query()?, store)?;
         if self.json {
             console.json(&to_json(&explanation))?;
         } else {

@@ -36,7 +36,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.query()).to_json();
+        let decision = table.lookup(&self.query.query()?).to_json();
         if self.json {
             console.json(&decision)?;
         } else {

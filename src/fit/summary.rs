@@ -30,7 +30,8 @@ pub struct Summary {
     pub left_launches: u32,
     /// Launches left out because their repetitions had another number of calls: [`summarise`].
     pub other_batches: u32,
-    /// Calls in a repetition: that of all launches of a cell, the greatest of those of an experiment.
+    /// Calls in a repetition: that of all launches of a cell, the greatest of those of an
+    /// experiment.
     pub batch: u32,
     /// Valid repetitions in all launches.
     pub repetitions: u64,

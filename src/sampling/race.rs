@@ -88,9 +88,9 @@ pub struct Saved {
 ///
 /// It assumes that rounds are independent once paired, with turns in an order shuffled anew each
 /// round. What slows one candidate alone for some rounds is not seen as chance; materiality then
-/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of 10 %
-/// that last five rounds, it is kept in just under 99 % of the races. What slows one alone for a whole launch
-/// cannot be seen in that launch at all: races are run anew in each.
+/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of
+/// 10 % that last five rounds, it is kept in just under 99 % of the races. What slows one alone for
+/// a whole launch cannot be seen in that launch at all: races are run anew in each.
 ///
 /// Who leaves does so at a moment at which it looks slow. The closer it is to the leader, the more
 /// seldom it leaves, and the more its median of that launch is too high when it does: by 4 % for

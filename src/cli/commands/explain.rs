@@ -23,13 +23,13 @@ use crate::exit::Answer;
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
 /// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
 /// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
-/// were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin`
-/// (how much longer the best other one takes, as a share; negative if it is faster) and `ranking`,
-/// each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches`
-/// (launches left out, as another number of calls made a repetition than in most), `batch` (calls in
-/// a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
-/// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),
-/// `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
+/// were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`,
+/// `margin` (how much longer the best other one takes, as a share; negative if it is faster) and
+/// `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
+/// `other_batches` (launches left out, as another number of calls made a repetition than in most),
+/// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
+/// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
+/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -6,6 +6,7 @@
 
 mod grid;
 mod markdown;
+mod measuring;
 mod pairs;
 mod placement;
 mod repetitions;

@@ -29,4 +29,4 @@ pub use prediction::{BlockComparison, BlockPoint, compare_blocks, predicted_seco
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;
-pub use summary::{CONFIDENCE, Summary, summarise};
+pub use summary::{CONFIDENCE, Counts, Summary, summarise};

@@ -17,13 +17,9 @@ use statistics::{Interval, Quartiles};
 /// them. The ratios that decisions rest on have intervals of [`crate::DecideOptions::confidence`].
 pub const CONFIDENCE: f64 = 0.95;
 
-/// All that was measured of one candidate of one subject. Times are seconds a call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// What was measured.
-    pub subject: Subject,
-    /// With which candidate.
-    pub candidate: Candidate,
+/// How much was measured of a candidate, and what of it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
     /// Launches with at least one repetition: the statistical unit.
     pub launches: u32,
     /// Launches in which it left the race, because another was faster for certain.
@@ -37,6 +33,17 @@ pub struct Summary {
     pub repetitions: u64,
     /// Repetitions in all launches that were taken and are not valid, beside these.
     pub invalid: u64,
+}
+
+/// All that was measured of one candidate of one subject. Times are seconds a call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// What was measured.
+    pub subject: Subject,
+    /// With which candidate.
+    pub candidate: Candidate,
+    /// From how much.
+    pub counts: Counts,
     /// Median of the launches' medians.
     pub median_seconds: f64,
     /// Medians of the launches' quartiles: the spread within a launch.
@@ -86,13 +93,7 @@ pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
         .chunk_by(|a, b| a.group == b.group)
         .map(|launches| {
             let ((subject, candidate), group) = &keys[launches[0].group as usize];
-            Summary {
-                left_launches: group.left.len() as u32,
-                other_batches: group.other_batches.len() as u32,
-                batch: group.batch,
-                invalid: group.invalid,
-                ..over_launches(*subject, (*candidate).clone(), launches)
-            }
+            over_launches(*subject, (*candidate).clone(), group, launches)
         })
         .collect())
 }
@@ -143,7 +144,12 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
 }
 
 /// Joins the launches of one candidate of one subject; there is at least one.
-fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSummary]) -> Summary {
+fn over_launches(
+    subject: Subject,
+    candidate: Candidate,
+    group: &Group,
+    launches: &[LaunchSummary],
+) -> Summary {
     let median_of = |part: fn(&LaunchSummary) -> f64| {
         let values: Vec<f64> = launches.iter().map(part).collect();
         statistics::median(&values).unwrap_or(f64::NAN)
@@ -161,15 +167,17 @@ fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSumma
     Summary {
         subject,
         candidate,
-        launches: launches.len() as u32,
-        left_launches: 0,
-        other_batches: 0,
-        batch: 1,
-        invalid: 0,
-        repetitions: launches
-            .iter()
-            .map(|launch| u64::from(launch.repetitions))
-            .sum(),
+        counts: Counts {
+            launches: launches.len() as u32,
+            left_launches: group.left.len() as u32,
+            other_batches: group.other_batches.len() as u32,
+            batch: group.batch,
+            repetitions: launches
+                .iter()
+                .map(|launch| u64::from(launch.repetitions))
+                .sum(),
+            invalid: group.invalid,
+        },
         median_seconds,
         quartiles: Quartiles {
             lower: median_of(|launch| launch.quartiles.lower),

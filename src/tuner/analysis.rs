@@ -198,7 +198,10 @@ impl Analysis {
             .summaries
             .iter()
             .filter(|s| matches!(s.subject, Subject::Cell(_)));
-        cells.map(|summary| summary.launches).max().unwrap_or(0)
+        cells
+            .map(|summary| summary.counts.launches)
+            .max()
+            .unwrap_or(0)
     }
 }
 

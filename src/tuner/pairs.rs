@@ -65,7 +65,7 @@ fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>
             let Some(theirs) = others.find(|other| other.candidate == native) else {
                 continue;
             };
-            if ours.left_launches > 0 || theirs.left_launches > 0 {
+            if ours.counts.left_launches > 0 || theirs.counts.left_launches > 0 {
                 left += 1;
             } else if let Some(ratio) = ratio(ours, theirs) {
                 let row = rows.entry((&ours.candidate, native)).or_default();
@@ -147,7 +147,7 @@ fn ratio(first: &Summary, second: &Summary) -> Option<Ratio> {
 
 #[cfg(test)]
 mod tests {
-    use fit::Summary;
+    use fit::{Counts, Summary};
     use statistics::{Interval, Quartiles};
     use wire::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 
@@ -166,12 +166,14 @@ mod tests {
         Summary {
             subject: Subject::Cell(cell),
             candidate,
-            launches: 3,
-            left_launches: 0,
-            other_batches: 0,
-            batch: 1,
-            repetitions: 3,
-            invalid: 0,
+            counts: Counts {
+                launches: 3,
+                left_launches: 0,
+                other_batches: 0,
+                batch: 1,
+                repetitions: 3,
+                invalid: 0,
+            },
             median_seconds: second,
             quartiles: Quartiles {
                 lower: second,
@@ -261,8 +263,11 @@ mod tests {
     #[test]
     fn twins_that_left_the_race_are_left_out_and_counted() {
         let twins = |left_launches| {
-            let left = |summary| Summary {
-                left_launches,
+            let left = |summary: Summary| Summary {
+                counts: Counts {
+                    left_launches,
+                    ..summary.counts
+                },
                 ..summary
             };
             let summaries = [

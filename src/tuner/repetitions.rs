@@ -14,12 +14,13 @@ pub(crate) fn of(summaries: &[Summary]) -> Repetitions {
         let Subject::Cell(cell) = summary.subject else {
             continue;
         };
-        if summary.batch > 1 {
+        let counts = summary.counts;
+        if counts.batch > 1 {
             batched.insert(cell);
-            about.most_calls = about.most_calls.max(summary.batch);
+            about.most_calls = about.most_calls.max(counts.batch);
         }
-        about.other_batches += u64::from(summary.other_batches);
-        let (invalid, repetitions) = (summary.invalid, summary.repetitions + summary.invalid);
+        about.other_batches += u64::from(counts.other_batches);
+        let (invalid, repetitions) = (counts.invalid, counts.repetitions + counts.invalid);
         if invalid as f64 > OFTEN_INVALID * repetitions as f64 {
             about.often_invalid.push(OftenInvalid {
                 candidate: summary.candidate.clone(),

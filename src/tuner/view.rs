@@ -35,7 +35,7 @@ impl Analysis {
                 repetitions: self
                     .summaries
                     .iter()
-                    .map(|summary| summary.repetitions)
+                    .map(|summary| summary.counts.repetitions)
                     .sum(),
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,

@@ -96,12 +96,12 @@ fn ranked_json(ranked: &Ranked) -> Value {
         "candidate": ranked.candidate.to_string(),
         "algorithm": ranked.candidate.id(),
         "parameters": ranked.candidate.parameters(),
-        "launches": ranked.launches,
-        "left_launches": ranked.left_launches,
-        "other_batches": ranked.other_batches,
-        "batch": ranked.batch,
-        "repetitions": ranked.repetitions,
-        "invalid": ranked.invalid,
+        "launches": ranked.counts.launches,
+        "left_launches": ranked.counts.left_launches,
+        "other_batches": ranked.counts.other_batches,
+        "batch": ranked.counts.batch,
+        "repetitions": ranked.counts.repetitions,
+        "invalid": ranked.counts.invalid,
         "median_seconds": ranked.median_seconds,
         "interval": ranked.interval,
         "speedup": ranked.speedup.map(|speedup| speedup.median),
@@ -172,12 +172,15 @@ fn tell_evidence(evidence: &Evidence) -> String {
 
 /// What the times are where several calls made a repetition; nothing where one did in all launches.
 fn tell_batches(ranking: &[Ranked]) -> String {
-    let batch = ranking.iter().map(|ranked| ranked.batch).max();
+    let batch = ranking.iter().map(|ranked| ranked.counts.batch).max();
     let mut text = match batch {
         Some(calls @ 2..) => format!("\nTimes are those of {calls} calls in a row."),
         _ => String::new(),
     };
-    let left_out = ranking.iter().map(|ranked| ranked.other_batches).max();
+    let left_out = ranking
+        .iter()
+        .map(|ranked| ranked.counts.other_batches)
+        .max();
     if let Some(launches @ 1..) = left_out {
         text += &format!("\nLaunches with other numbers of calls are left out: {launches}.");
     }
@@ -206,21 +209,21 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 9] {
         ranked
             .predicted_seconds
             .map_or_else(|| "-".to_owned(), format_seconds),
-        match ranked.left_launches {
+        match ranked.counts.left_launches {
             0 => String::new(),
-            left => format!("{left} of {}", ranked.launches),
+            left => format!("{left} of {}", ranked.counts.launches),
         },
-        match ranked.invalid {
+        match ranked.counts.invalid {
             0 => String::new(),
-            invalid => format!("{invalid} of {}", invalid + ranked.repetitions),
+            invalid => format!("{invalid} of {}", invalid + ranked.counts.repetitions),
         },
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use fit::Ranked;
     use fit::statistics::Interval;
+    use fit::{Counts, Ranked};
     use tuner::Evidence;
     use wire::Candidate;
 
@@ -231,12 +234,14 @@ mod tests {
         let told = |batch, other_batches, invalid| {
             let ranked = Ranked {
                 candidate: Candidate::Default,
-                launches: 6,
-                left_launches: 0,
-                other_batches,
-                batch,
-                repetitions: 600,
-                invalid,
+                counts: Counts {
+                    launches: 6,
+                    left_launches: 0,
+                    other_batches,
+                    batch,
+                    repetitions: 600,
+                    invalid,
+                },
                 median_seconds: 1e-6,
                 interval: Interval {
                     low: 1e-6,

@@ -293,10 +293,10 @@ mod tests {
 
     #[test]
     fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
-        // Alone the first is better by its median, thanks to the launch in which it was lucky.
+        // By all launches the second is better, thanks to the one in which it was lucky.
         let summaries = [
-            summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
             summary(8, named("bcast/chain", Some(2)), [0.9; 3]),
+            summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
             summary(8, named("native:bcast/linear", None), [1.0; 3]),
         ];
         let ratio = |summaries: &[Summary]| {
@@ -305,7 +305,7 @@ mod tests {
             let (_, ratio) = pairs[0].best[0].points[0];
             ([ratio.low, ratio.value, ratio.high], ratio.coverage)
         };
-        // The first launch would choose the second, the others the first.
+        // Without that launch the first is chosen for it; for the others the second.
         assert_eq!(ratio(&summaries), ([0.8, 0.9, 1.2], 0.75));
         // A single launch has nothing but itself.
         let alone = summaries.map(|summary| Summary {

@@ -7,6 +7,7 @@
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
 
+mod batches;
 mod decide;
 mod error;
 mod estimate;
@@ -28,4 +29,4 @@ pub use prediction::{BlockComparison, BlockPoint, compare_blocks, predicted_seco
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;
-pub use summary::{CONFIDENCE, Summary, summarise};
+pub use summary::{CONFIDENCE, Counts, Summary, summarise};

@@ -8,7 +8,7 @@ use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
 use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
-use wire::{Environment, LaunchStart, Library, Sample, Subject, Warning};
+use wire::{Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning};
 
 use crate::agenda::Stock;
 use crate::import::Definition;
@@ -91,62 +91,38 @@ impl Analysis {
         campaign: Option<&Campaign>,
     ) -> Result<Self, TunerError> {
         let library = choose(store, library)?;
-        let samples = store.samples(&library)?;
-        if samples.is_empty() {
-            return Err(TunerError::NothingMeasured {
-                store: store.path().to_owned(),
-                library: Some(library),
-            });
-        }
+        let samples = samples(store, &library)?;
         let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
-        let launches: Vec<LaunchRow> = store
-            .launches()?
-            .into_iter()
-            .filter(|launch| measured.contains(&launch.number))
-            .collect();
+        let mut launches = store.launches()?;
+        launches.retain(|launch| measured.contains(&launch.number));
+        let last = launches.last();
         // What a stored campaign means can depend on the machine, so it goes by its row's digest.
-        let launched = launches.last().map(|launch| launch.campaign.clone());
+        let launched = last.map(|launch| launch.campaign.clone());
         let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
-        let (stored, imported) = match last_definition(store, &launches)? {
+        let (stored, imported) = match definition(store, last)? {
             Some(Definition::Campaign(campaign)) => (Some(campaign), None),
-            Some(Definition::Import(record)) => (None, Some(record)),
+            Some(Definition::Import(record)) => (None, Some(record.decide_options())),
             None => (None, None),
         };
         let campaign = campaign.or(stored.as_deref());
-        let environments = store.environments(&library)?;
-        // The list of the last launch that reported: there is one library, of one version.
-        let last = environments.last().map(|(_, start)| &start.environment);
-        let natives = last.map_or(&[][..], |environment| &environment.natives);
-        let agenda = match campaign {
-            Some(campaign) => Some(Agenda::new(campaign, Some(store), &library, natives)?),
-            None => None,
-        };
+        let mut environments = store.environments(&library)?;
+        let natives = natives(&environments);
+        let agenda = campaign
+            .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
+            .transpose()?;
         let progress = match &agenda {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = match (campaign, &imported) {
-            (Some(campaign), _) => DecideOptions {
-                materiality: campaign.materiality,
-                confidence: campaign.confidence,
-                ..DecideOptions::default()
-            },
-            (None, Some(record)) => record.decide_options(),
-            (None, None) => DecideOptions::default(),
-        };
+        let options = campaign.map(decide_options).or(imported);
+        let options = options.unwrap_or_default();
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
-        let mut summaries = fit::summarise(&samples)?;
-        // A store may hold more than is asked for: sizes and candidates of earlier campaigns.
-        if let Some(agenda) = &agenda {
-            summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-        }
+        let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
         let failures = store.failures(&library)?;
-        let failed: Vec<_> = failures
-            .iter()
-            .map(|f| (f.subject, f.candidate.clone()))
-            .collect();
-        let starts = environments.into_iter();
+        let failed = failures.iter().map(|f| (f.subject, f.candidate.clone()));
+        let failed: Vec<_> = failed.collect();
+        environments.retain(|(launch, _)| measured.contains(launch));
         Ok(Self {
             starts: imported.is_none().then(|| common_starts(&samples)),
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
@@ -158,12 +134,9 @@ impl Analysis {
                 campaign: digest,
                 store: store.path().to_owned(),
                 library,
-                starts: starts
-                    .filter(|(n, _)| measured.contains(n))
-                    .map(|(_, s)| s)
-                    .collect(),
+                starts: environments.into_iter().map(|(_, start)| start).collect(),
                 progress,
-                started_unix_seconds: launches.last().map(|l| l.started_unix_seconds),
+                started_unix_seconds: last.map(|launch| launch.started_unix_seconds),
             },
             summaries,
             machine,
@@ -225,7 +198,10 @@ impl Analysis {
             .summaries
             .iter()
             .filter(|s| matches!(s.subject, Subject::Cell(_)));
-        cells.map(|summary| summary.launches).max().unwrap_or(0)
+        cells
+            .map(|summary| summary.counts.launches)
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -294,16 +270,51 @@ fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerErro
     }
 }
 
-/// The campaign that was last launched, or what was imported after it.
-fn last_definition(
-    store: &Store,
-    launches: &[LaunchRow],
-) -> Result<Option<Definition>, TunerError> {
-    let Some(last) = launches.last() else {
+/// Everything that was measured with a library; there must be something.
+fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, TunerError> {
+    let samples = store.samples(library)?;
+    if samples.is_empty() {
+        return Err(TunerError::NothingMeasured {
+            store: store.path().to_owned(),
+            library: Some(library.clone()),
+        });
+    }
+    Ok(samples)
+}
+
+/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
+/// earlier campaigns.
+fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>, TunerError> {
+    let mut summaries = fit::summarise(samples)?;
+    if let Some(agenda) = agenda {
+        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
+    }
+    Ok(summaries)
+}
+
+/// What the library lets one force, by the last launch that reported: there is one library, of one
+/// version.
+fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+    let last = environments.last().map(|(_, start)| &start.environment);
+    last.map_or(&[][..], |environment| &environment.natives)
+}
+
+/// When a difference counts, as a campaign asks for it.
+fn decide_options(campaign: &Campaign) -> DecideOptions {
+    DecideOptions {
+        materiality: campaign.materiality,
+        confidence: campaign.confidence,
+        ..DecideOptions::default()
+    }
+}
+
+/// The campaign of a launch, or what was imported as one.
+fn definition(store: &Store, launch: Option<&LaunchRow>) -> Result<Option<Definition>, TunerError> {
+    let Some(launch) = launch else {
         return Ok(None);
     };
     let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == last.campaign);
+    let row = rows.find(|row| row.digest == launch.campaign);
     Ok(row.map(|row| Definition::of(&row)).transpose()?)
 }
 

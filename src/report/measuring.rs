@@ -6,18 +6,25 @@ use wire::units::format_seconds;
 
 use crate::placement::{binding, launcher};
 use crate::repetitions::repetitions;
-use crate::text::{code, grouped, one_line};
+use crate::text::{code, grouped, one_line, percent};
 use crate::view::View;
 
 /// The section.
 pub(crate) fn measuring(view: &View) -> String {
     let (provenance, environment, cost) = (&view.provenance, &view.environment, view.cost);
     let mut text = format!(
-        "## How it was measured\n\n{} of {} in {} launches: {} cells, {} repetitions.\n\n",
+        "## How it was measured\n\n{} of {}{} in {} launches: {} cells, {} repetitions.\n\n",
         format_seconds(cost.seconds),
         match provenance.library.is_simulated() {
             true => "simulated time",
             false => "measuring",
+        },
+        match cost.seconds > 0.0 {
+            true => format!(
+                ", {} in the calls,",
+                percent(cost.call_seconds / cost.seconds)
+            ),
+            false => String::new(),
         },
         provenance.launches,
         cost.cells,

@@ -71,6 +71,8 @@ pub struct MeasuringCost {
     pub cells: usize,
     /// Raw repetitions.
     pub repetitions: u64,
+    /// Seconds of `seconds` within the calls whose times are kept.
+    pub call_seconds: f64,
     /// How often a candidate left the race of a cell in a launch.
     pub left: u64,
     /// About how much longer measuring would have taken without that.

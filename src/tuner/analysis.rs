@@ -32,6 +32,9 @@ pub struct Analysis {
     pub failures: Vec<FailureRow>,
     /// Wall-clock seconds spent measuring.
     pub measuring_seconds: f64,
+    /// Seconds of these within the calls whose times are kept: the rest is warming up, coming to
+    /// common starts, and keeping books.
+    pub call_seconds: f64,
     /// What was not measured to the end.
     pub races: Races,
     /// How ranks came to common starts; unknown of imported times.
@@ -55,6 +58,11 @@ impl Races {
             saved_seconds: races.saved_seconds + left.saved_seconds,
         })
     }
+}
+
+/// The time within the calls of a sample, in seconds.
+fn call_seconds(sample: &Sample) -> f64 {
+    sample.seconds.iter().sum::<f64>() * f64::from(sample.batch)
 }
 
 /// Where samples are from.
@@ -128,6 +136,7 @@ impl Analysis {
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
+            call_seconds: samples.iter().map(call_seconds).sum(),
             races: Races::of(&samples),
             origin: Origin {
                 name,

@@ -37,6 +37,7 @@ impl Analysis {
                     .iter()
                     .map(|summary| summary.counts.repetitions)
                     .sum(),
+                call_seconds: self.call_seconds,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
             },

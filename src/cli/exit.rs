@@ -90,6 +90,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
+        | CliError::NoData { .. }
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }

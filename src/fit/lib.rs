@@ -9,6 +9,7 @@
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
 
+mod batches;
 mod curve;
 mod decide;
 mod error;
@@ -43,4 +44,4 @@ pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;
-pub use summary::{CONFIDENCE, Summary, summarise};
+pub use summary::{CONFIDENCE, Counts, Summary, summarise};

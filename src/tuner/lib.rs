@@ -23,6 +23,7 @@ mod machine;
 mod measure;
 mod observer;
 mod pairs;
+mod repetitions;
 mod starts;
 mod tune;
 mod view;

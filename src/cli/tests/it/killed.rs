@@ -14,7 +14,7 @@ use store::{FailureRow, Store};
 use wire::{Candidate, FailureKind, Library, Record, Sample, Subject};
 
 use crate::mpi::{place_with, processes, run, start, wait};
-use crate::run::Place;
+use crate::run::{Place, sound_store};
 
 const KILLS: u32 = 8;
 
@@ -111,18 +111,10 @@ struct Held {
 /// The store is sound, still holds what it held, and nothing was measured oftener than asked.
 fn check_store(place: &Place, before: &Held) -> Held {
     let path = place.path(".colltune/real.db");
-    if !path.exists() {
-        return Held::default();
-    }
-    let raw = Connection::open(&path).unwrap();
-    let verdict: String = raw
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(verdict, "ok");
-    let store = Store::open(&path).unwrap();
-    let Some(library) = store.libraries().unwrap().pop() else {
+    let Some((store, library)) = sound_store(&path) else {
         return Held::default();
     };
+    let raw = Connection::open(&path).unwrap();
     let mut rows = raw.prepare("SELECT launch, number FROM task").unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
     let held = Held {

@@ -130,15 +130,19 @@ fn explain_shows_the_evidence() {
         keys(first),
         [
             "algorithm",
+            "batch",
             "beats_default",
             "behind_fastest",
             "candidate",
             "interval",
+            "invalid",
             "launches",
             "left_launches",
             "median_seconds",
+            "other_batches",
             "parameters",
             "predicted_seconds",
+            "repetitions",
             "speedup",
             "speedup_interval"
         ]

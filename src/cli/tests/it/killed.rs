@@ -20,14 +20,14 @@ const KILLS: u32 = 8;
 
 const LAUNCHES: u32 = 5;
 
-/// 8 cells, about a second a launch.
+/// 8 cells, more than a second a launch on any machine: every candidate uses up its slice.
 const CAMPAIGN: &str = "
 collectives: [bcast, allreduce, allgather, reduce]
 shapes: [1x2]
-sizes: [64, 16K]
+sizes: [16K, 256K]
 candidates: {include: ['*/binomial', '*/ring', '*/chain']}
 parameters: {block_bytes: 4K, predicted: false}
-repetitions: {minimum: 10, maximum: 5000, precision: 0.001, slice: 10ms}
+repetitions: {minimum: 10, maximum: 20000, precision: 1.0e-6, slice: 40ms, racing: false}
 launches: 5
 ";
 

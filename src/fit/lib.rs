@@ -32,7 +32,7 @@ mod segments;
 mod summary;
 
 pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
-pub use decide::{CellDecision, DecideOptions, Verdict, decide};
+pub use decide::{CellDecision, DecideOptions, Verdict, decide, decide_for};
 pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
 pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate};

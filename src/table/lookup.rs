@@ -7,7 +7,9 @@ use schedule::Collective;
 use wire::{Candidate, CommShape};
 
 use crate::interpolate::Times;
-use crate::{Confidence, OperatorClass, Operators, Rule, ShapeRules, Table};
+use crate::{
+    Confidence, Deployment, Deployments, OperatorClass, Operators, Rule, ShapeRules, Table,
+};
 
 /// A call to decide about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +22,8 @@ pub struct Query {
     pub bytes: u64,
     /// Whether the operator commutes; without meaning where nothing is combined.
     pub operators: OperatorClass,
+    /// How the answer will be used.
+    pub deployment: Deployment,
 }
 
 /// A table's answer to a [`Query`].
@@ -52,7 +56,7 @@ pub enum ShapeMatch {
     Measured,
     /// It was not: this one stands in for it.
     Nearest(CommShape),
-    /// The table has nothing for the collective and operator class.
+    /// The table has nothing for the collective, operator class and deployment.
     Absent,
 }
 
@@ -79,6 +83,8 @@ pub enum RulePlace {
         shape: CommShape,
         /// Its operator class.
         operators: Operators,
+        /// Its deployment.
+        deployments: Deployments,
         /// Its first size.
         from_bytes: u64,
     },
@@ -88,6 +94,8 @@ pub enum RulePlace {
         collective: Collective,
         /// The operator class asked for.
         operators: OperatorClass,
+        /// The deployment asked for.
+        deployment: Deployment,
     },
 }
 
@@ -98,21 +106,32 @@ impl fmt::Display for RulePlace {
                 collective,
                 shape,
                 operators,
+                deployments,
                 from_bytes,
             } => {
                 write!(f, "{collective}, {shape}, ")?;
                 if *operators != Operators::Any {
                     write!(f, "{operators} operators, ")?;
                 }
+                if *deployments != Deployments::Colltune {
+                    write!(f, "{deployments} deployment, ")?;
+                }
                 write!(f, "from {from_bytes} bytes")
             }
             Self::Absent {
                 collective,
                 operators,
-            } if collective.is_reduction() => {
-                write!(f, "no rule for {collective} with {operators} operators")
+                deployment,
+            } => {
+                write!(f, "no rule for {collective}")?;
+                if collective.is_reduction() {
+                    write!(f, " with {operators} operators")?;
+                }
+                match deployment {
+                    Deployment::Colltune => Ok(()),
+                    Deployment::Library => f.write_str(" by the library's own settings"),
+                }
             }
-            Self::Absent { collective, .. } => write!(f, "no rule for {collective}"),
         }
     }
 }
@@ -121,8 +140,8 @@ impl Table {
     /// Decides about a call. Depends on nothing but the table and the query, so that ranks that
     /// ask the same get the same; allocates nothing.
     ///
-    /// *Shape.* Among the entries of the collective that hold for the operator class (all, if the
-    /// collective combines nothing): the entry of exactly that shape; else of the largest number
+    /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
+    /// class (any, if the collective combines nothing): the entry of exactly that shape; else of the largest number
     /// of nodes that does not exceed the one asked for (failing that, the smallest there is), and
     /// among these of the largest number of ranks per node that does not exceed the one asked for
     /// (failing that, the smallest). Such a stand-in is marked, and of low confidence. Without any
@@ -158,7 +177,8 @@ fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRule
     let combines = query.collective.is_reduction();
     let covering = entries
         .iter()
-        .filter(|e| !combines || e.operators.cover(query.operators));
+        .filter(|e| !combines || e.operators.cover(query.operators))
+        .filter(|e| e.deployments.cover(query.deployment));
     covering.max_by_key(|entry| {
         (
             closeness(entry.shape.nodes, nodes),
@@ -216,6 +236,7 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             collective: query.collective,
             shape: entry.shape,
             operators: entry.operators,
+            deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
     }
@@ -233,6 +254,7 @@ fn unknown<'t>(query: &Query) -> Decision<'t> {
         rule: RulePlace::Absent {
             collective: query.collective,
             operators: query.operators,
+            deployment: query.deployment,
         },
     }
 }

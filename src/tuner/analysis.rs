@@ -9,7 +9,7 @@ use fit::{
 };
 use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
-use table::{Provenance, Table};
+use table::{Deployment, Deployments, Provenance, Table};
 use wire::{
     Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
 };
@@ -32,6 +32,9 @@ pub struct Analysis {
     pub options: DecideOptions,
     /// What to use in each cell and why.
     pub decisions: Vec<CellDecision>,
+    /// The same where only the library's own settings are to be had; cells in which none of its own
+    /// algorithms was measured are left out.
+    pub library_decisions: Vec<CellDecision>,
     /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
     /// Candidates that failed.
@@ -136,9 +139,14 @@ impl Analysis {
         let failures = store.failures(&library)?;
         let failed = failed(&failures);
         environments.retain(|(launch, _)| measured.contains(launch));
+        let decide = |deployment| {
+            let (name, machine) = (&library.name, Some(&machine));
+            fit::decide_for(deployment, name, &summaries, &failed, machine, &options)
+        };
         Ok(Self {
             starts: imported.is_none().then(|| common_starts(&samples)),
-            decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
+            decisions: decide(Deployment::Colltune),
+            library_decisions: decide(Deployment::Library),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
             call_seconds: samples.iter().map(call_seconds).sum(),
@@ -164,7 +172,7 @@ impl Analysis {
     /// # Errors
     /// [`TunerError::NothingToDecide`] if no default was measured.
     pub fn table(&self) -> Result<Table, TunerError> {
-        let table = fit::build_table(&self.origin.name, self.provenance(), &self.decisions);
+        let table = self.build_table(&self.origin.name);
         if table.collectives.is_empty() {
             return Err(TunerError::NothingToDecide {
                 store: self.origin.store.clone(),
@@ -200,8 +208,29 @@ impl Analysis {
 
     /// Whether a table says what these measurements say, and shows the same times.
     pub fn agrees_with(&self, table: &Table) -> bool {
-        fit::build_table(&table.name, self.provenance(), &self.decisions).collectives
-            == table.collectives
+        let now = self.build_table(&table.name).collectives;
+        // What earlier versions wrote does not know deployments.
+        let is_old = table
+            .entries()
+            .all(|entry| entry.deployments == Deployments::Colltune);
+        let of_colltune = || {
+            let decisions = &self.decisions;
+            fit::build_table(&table.name, self.provenance(), decisions, &[]).collectives
+        };
+        now == table.collectives || (is_old && of_colltune() == table.collectives)
+    }
+
+    fn build_table(&self, name: &str) -> Table {
+        let (decisions, of_library) = (&self.decisions, &self.library_decisions);
+        fit::build_table(name, self.provenance(), decisions, of_library)
+    }
+
+    /// The decisions for a deployment.
+    pub fn decisions_for(&self, deployment: Deployment) -> &[CellDecision] {
+        match deployment {
+            Deployment::Colltune => &self.decisions,
+            Deployment::Library => &self.library_decisions,
+        }
     }
 
     /// What the decisions rest on.

@@ -108,7 +108,7 @@ fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<
         ShapeMatch::Absent => return Vec::new(),
     };
     let cells: Vec<&CellDecision> = analysis
-        .decisions
+        .decisions_for(query.deployment)
         .iter()
         .filter(|d| concerns(d, query, shape))
         .collect();

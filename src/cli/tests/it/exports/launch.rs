@@ -35,6 +35,27 @@ impl Library {
         Self::at(mpicc, mpirun, marker)
     }
 
+    /// A release that `scripts/newer-mpi` installed; `None`, with a word, if it did not.
+    pub(super) fn newer(release: &str, marker: &str) -> Option<Self> {
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+        let folder = cache
+            .or(home)?
+            .join("colltune/mpi")
+            .join(release)
+            .join("bin");
+        let library = Self::at(folder.join("mpicc"), folder.join("mpirun"), marker);
+        if library.is_none() {
+            eprintln!("skipped: there is no {release}; scripts/newer-mpi installs it");
+        }
+        library
+    }
+
+    /// The library's own file.
+    pub(super) fn file(&self) -> PathBuf {
+        self.mpicc.with_file_name("../lib/libmpi.so.12")
+    }
+
     /// The library with these programs, if the launcher tells its version behind a marker.
     pub(super) fn at(mpicc: PathBuf, mpirun: PathBuf, marker: &str) -> Option<Self> {
         let output = Command::new(&mpirun).arg("--version").output().ok()?;

@@ -141,7 +141,7 @@ fn traced(
     );
     let of_rank = |rank| -> Vec<String> {
         let text = place.read(&format!("trace.{rank}"));
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
         assert_eq!(lines.len(), calls.len(), "rank {rank}");
         lines
     };
@@ -227,4 +227,18 @@ fn mpich_runs_what_an_exported_selection_file_says() {
     let path = std::env::var_os("PATH").unwrap();
     let file = export::mpich::find(&library.version, &path).expect("its file");
     prove(&library, file.to_str());
+}
+
+#[test]
+fn mpich_4_3_runs_what_an_exported_selection_file_says() {
+    if let Some(library) = Library::newer("mpich-4.3.2", "Version:") {
+        prove(&library, library.file().to_str());
+    }
+}
+
+#[test]
+fn mpich_5_runs_what_an_exported_selection_file_says() {
+    if let Some(library) = Library::newer("mpich-5.0.2", "Version:") {
+        prove(&library, library.file().to_str());
+    }
 }

@@ -1,6 +1,6 @@
 //! The validated campaign.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,9 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
+    /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
+    /// not measured.
+    pub extend_to_nodes: Option<u32>,
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
@@ -313,6 +316,26 @@ impl Campaign {
             nodes: held.nodes.max(shape.nodes),
             ppn: held.ppn.max(shape.ppn),
         })
+    }
+
+    /// The shapes that the table is extended to, beyond the largest number of nodes with as many ranks each:
+    /// powers of two, three times powers of two, and the last number asked for.
+    pub fn extended_shapes(&self) -> Vec<CommShape> {
+        let Some(last) = self.extend_to_nodes else {
+            return Vec::new();
+        };
+        let mut largest: BTreeMap<u32, u32> = BTreeMap::new();
+        for CommShape { nodes, ppn } in &self.shapes {
+            let known = largest.entry(*ppn).or_default();
+            *known = (*nodes).max(*known);
+        }
+        let steps = (0..31).flat_map(|k| [1_u32 << k, 3_u32 << k >> 1]);
+        let nodes: BTreeSet<u32> = steps.filter(|nodes| *nodes < last).chain([last]).collect();
+        let beyond = largest.into_iter().flat_map(|(ppn, largest)| {
+            let beyond = nodes.iter().filter(move |nodes| **nodes > largest);
+            beyond.map(move |&nodes| CommShape { nodes, ppn })
+        });
+        beyond.collect()
     }
 
     /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores.

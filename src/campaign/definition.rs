@@ -32,6 +32,7 @@ pub(crate) struct Definition {
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Scalar>,
+    pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }
 
@@ -111,6 +112,13 @@ pub(crate) struct RepetitionsDefinition {
     pub(crate) precision: Option<Real>,
     pub(crate) racing: Option<bool>,
     pub(crate) slice: Option<Scalar>,
+}
+
+/// `extend_to`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct ExtendDefinition {
+    pub(crate) nodes: Whole,
 }
 
 /// `output`.

@@ -40,6 +40,7 @@ fn canonical(campaign: &Campaign) -> String {
         budget_seconds,
         watchdog_seconds,
         synchronisation,
+        extend_to_nodes,
         output,
         text: _,
     } = campaign;
@@ -70,7 +71,11 @@ fn canonical(campaign: &Campaign) -> String {
         format!("decision {confidence} {materiality}"),
         format!("seconds {budget_seconds} {watchdog_seconds}"),
         format!("synchronisation {synchronisation:?}"),
-        format!("output {output:?}"),
+        // Added later.
+        match extend_to_nodes {
+            None => format!("output {output:?}"),
+            Some(nodes) => format!("output {output:?} extended to {nodes} nodes"),
+        },
     ]
     .join("\n")
 }

@@ -15,7 +15,7 @@ use wire::Synchronisation;
 use wire::units::parse_seconds;
 
 use crate::campaign::{Repetitions, Slice};
-use crate::definition::{Definition, RepetitionsDefinition};
+use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
 use crate::{Campaign, CampaignError, Field, Problem, Strategy};
@@ -100,6 +100,7 @@ pub(crate) fn campaign(
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
         synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
+        extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
@@ -154,6 +155,20 @@ impl Check<'_> {
                     },
                 )
             })
+    }
+
+    fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
+        match value.map(|given| given.nodes.0) {
+            None => Ok(None),
+            Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
+            Some(nodes) => {
+                let problem = Problem::OutOfRange {
+                    value: nodes.to_string(),
+                    expected: "between 2 and 1048576 nodes",
+                };
+                Err(self.error(&Field::of("extend_to").key("nodes"), problem))
+            }
+        }
     }
 
     fn strategy(&self, value: Option<&Scalar>) -> Checked<Strategy> {

@@ -220,6 +220,8 @@ pub struct Comparison {
     pub sizes: Vec<SizeRow>,
     /// The rules that follow, ascending.
     pub rules: Vec<Rule>,
+    /// Where they are others: the rules for the library's own settings, by operators.
+    pub library_rules: Vec<(Operators, Vec<Rule>)>,
     /// Predicted against measured block sizes.
     pub blocks: Vec<BlockRow>,
 }

@@ -6,7 +6,7 @@ use campaign::Family;
 use wire::{Candidate, Cell, Parameters};
 
 use crate::blocks;
-use crate::guide::Expectation;
+use crate::guide::{Class, Expectation};
 use crate::known::{KnownCell, Standing};
 
 /// Who goes on beside the strongest rival, by the launches in which they were measured: how far they
@@ -51,6 +51,7 @@ pub(crate) struct Rounds<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) known: &'a KnownCell,
     pub(crate) expectation: &'a dyn Expectation,
+    pub(crate) classes: &'a [&'a Class<'a>],
     /// Launches that the campaign asks for.
     pub(crate) launches: u32,
     /// Whether block sizes are searched.
@@ -86,7 +87,7 @@ impl Rounds<'_> {
         wanted.into_iter().collect()
     }
 
-    /// The strongest rival until it is known well enough, and who is close behind the best.
+    /// The strongest rival of each class until it is known well enough, and who is close behind the best.
     fn close(&self, standings: &[Standing]) -> BTreeSet<Candidate> {
         let Some(best) = standings.first() else {
             return BTreeSet::new();
@@ -96,10 +97,13 @@ impl Rounds<'_> {
                 .iter()
                 .filter(|s| s.candidate != Candidate::Default)
         };
-        let leader = rivals()
-            .take(1)
-            .filter(|leader| leader.launches < self.launches);
-        let mut wanted: BTreeSet<Candidate> = leader.map(|s| s.candidate.clone()).collect();
+        let of_classes = self
+            .classes
+            .iter()
+            .filter_map(|class| rivals().find(|rival| class(self.cell, &rival.candidate)));
+        let leaders = rivals().take(1).chain(of_classes);
+        let unsure = leaders.filter(|leader| leader.launches < self.launches);
+        let mut wanted: BTreeSet<Candidate> = unsure.map(|s| s.candidate.clone()).collect();
         for (launches, (behind, most)) in (1..).zip(CLOSE) {
             let near = rivals().skip(1).filter(|rival| {
                 rival.launches == launches

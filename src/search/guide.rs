@@ -7,7 +7,7 @@ use wire::{Candidate, Cell};
 
 use crate::cell::{Rounds, block_bytes, kin};
 use crate::grid::{Series, Site, Survey};
-use crate::known::Known;
+use crate::known::{Known, Standing};
 use crate::prune;
 
 /// Who was this far behind the best at a neighbour, as a share, takes part beside it.
@@ -28,6 +28,9 @@ pub trait Expectation {
     /// The longest message, in bytes, that the cell's messages send without asking the receiver.
     fn eager_limit(&self, cell: &Cell) -> Option<u64>;
 }
+
+/// Whether a candidate belongs to a class in a cell.
+pub type Class<'a> = dyn Fn(&Cell, &Candidate) -> bool + 'a;
 
 /// Measurements of one cell in the next launch that measures it.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +68,10 @@ pub struct Guide<'a> {
     pub expectation: &'a dyn Expectation,
     /// Candidates of a cell that are not ours.
     pub others: &'a dyn Fn(&Cell) -> Vec<Candidate>,
+    /// The candidates among which decisions are made apart, such as those that serve operators that do not
+    /// commute: each class has a strongest rival of the default of its own. All candidates are a class
+    /// that need not be named.
+    pub classes: &'a [&'a Class<'a>],
     /// The regret at which a better choice is not worth a measurement, as a share.
     pub target: f64,
 }
@@ -99,6 +106,7 @@ impl Guide<'_> {
                         cell: &cell,
                         known,
                         expectation: self.expectation,
+                        classes: self.classes,
                         launches: self.campaign.launches,
                         searches_blocks: self.campaign.parameters.predicted,
                         is_pioneer: site.is_none_or(|site| site.neighbours.is_empty()),
@@ -131,11 +139,22 @@ impl Guide<'_> {
         for neighbour in &site.neighbours {
             let standings = self.known.standings(neighbour);
             let best = standings.first().map_or(1.0, |standing| standing.ratio);
-            for standing in standings {
+            let mut led = vec![false; self.classes.len()];
+            for Standing {
+                candidate, ratio, ..
+            } in standings
+            {
                 // The fastest of a family comes first; its other blocks need not be tried.
-                let is_first = tried.insert((*neighbour, kin(&standing.candidate)));
-                if is_first && standing.ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR) {
-                    near.push((*neighbour, standing.candidate));
+                let is_first = tried.insert((*neighbour, kin(&candidate)));
+                let mut leads = false;
+                if candidate != Candidate::Default {
+                    for (class, led) in self.classes.iter().zip(&mut led) {
+                        leads |= !*led && class(neighbour, &candidate);
+                        *led |= class(neighbour, &candidate);
+                    }
+                }
+                if is_first && (leads || ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR)) {
+                    near.push((*neighbour, candidate));
                 }
             }
         }
@@ -172,12 +191,15 @@ impl Guide<'_> {
             !failed.is_some_and(|known| known.has_failed(candidate))
         });
         let margin = prune::margin(self.known, self.expectation, cell);
-        let mut candidates = vec![Candidate::Default];
-        for candidate in prune::promising(cell, rivals, self.expectation, margin) {
-            if !candidates.contains(&candidate) {
-                candidates.push(candidate);
-            }
+        let promising = |of: Vec<Candidate>| prune::promising(cell, of, self.expectation, margin);
+        let mut promising_ones: BTreeSet<Candidate> = BTreeSet::new();
+        for class in self.classes {
+            let members = rivals.iter().filter(|candidate| class(cell, candidate));
+            promising_ones.extend(promising(members.cloned().collect()));
         }
+        promising_ones.extend(promising(rivals));
+        let mut candidates = vec![Candidate::Default];
+        candidates.extend(promising_ones);
         candidates
     }
 

@@ -25,5 +25,5 @@ mod guide;
 mod known;
 mod prune;
 
-pub use guide::{Expectation, Guide, Request};
+pub use guide::{Class, Expectation, Guide, Request};
 pub use known::{Known, Standing};

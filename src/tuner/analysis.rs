@@ -9,7 +9,7 @@ use fit::{
 };
 use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
-use table::{Provenance, Table};
+use table::{Deployment, Deployments, Provenance, Table};
 use wire::{
     Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
 };
@@ -33,6 +33,11 @@ pub struct Analysis {
     pub options: DecideOptions,
     /// What to use in each cell and why.
     pub decisions: Vec<CellDecision>,
+    /// The same where only the library's own settings are to be had; cells in which none of its own
+    /// algorithms was measured are left out.
+    pub library_decisions: Vec<CellDecision>,
+    /// What to use on shapes that were not measured, by the model, if the campaign asks for that.
+    pub extended: Vec<CellDecision>,
     /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
     /// Candidates that failed.
@@ -148,10 +153,22 @@ impl Analysis {
                 let largest = campaign.largest_shape();
                 effort(agenda, &samples, measuring_seconds, call_seconds, largest)
             });
+        let decide = |deployment| {
+            let (name, machine) = (&library.name, Some(&machine));
+            fit::decide_for(deployment, name, &summaries, &failed, machine, &options)
+        };
+        let decisions = decide(Deployment::Colltune);
+        let extended = campaign.map_or_else(Vec::new, |campaign| {
+            let (shapes, materiality) = (campaign.extended_shapes(), options.materiality);
+            let name = &library.name;
+            fit::extend(name, &summaries, &decisions, &machine, materiality, &shapes)
+        });
         Ok(Self {
             effort,
+            extended,
             starts: imported.is_none().then(|| common_starts(&samples)),
-            decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
+            decisions,
+            library_decisions: decide(Deployment::Library),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds,
             call_seconds,
@@ -177,7 +194,7 @@ impl Analysis {
     /// # Errors
     /// [`TunerError::NothingToDecide`] if no default was measured.
     pub fn table(&self) -> Result<Table, TunerError> {
-        let table = fit::build_table(&self.origin.name, self.provenance(), &self.decisions);
+        let table = self.build_table(&self.origin.name);
         if table.collectives.is_empty() {
             return Err(TunerError::NothingToDecide {
                 store: self.origin.store.clone(),
@@ -213,8 +230,42 @@ impl Analysis {
 
     /// Whether a table says what these measurements say, and shows the same times.
     pub fn agrees_with(&self, table: &Table) -> bool {
-        fit::build_table(&table.name, self.provenance(), &self.decisions).collectives
-            == table.collectives
+        let now = self.build_table(&table.name).collectives;
+        // What earlier versions wrote does not know deployments.
+        let is_old = table
+            .entries()
+            .all(|entry| entry.deployments == Deployments::Colltune);
+        let of_colltune = || {
+            let decisions = &self.decisions;
+            fit::build_table(
+                &table.name,
+                self.provenance(),
+                decisions,
+                &[],
+                &self.extended,
+            )
+            .collectives
+        };
+        now == table.collectives || (is_old && of_colltune() == table.collectives)
+    }
+
+    fn build_table(&self, name: &str) -> Table {
+        let (decisions, of_library) = (&self.decisions, &self.library_decisions);
+        fit::build_table(
+            name,
+            self.provenance(),
+            decisions,
+            of_library,
+            &self.extended,
+        )
+    }
+
+    /// The decisions for a deployment.
+    pub fn decisions_for(&self, deployment: Deployment) -> &[CellDecision] {
+        match deployment {
+            Deployment::Colltune => &self.decisions,
+            Deployment::Library => &self.library_decisions,
+        }
     }
 
     /// What the decisions rest on.

@@ -103,15 +103,15 @@ fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> Str
 
 fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
     let shape = match decision.matched {
-        ShapeMatch::Measured => query.shape,
+        ShapeMatch::Measured | ShapeMatch::Model => query.shape,
         ShapeMatch::Nearest(shape) => shape,
         ShapeMatch::Absent => return Vec::new(),
     };
-    let cells: Vec<&CellDecision> = analysis
-        .decisions
-        .iter()
-        .filter(|d| concerns(d, query, shape))
-        .collect();
+    let known = match decision.matched {
+        ShapeMatch::Model => &analysis.extended,
+        _ => analysis.decisions_for(query.deployment),
+    };
+    let cells: Vec<&CellDecision> = known.iter().filter(|d| concerns(d, query, shape)).collect();
     let below = cells
         .iter()
         .filter(|d| d.cell.bytes <= query.bytes)

@@ -5,6 +5,7 @@ use fit::MachineFit;
 use model::{Call, Level, predict_best};
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
+use table::{Deployment, Operators};
 use wire::{Candidate, Cell, Library, Subject};
 
 use crate::TunerError;
@@ -37,11 +38,19 @@ impl Search {
             Some(store) => known(store, library)?,
             None => Known::default(),
         };
+        let in_order = |cell: &Cell, candidate: &Candidate| {
+            fit::serves(&library.name, cell, candidate, Operators::Noncommutative)
+        };
+        let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
+        let of_library_in_order = |cell: &Cell, candidate: &Candidate| {
+            of_library(cell, candidate) && in_order(cell, candidate)
+        };
         let guide = Guide {
             campaign,
             known: &known,
             expectation: &OfMachine(machine),
             others,
+            classes: &[&in_order, &of_library, &of_library_in_order],
             target: campaign.target_regret,
         };
         let requests = guide.requests();

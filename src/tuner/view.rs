@@ -8,7 +8,7 @@ use report::{
     SearchCost, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
-use table::{Operators, Table};
+use table::{Deployment, Deployments, Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
@@ -86,9 +86,16 @@ impl Analysis {
             .collectives
             .get(&collective)
             .map_or(&[][..], Vec::as_slice);
-        let entry = entries
-            .iter()
-            .find(|e| e.shape == shape && e.operators == operators);
+        let entry = entries.iter().find(|e| {
+            e.shape == shape
+                && e.operators == operators
+                && e.deployments.cover(Deployment::Colltune)
+        });
+        let of_library = entries.iter().filter(|e| {
+            e.shape == shape
+                && e.deployments == Deployments::Library
+                && e.operators.overlap(operators)
+        });
         let blocks = self.blocks.iter().filter(|block| {
             decisions.iter().any(|decision| decision.cell == block.cell)
                 && operators != Operators::Noncommutative
@@ -104,6 +111,9 @@ impl Analysis {
                 .filter_map(|decision| size_row(decision))
                 .collect(),
             rules: entry.map(|entry| entry.rules.clone()).unwrap_or_default(),
+            library_rules: of_library
+                .map(|entry| (entry.operators, entry.rules.clone()))
+                .collect(),
             blocks: blocks.map(block_row).collect(),
         }
     }
@@ -119,7 +129,7 @@ fn group(
     let entries = table.collectives.get(&collective)?;
     entries
         .iter()
-        .filter(|entry| entry.shape == shape)
+        .filter(|entry| entry.shape == shape && entry.deployments.cover(Deployment::Colltune))
         .map(|entry| entry.operators)
         .find(|group| *group == Operators::Any || *group == operators)
 }
@@ -154,7 +164,9 @@ fn size_row(decision: &CellDecision) -> Option<SizeRow> {
             fit::Verdict::Immaterial => Verdict::Immaterial,
             fit::Verdict::WithinNoise => Verdict::WithinNoise,
             fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
-            fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+            fit::Verdict::NoRival
+            | fit::Verdict::Extrapolated
+            | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
         },
     })
 }

@@ -8,6 +8,7 @@ mod candidate;
 mod cell;
 pub mod exit_code;
 mod mockup;
+mod natives;
 mod node;
 mod plan;
 mod record;
@@ -18,6 +19,7 @@ mod warning;
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use mockup::{MOCKUPS, Mockup};
+pub use natives::combines_in_order;
 pub use node::Node;
 pub use plan::{
     Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,

@@ -57,7 +57,7 @@ fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
 
 /// What the list does not tell, from the sources of the 4.1 series.
 fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
-    use Collective::{Allreduce, Bcast, Gather, Reduce, ReduceScatter};
+    use Collective::{Allreduce, Bcast, Gather, Reduce};
     let takes_segments = match collective {
         Allreduce => matches!(id, "segmented_ring"),
         Bcast => matches!(
@@ -71,18 +71,12 @@ fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
         Gather => id == "linear_sync",
         _ => false,
     };
-    let combines_out_of_order = match collective {
-        Allreduce => matches!(id, "ring" | "segmented_ring"),
-        Reduce => matches!(id, "chain" | "pipeline" | "binary" | "binomial"),
-        ReduceScatter => matches!(id, "recursive_halving" | "ring"),
-        _ => false,
-    };
     NativeAlgorithm {
         collective,
         id: id.to_owned(),
         takes_segments,
         takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
-        is_ordered: !combines_out_of_order,
+        is_ordered: wire::combines_in_order("openmpi", collective, id),
     }
 }
 

@@ -189,6 +189,7 @@ fn allreduce() -> Comparison {
             Rule::new(11585, Candidate::Default, None, Confidence::High),
             Rule::new(65536, dual(65536), Some(1.66), Confidence::High),
         ],
+        library_rules: vec![(Operators::Commutative, vec![rule_of_library()])],
         blocks: vec![
             block(262144, Some(32768), 65536, (Some(9.91e-5), 9.3e-5)),
             block(2097152, Some(65536), 65536, (Some(9.48e-4), 9.48e-4)),
@@ -196,6 +197,14 @@ fn allreduce() -> Comparison {
             block(16777216, None, 262144, (None, 7.6e-3)),
         ],
     }
+}
+
+fn rule_of_library() -> Rule {
+    let candidate = Candidate::Native {
+        algorithm: "native:allreduce/rabenseifner".to_owned(),
+        parameters: Parameters::default(),
+    };
+    Rule::new(0, candidate, Some(1.12), Confidence::Medium)
 }
 
 fn bcast() -> Comparison {
@@ -230,6 +239,7 @@ fn bcast() -> Comparison {
             ),
         ],
         rules: vec![Rule::new(0, Candidate::Default, None, Confidence::High)],
+        library_rules: Vec::new(),
         blocks: Vec::new(),
     }
 }

@@ -38,6 +38,8 @@ struct Trial {
     turns: usize,
     launches: u32,
     random: fastrand::Rng,
+    /// Whether k-nomial trees are a class of their own.
+    tree_is_a_class: bool,
 }
 
 impl Trial {
@@ -50,15 +52,22 @@ impl Trial {
             turns: 0,
             launches: 0,
             random: fastrand::Rng::with_seed(7),
+            tree_is_a_class: false,
         }
     }
 
     fn requests(&self, model: &Model<'_>) -> Vec<Request> {
+        let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
         let guide = Guide {
             campaign: &self.campaign,
             known: &self.known,
             expectation: model,
             others: &|_| Vec::new(),
+            classes: if self.tree_is_a_class {
+                &[&is_tree]
+            } else {
+                &[]
+            },
             target: 0.02,
         };
         guide.requests()
@@ -255,6 +264,27 @@ fn who_gives_no_time_is_not_asked_for_without_end() {
         }
     }
     panic!("asked for in every launch");
+}
+
+#[test]
+fn the_strongest_of_each_class_goes_through_all_launches() {
+    let mut trial = Trial::new(
+        "collectives: [bcast]\nshapes: [64x1]\nsizes: 1M\n\
+                                candidates: {include: [bcast/chain, bcast/binomial, bcast/knomial]}\n",
+    );
+    let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
+    trial.tree_is_a_class = true;
+    trial.run(&crossing, &Model(None), 0.01);
+    let standings = trial.known.standings(&trial.campaign.cells()[0]);
+    let tree = standings
+        .iter()
+        .find(|s| is_tree(&trial.campaign.cells()[0], &s.candidate));
+    let tree = tree.expect("measured");
+    // Three times as slow as the best, and yet the best of its class.
+    assert!(
+        tree.ratio > 2.0 * standings[0].ratio && tree.launches >= 6,
+        "{standings:?}"
+    );
 }
 
 #[test]

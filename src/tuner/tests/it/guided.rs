@@ -7,7 +7,7 @@ use campaign::Campaign;
 use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
 use store::Store;
-use table::{OperatorClass, Query, Table};
+use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
 use tuner::{Places, Silent, Tuned, Workplace, tune};
 use wire::{Candidate, Cell, CommShape};
 
@@ -84,6 +84,7 @@ impl Judge {
             shape: cell.shape,
             bytes: cell.bytes,
             operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
         };
         let chosen = self.seconds(cell, table.lookup(&query).candidate);
         let chosen = chosen.expect("the choice can be simulated");
@@ -152,6 +153,81 @@ fn compare(bench: &Bench) -> (f64, f64, f64) {
         exhaustive.measured.launches,
     );
     (share, at_grid, elsewhere)
+}
+
+#[test]
+fn a_table_is_extended_by_the_model_to_shapes_that_nobody_measured() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let bench = Bench {
+        machine: FAT_TREE,
+        shapes: "2x1, 4x1, 6x1, 8x1, 12x1, 16x1",
+        collectives: "bcast, allreduce",
+        sizes: "64..1M x16\nextend_to: {nodes: 96}",
+        held_out: (&[], &[]),
+    };
+    let (campaign, tuned, _) = bench.tune("exhaustive", folder.path());
+    let beyond = |table: &Table| -> Vec<u32> {
+        let entries = table.collectives.values().flatten();
+        let of_model = entries.filter(|entry| entry.source == RuleSource::Model);
+        of_model.map(|entry| entry.shape.nodes).collect()
+    };
+    let nodes = beyond(&tuned.table);
+    for expected in [24, 32, 48, 64, 96] {
+        // Of the broadcast, and of the allreduce for both classes of operators or for any.
+        assert!(
+            nodes.iter().filter(|n| **n == expected).count() >= 2,
+            "{nodes:?}"
+        );
+    }
+    assert!(nodes.iter().all(|n| (24..=96).contains(n)), "{nodes:?}");
+    let read = Table::load(&tuned.table_path).expect("what was written");
+    assert_eq!(read, tuned.table);
+
+    let judge = Judge {
+        machine: SimulatedLauncher::new(bench.machine(), Placement::default()).expect("rules"),
+        campaign,
+    };
+    let cells: Vec<Cell> = judge.campaign.cells();
+    let far: Vec<Cell> = cells
+        .iter()
+        .filter(|cell| cell.shape.nodes == 2)
+        .flat_map(|cell| {
+            [32, 48, 64, 96].map(|nodes| Cell {
+                shape: CommShape { nodes, ppn: 1 },
+                ..*cell
+            })
+        })
+        .collect();
+    let query = |cell: &Cell| Query {
+        collective: cell.collective,
+        shape: cell.shape,
+        bytes: cell.bytes,
+        operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
+    };
+    for cell in &far {
+        let decision = tuned.table.lookup(&query(cell));
+        assert_eq!(decision.matched, ShapeMatch::Model);
+        assert_eq!(decision.confidence, Confidence::Low);
+    }
+    let store = &judge.campaign.output.store;
+    let explained = tuner::explain(&tuned.table, &query(&far[0]), store).expect("explained");
+    let why = format!("{explained:?}");
+    assert!(why.contains("nothing was measured on this shape"), "{why}");
+
+    let mut unextended = tuned.table.clone();
+    for entries in unextended.collectives.values_mut() {
+        entries.retain(|entry| entry.source == RuleSource::Measured);
+    }
+    let (extended, stand_ins) = (
+        judge.mean(&tuned.table, &far),
+        judge.mean(&unextended, &far),
+    );
+    println!("beyond: {extended:.4} by the model, {stand_ins:.4} by the nearest measured shape");
+    assert!(
+        extended < 0.05 && extended < stand_ins,
+        "{extended} {stand_ins}"
+    );
 }
 
 #[test]

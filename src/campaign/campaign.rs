@@ -11,7 +11,7 @@ use wire::{CommShape, Datatype, Operator, Synchronisation, Warning};
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Field, Problem, Selection, cores, digest};
+use crate::{CampaignError, Field, Problem, Selection, Strategy, cores, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -37,7 +37,12 @@ pub struct Campaign {
     pub selection: Selection,
     /// The parameter values that they are given.
     pub parameters: ParameterGrid,
-    /// Launches that every cell is measured in: the statistical unit.
+    /// How much of this is measured.
+    pub strategy: Strategy,
+    /// The regret of a decision at which a better one is not worth a measurement to a guided search,
+    /// as a share.
+    pub target_regret: f64,
+    /// Launches that decisions are to rest on: the statistical unit.
     pub launches: u32,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,

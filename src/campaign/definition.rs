@@ -23,6 +23,8 @@ pub(crate) struct Definition {
     pub(crate) operator: Option<Scalar>,
     pub(crate) candidates: Option<CandidatesDefinition>,
     pub(crate) parameters: Option<ParametersDefinition>,
+    pub(crate) strategy: Option<Scalar>,
+    pub(crate) target_regret: Option<Real>,
     pub(crate) launches: Option<Whole>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<Real>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::{Campaign, Hosts, Launching, LocalOptions};
+use crate::{Campaign, Hosts, Launching, LocalOptions, Strategy};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
@@ -30,6 +30,8 @@ fn canonical(campaign: &Campaign) -> String {
         operator,
         selection,
         parameters,
+        strategy,
+        target_regret,
         launches,
         repetitions,
         racing,
@@ -55,7 +57,11 @@ fn canonical(campaign: &Campaign) -> String {
         format!("elements {} {}", datatype.name(), operator.name()),
         format!("candidates {include:?} {exclude:?}"),
         format!("parameters {parameters:?}"),
-        format!("launches {launches}"),
+        // Added later, when everything was exhaustive.
+        match strategy {
+            Strategy::Exhaustive => format!("launches {launches}"),
+            Strategy::Guided => format!("launches {launches} guided {target_regret}"),
+        },
         // Added later: nothing by default, so that campaigns keep their digests.
         format!(
             "repetitions {repetitions:?}{}",

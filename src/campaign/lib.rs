@@ -27,6 +27,7 @@ mod machine;
 mod natives;
 mod problem;
 mod source;
+mod strategy;
 mod template;
 pub mod twins;
 mod validate;
@@ -35,10 +36,11 @@ pub use campaign::{
     Campaign, Hosts, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
     ParameterGrid, Repetitions, SimulatedOptions, Slice,
 };
-pub use candidates::Selection;
+pub use candidates::{Family, Selection};
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
 pub use hosts::HostFileError;
 pub use machine::cores;
 pub use problem::Problem;
+pub use strategy::Strategy;
 pub use template::template;

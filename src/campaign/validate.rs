@@ -18,7 +18,7 @@ use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
-use crate::{Campaign, CampaignError, Field, Problem};
+use crate::{Campaign, CampaignError, Field, Problem, Strategy};
 
 /// More ranks on one node than this are taken for a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -30,6 +30,7 @@ pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 const DEFAULT_LAUNCHES: u32 = 6;
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
+const DEFAULT_TARGET_REGRET: f64 = 0.02;
 const DEFAULT_BUDGET_SECONDS: f64 = 600.0;
 const DEFAULT_WATCHDOG_SECONDS: f64 = 30.0;
 const DEFAULT_MINIMUM: u32 = 10;
@@ -85,6 +86,12 @@ pub(crate) fn campaign(
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
+        strategy: check.strategy(definition.strategy.as_ref())?,
+        target_regret: check.share(
+            "target_regret",
+            definition.target_regret,
+            DEFAULT_TARGET_REGRET,
+        )?,
         launches: check.launches(definition.launches)?,
         repetitions: check.repetitions(repetitions)?,
         racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
@@ -147,6 +154,13 @@ impl Check<'_> {
                     },
                 )
             })
+    }
+
+    fn strategy(&self, value: Option<&Scalar>) -> Checked<Strategy> {
+        let known = [Strategy::Guided, Strategy::Exhaustive].map(|s| (s.name(), s));
+        value.map_or(Ok(Strategy::default()), |word| {
+            self.word(&Field::of("strategy"), word, "strategy", &known)
+        })
     }
 
     fn launches(&self, value: Option<Whole>) -> Checked<u32> {

@@ -6,7 +6,7 @@ use schedule::Collective;
 use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table,
 };
-use wire::Candidate;
+use wire::{Candidate, Parameters};
 
 use crate::runs::{self, Series};
 use crate::{CellDecision, Verdict};
@@ -144,8 +144,7 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     // How much longer the left choice takes than the right one, as a logarithm.
     let lead = |at: &CellDecision| {
-        let seconds = |candidate| Some(at.ranked(candidate)?.median_seconds);
-        Some((seconds(&left.chosen)? / seconds(&right.chosen)?).ln())
+        Some((kin_seconds(at, &left.chosen)? / kin_seconds(at, &right.chosen)?).ln())
     };
     let share = match (lead(left), lead(right)) {
         (Some(before), Some(after)) if before <= 0.0 && after >= 0.0 && before < after => {
@@ -156,4 +155,19 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
     let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
     let crossing = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
     crossing.clamp(low.saturating_add(1).min(high), high)
+}
+
+/// The time of a candidate, or, where it was not measured, of the fastest that differs by nothing but the
+/// size of its blocks.
+fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+    let kin = |other: &Candidate| Parameters {
+        block_bytes: None,
+        blocks: None,
+        ..other.parameters()
+    };
+    let is_kin = |other: &Candidate| {
+        other.algorithm() == candidate.algorithm() && kin(other) == kin(candidate)
+    };
+    let kin = || at.ranking.iter().find(|ranked| is_kin(&ranked.candidate));
+    Some(at.ranked(candidate).or_else(kin)?.median_seconds)
 }

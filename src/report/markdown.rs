@@ -3,6 +3,7 @@
 use table::{Operators, Rule};
 use wire::units::{format_bytes, format_seconds};
 
+use crate::expected::expected;
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
@@ -18,6 +19,7 @@ pub fn render_markdown(view: &View) -> String {
         decisions(view),
         pairs(view),
         blocks(view),
+        expected(view),
         machine(view),
         failures(view),
         measuring(view),

@@ -38,6 +38,9 @@ pub(crate) fn measuring(view: &View) -> String {
             grouped(cost.left),
         );
     }
+    if let Some(search) = search(view) {
+        text += &format!("{search}\n\n");
+    }
     text += &repetitions(&view.repetitions);
     for (name, fact) in facts(view) {
         let fact = if fact.is_empty() {
@@ -55,6 +58,21 @@ pub(crate) fn measuring(view: &View) -> String {
         let _ = writeln!(text, "- environment: {}", code(&format!("{name}={value}")));
     }
     text
+}
+
+/// What a guided search has spent beside what measuring everything would have.
+pub(crate) fn search(view: &View) -> Option<String> {
+    let (cost, search) = (view.cost, view.cost.search?);
+    let node_hours = |seconds: f64| seconds * f64::from(search.nodes) / 3600.0;
+    Some(format!(
+        "The search took {} ({:.3} node-hours); measuring everything would have taken about {}\n\
+         ({:.3} node-hours), {:.1} times as long.",
+        format_seconds(cost.seconds),
+        node_hours(cost.seconds),
+        format_seconds(search.exhaustive_seconds),
+        node_hours(search.exhaustive_seconds),
+        search.exhaustive_seconds / cost.seconds,
+    ))
 }
 
 /// What is known of machine, library and campaign, by name; empty where it is not.

@@ -1,6 +1,6 @@
 //! Asking a table.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::fmt;
 
 use schedule::Collective;
@@ -140,12 +140,12 @@ impl Table {
     /// Decides about a call. Depends on nothing but the table and the query, so that ranks that
     /// ask the same get the same; allocates nothing.
     ///
-    /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
-    /// class (any, if the collective combines nothing): the entry of exactly that shape; else of the largest number
-    /// of nodes that does not exceed the one asked for (failing that, the smallest there is), and
-    /// among these of the largest number of ranks per node that does not exceed the one asked for
-    /// (failing that, the smallest). Such a stand-in is marked, and of low confidence. Without any
-    /// entry the answer is the library's default, of low confidence, its time unknown.
+    /// *Shape.* Among the entries of the collective that hold for the deployment and the operator class
+    /// (all, if the collective combines nothing): the entry of exactly that shape; else the nearest. Nearer is a
+    /// shape with a power of two ranks if such a one is asked for, and one without if not; then one
+    /// whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
+    /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
+    /// default, of low confidence, its time unknown.
     ///
     /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size.
     ///
@@ -173,27 +173,31 @@ impl Table {
 
 /// The entry to use for a query's shape and operator class.
 fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRules> {
-    let CommShape { nodes, ppn } = query.shape;
     let combines = query.collective.is_reduction();
     let covering = entries
         .iter()
         .filter(|e| !combines || e.operators.cover(query.operators))
         .filter(|e| e.deployments.cover(query.deployment));
-    covering.max_by_key(|entry| {
-        (
-            closeness(entry.shape.nodes, nodes),
-            closeness(entry.shape.ppn, ppn),
-        )
+    let asked = query.shape;
+    covering.min_by(|a, b| {
+        distance(a.shape, asked)
+            .partial_cmp(&distance(b.shape, asked))
+            .unwrap_or(Ordering::Equal)
     })
 }
 
-/// Greater is better: the largest number up to the one asked for, else the smallest.
-fn closeness(have: u32, asked: u32) -> (bool, u32, Reverse<u32>) {
-    if have <= asked {
-        (true, have, Reverse(0))
-    } else {
-        (false, 0, Reverse(have))
-    }
+/// How far a measured shape is from the one that is asked for: whether one has a power of two ranks and
+/// the other has not, since many algorithms are made for the one or the other; then the ratio of the
+/// numbers of nodes, the smaller number first, then that of the ranks per node.
+fn distance(have: CommShape, asked: CommShape) -> (bool, f64, u32, f64, u32) {
+    let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));
+    (
+        have != asked && have.ranks().is_power_of_two() != asked.ranks().is_power_of_two(),
+        ratio(have.nodes, asked.nodes),
+        have.nodes,
+        ratio(have.ppn, asked.ppn),
+        have.ppn,
+    )
 }
 
 /// The last rule that starts at or below a size.

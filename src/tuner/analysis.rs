@@ -15,6 +15,7 @@ use wire::{
 };
 
 use crate::agenda::Stock;
+use crate::effort::{Effort, effort};
 use crate::import::Definition;
 use crate::starts::common_starts;
 use crate::{Agenda, Progress, TunerError};
@@ -46,6 +47,8 @@ pub struct Analysis {
     pub call_seconds: f64,
     /// What was not measured to the end.
     pub races: Races,
+    /// What a search has spent beside what measuring everything would have; only of guided campaigns.
+    pub effort: Option<Effort>,
     /// How ranks came to common starts; unknown of imported times.
     pub starts: Option<Starts>,
 }
@@ -143,13 +146,23 @@ impl Analysis {
             let (name, machine) = (&library.name, Some(&machine));
             fit::decide_for(deployment, name, &summaries, &failed, machine, &options)
         };
+        let measuring_seconds = store.measuring_seconds(&library)?;
+        let call_seconds = samples.iter().map(call_seconds).sum();
+        let effort = agenda
+            .as_ref()
+            .zip(campaign)
+            .and_then(|(agenda, campaign)| {
+                let largest = campaign.largest_shape();
+                effort(agenda, &samples, measuring_seconds, call_seconds, largest)
+            });
         Ok(Self {
+            effort,
             starts: imported.is_none().then(|| common_starts(&samples)),
             decisions: decide(Deployment::Colltune),
             library_decisions: decide(Deployment::Library),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
-            measuring_seconds: store.measuring_seconds(&library)?,
-            call_seconds: samples.iter().map(call_seconds).sum(),
+            measuring_seconds,
+            call_seconds,
             races: Races::of(&samples),
             origin: Origin {
                 name,

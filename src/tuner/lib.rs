@@ -12,11 +12,14 @@
 
 mod agenda;
 mod analysis;
+mod curves;
 mod doctor;
+mod effort;
 mod error;
 mod explain;
 mod file;
 mod forecast;
+mod guided;
 mod import;
 mod launch;
 mod machine;
@@ -32,6 +35,7 @@ mod workplace;
 pub use agenda::{Agenda, Progress};
 pub use analysis::{Analysis, Origin, Races};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
+pub use effort::Effort;
 pub use error::TunerError;
 pub use explain::{Evidence, Explanation, explain};
 pub use file::write_atomically;

@@ -167,7 +167,7 @@ impl Measuring<'_> {
             leash: Some(absolute(&file(self.store.path(), number, "leash"))?),
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
-            repetition: repetition(campaign, &agenda, &stock, left),
+            repetition: repetition(campaign, &agenda, &stock, &tasks, left),
             racing: campaign.racing.then_some(Racing {
                 materiality: campaign.materiality,
             }),

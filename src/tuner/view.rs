@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio,
+    SearchCost, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
-use crate::{pairs, repetitions};
+use crate::{curves, pairs, repetitions};
 
 /// What one comparison of a report is about.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
@@ -40,12 +40,17 @@ impl Analysis {
                 call_seconds: self.call_seconds,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
+                search: self.effort.map(|effort| SearchCost {
+                    exhaustive_seconds: effort.exhaustive_seconds,
+                    nodes: effort.nodes,
+                }),
             },
             starts: self.starts,
             repetitions: repetitions::of(&self.summaries),
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),
+            curves: curves::of(&self.decisions),
             failures: self.failures.iter().map(failure).collect(),
         }
     }

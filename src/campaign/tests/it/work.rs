@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use campaign::Campaign;
-use schedule::{Algorithm, Collective, Parameter, Parameters, Request, Round, Schedule};
+use campaign::{Campaign, Family};
+use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
 use wire::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
@@ -29,7 +29,7 @@ fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
 
 /// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(campaign.candidates(cell, &|_, _| predicted))
+    texts(campaign.candidates(cell, &|_| predicted))
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
                 shape,
                 ..cell(collective, 4096)
             };
-            let found = all.candidates(&cell, &|_, _| None);
+            let found = all.candidates(&cell, &|_| None);
             for algorithm in schedule::of(collective) {
                 let takes_part = found.iter().any(|c| c.algorithm() == algorithm.name());
                 let serves = !algorithm.even_ranks || ppn.is_multiple_of(2);
@@ -333,8 +333,8 @@ fn predictions_are_asked_for_with_the_parts() {
         "candidates: {include: \"*/reduce_broadcast\"}\n\
          parameters: {block_bytes: 4K, bcast: [binary_pipelined, chain]}\n",
     );
-    let predicted = |_: &'static Algorithm, parameters: &wire::Parameters| {
-        Some(match parameters.bcast.as_deref() {
+    let predicted = |family: &Family| {
+        Some(match family.parameters.bcast.as_deref() {
             Some("chain") => 8 << 10,
             _ => 16 << 10,
         })
@@ -356,7 +356,7 @@ fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     for algorithm in schedule::ALGORITHMS {
         let cell = cell(algorithm.collective, 1 << 20);
         let takes_part = |campaign: &Campaign| {
-            let candidates = campaign.candidates(&cell, &|_, _| None);
+            let candidates = campaign.candidates(&cell, &|_| None);
             candidates
                 .iter()
                 .any(|candidate| candidate.algorithm() == algorithm.name())

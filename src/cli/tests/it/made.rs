@@ -21,6 +21,7 @@ name: made
 collectives: [allreduce]
 shapes: [1x2]
 sizes: 64..1M x128
+strategy: exhaustive
 launches: 6
 candidates:
   include: [allreduce/recursive_doubling, allreduce/dual_root]
@@ -136,7 +137,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
     let experiments = campaign.experiments().into_iter().map(Work::Experiment);
     let cells = campaign.cells().into_iter().map(|cell| Work::Compare {
         cell,
-        candidates: campaign.candidates(&cell, &|_, _| None),
+        candidates: campaign.candidates(&cell, &|_| None),
     });
     let tasks = experiments.chain(cells).zip(0..);
     Plan {

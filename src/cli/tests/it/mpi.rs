@@ -24,6 +24,7 @@ collectives: [bcast, allreduce, allgather]
 shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
 parameters: {block_bytes: [16K]}
+strategy: exhaustive
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s
@@ -188,6 +189,7 @@ collectives: [alltoall, barrier, scan]
 candidates: {include: 'native:*'}
 shapes: [1x2]
 sizes: [64, 4K]
+strategy: exhaustive
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s

@@ -62,6 +62,7 @@ fn plan_knows_what_is_done() {
             "done",
             "driver",
             "estimated_seconds",
+            "exhaustive_turns",
             "experiments",
             "launches",
             "launches_left",
@@ -71,8 +72,10 @@ fn plan_knows_what_is_done() {
             "shapes",
             "spent_seconds",
             "store",
+            "strategy",
             "table",
             "total",
+            "turns_left",
             "warnings"
         ]
     );
@@ -117,6 +120,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
         keys(&outcome),
         [
             "done",
+            "exhaustive_seconds",
             "failures",
             "launches",
             "library",

@@ -1,8 +1,9 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, OftenInvalid,
-    Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter, MeasuringCost,
+    ModelCurve, OftenInvalid, Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict,
+    View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -12,6 +13,25 @@ use wire::{
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
+
+/// A model that is right for small vectors.
+fn curve() -> ModelCurve {
+    let point = |bytes, measured_seconds, expected_seconds| Expected {
+        bytes,
+        candidate: ours("allreduce/dual_root", (bytes > 65536).then_some(65536)),
+        measured_seconds,
+        expected_seconds,
+    };
+    ModelCurve {
+        algorithm: "allreduce/dual_root".to_owned(),
+        shape: SHAPE,
+        points: vec![
+            point(64, 2.0e-6, 1.9e-6),
+            point(1 << 20, 9.0e-4, 3.0e-4),
+            point(4 << 20, 1.1e-3, 1.5e-3),
+        ],
+    }
+}
 
 fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
     let parameters = Parameters {
@@ -320,6 +340,7 @@ pub(crate) fn view() -> View {
             call_seconds: 58.9,
             left: 1_204,
             saved_seconds: 41.7,
+            search: None,
         },
         starts: Some(Starts::Windows {
             invalid: 1_234,
@@ -340,6 +361,7 @@ pub(crate) fn view() -> View {
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         pairs: vec![pairs()],
+        curves: vec![curve()],
         failures: vec![Failure {
             launch: 3,
             candidate: ours("allreduce/ring", None),

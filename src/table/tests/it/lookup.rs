@@ -100,13 +100,13 @@ fn shapes_that_were_not_measured_have_a_stand_in() {
     let cases = [
         ((2, 4), "measured"),
         ((2, 5), "nearest 2x4"),
-        ((2, 31), "nearest 2x4"),
+        ((2, 31), "nearest 2x32"),
         ((2, 1000), "nearest 2x32"),
-        ((7, 4), "nearest 2x4"),
+        ((7, 4), "nearest 8x2"),
         ((8, 4), "nearest 8x2"),
         ((4096, 64), "nearest 8x16"),
         ((8, 1), "nearest 8x2"),
-        ((1, 3), "nearest 2x1"),
+        ((1, 3), "nearest 2x4"),
         ((1, 1), "nearest 2x1"),
     ];
     for (shape, matched) in cases {
@@ -119,6 +119,27 @@ fn shapes_that_were_not_measured_have_a_stand_in() {
         };
         assert_eq!(decision.confidence, expected, "{shape:?}");
         assert!(decision.expected_seconds.is_some(), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_power_of_two_ranks_stands_in_for_another_and_anything_else_for_anything_else() {
+    let table = with_shapes(&[(2, 1), (3, 1), (4, 1), (6, 1), (16, 1)]);
+    let cases = [
+        ((5, 1), 6),
+        ((7, 1), 6),
+        ((15, 1), 6),
+        ((8, 1), 4),
+        ((9, 2), 6),
+        ((32, 4), 16),
+    ];
+    for ((nodes, ppn), stand_in) in cases {
+        let decision = ask(&table, Collective::Bcast, (nodes, ppn), 4096);
+        assert_eq!(
+            decision.matched.to_string(),
+            format!("nearest {stand_in}x1"),
+            "{nodes}x{ppn}"
+        );
     }
 }
 

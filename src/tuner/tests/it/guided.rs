@@ -1,0 +1,173 @@
+//! Guided campaigns beside exhaustive ones, on simulated machines whose true times are known.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use campaign::Campaign;
+use model::{Machine, Placement};
+use simulated::SimulatedLauncher;
+use store::Store;
+use table::{Deployment, OperatorClass, Query, Table};
+use tuner::{Places, Silent, Tuned, Workplace, tune};
+use wire::{Candidate, Cell, CommShape};
+
+/// A machine, and what is tuned on it.
+struct Bench {
+    machine: &'static str,
+    shapes: &'static str,
+    collectives: &'static str,
+    sizes: &'static str,
+    /// Shapes inside the range that are not measured, and sizes.
+    held_out: (&'static [(u32, u32)], &'static [u64]),
+}
+
+const NOISE: &str = "noise: {jitter: 0.05, spike_probability: 0.01, spike_factor: 4, \
+                     slow_launch_probability: 0.05, slow_launch_factor: 1.2}\n";
+
+const FAT_TREE: &str = "name: fat-tree\nranks_per_node: 32\n\
+    network: {alpha: 1.6e-6, overhead: 0.4e-6, beta: 0.08e-9, eager_limit: 8192}\n\
+    node: {alpha: 0.4e-6, overhead: 0.2e-6, beta: 0.1e-9, eager_limit: 4096}\n\
+    injection_beta: 0.04e-9\ngamma: 0.12e-9\ncopy: 0.06e-9\n";
+
+impl Bench {
+    fn machine(&self) -> Machine {
+        Machine::from_yaml(&format!("{}{NOISE}", self.machine)).expect("a machine")
+    }
+
+    /// Tunes with a strategy.
+    fn tune(&self, strategy: &str, folder: &Path) -> (Campaign, Tuned, f64) {
+        let machine = folder.join("machine.yaml");
+        std::fs::write(&machine, format!("{}{NOISE}", self.machine)).expect("written");
+        let at = |name: &str| {
+            folder
+                .join(format!("{strategy}{name}"))
+                .display()
+                .to_string()
+        };
+        let text = format!(
+            "name: bench\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\n\
+             shapes: [{}]\ncollectives: [{}]\nsizes: {}\nstrategy: {strategy}\n\
+             candidates: {{exclude: [\"*/knomial\"]}}\n\
+             repetitions: {{slice: 20ms}}\nbudget: 1000h\n\
+             output: {{store: '{}', table: '{}', report: '{}'}}\n",
+            machine.display(),
+            self.shapes,
+            self.collectives,
+            self.sizes,
+            at(".db"),
+            at(".yaml"),
+            at(".md"),
+        );
+        let path = folder.join(format!("{strategy}-campaign.yaml"));
+        std::fs::write(&path, text).expect("written");
+        let workplace = Workplace::prepare(&path, None, &Places::default()).expect("prepared");
+        let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
+        let store = Store::open(&workplace.campaign.output.store).expect("a store");
+        let spent = store
+            .measuring_seconds(&workplace.library)
+            .expect("readable");
+        (workplace.campaign, tuned, spent)
+    }
+}
+
+/// What decisions are worth.
+struct Judge {
+    machine: SimulatedLauncher,
+    campaign: Campaign,
+}
+
+impl Judge {
+    /// What the table's choice costs over the best of the exhaustive campaign's candidates, as a share.
+    fn regret(&self, table: &Table, cell: &Cell) -> f64 {
+        let query = Query {
+            collective: cell.collective,
+            shape: cell.shape,
+            bytes: cell.bytes,
+            operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
+        };
+        let chosen = self.seconds(cell, table.lookup(&query).candidate);
+        let chosen = chosen.expect("the choice can be simulated");
+        let all = self.campaign.candidates(cell, &|_| None);
+        let times = all
+            .iter()
+            .filter_map(|candidate| self.seconds(cell, candidate));
+        chosen / times.fold(chosen, f64::min) - 1.0
+    }
+
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        self.machine.noise_free_seconds(cell, candidate)
+    }
+
+    fn mean(&self, table: &Table, cells: &[Cell]) -> f64 {
+        let regrets: Vec<f64> = cells.iter().map(|cell| self.regret(table, cell)).collect();
+        if std::env::var_os("SHOW_REGRETS").is_some() {
+            for (cell, regret) in cells.iter().zip(&regrets).filter(|(_, r)| **r > 0.03) {
+                println!("{cell}: {regret:.3}");
+            }
+        }
+        regrets.iter().sum::<f64>() / regrets.len() as f64
+    }
+}
+
+/// The share of the exhaustive measuring time that a guided campaign took, and its table's mean regret
+/// at the campaign's points and at held-out ones.
+fn compare(bench: &Bench) -> (f64, f64, f64) {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let (campaign, guided, guided_seconds) = bench.tune("guided", folder.path());
+    let (_, exhaustive, exhaustive_seconds) = bench.tune("exhaustive", folder.path());
+    let judge = Judge {
+        machine: SimulatedLauncher::new(bench.machine(), Placement::default()).expect("rules"),
+        campaign,
+    };
+    let grid = judge.campaign.cells();
+    let mut held_out = Vec::new();
+    let (shapes, sizes) = bench.held_out;
+    for cell in &grid {
+        let resized = sizes.iter().map(|&bytes| Cell { bytes, ..*cell });
+        held_out.extend(resized);
+        let reshaped = shapes.iter().map(|&(nodes, ppn)| Cell {
+            shape: CommShape { nodes, ppn },
+            ..*cell
+        });
+        held_out.extend(reshaped);
+    }
+    held_out.sort_unstable();
+    held_out.dedup();
+    let share = guided_seconds / exhaustive_seconds;
+    let at_grid = judge.mean(&guided.table, &grid);
+    let elsewhere = judge.mean(&guided.table, &held_out);
+    println!(
+        "{} cells: guided {guided_seconds:.1} s of {exhaustive_seconds:.1} s (1/{:.1}), estimated {:?}; \
+         regret at the grid {at_grid:.4}, of the exhaustive table {:.4}; held out {elsewhere:.4}, {:.4}; \
+         {} launches of {}",
+        grid.len(),
+        1.0 / share,
+        guided
+            .analysis
+            .effort
+            .map(|effort| effort.exhaustive_seconds),
+        judge.mean(&exhaustive.table, &grid),
+        judge.mean(&exhaustive.table, &held_out),
+        guided.measured.launches,
+        exhaustive.measured.launches,
+    );
+    (share, at_grid, elsewhere)
+}
+
+#[test]
+fn on_64_nodes_a_seventh_of_the_measuring_time_suffices() {
+    let (share, at_grid, held_out) = compare(&Bench {
+        machine: FAT_TREE,
+        shapes: "2x1, 4x1, 8x1, 16x1, 24x1, 32x1, 48x1, 64x1",
+        collectives: "bcast, reduce, allreduce",
+        sizes: "8..4M x4",
+        held_out: (
+            &[(12, 1), (20, 1), (40, 1), (56, 1)],
+            &[48, 3000, 100_000, 3_000_000],
+        ),
+    });
+    assert!(share <= 1.0 / 7.0, "{share}");
+    assert!(at_grid <= 0.02, "{at_grid}");
+    assert!(held_out <= 0.05, "{held_out}");
+}

@@ -70,7 +70,7 @@ impl ExportError {
             }
             Self::NoStock { .. } => Some(
                 "name the library's file of that release with `--library`, as in `--library \
-                 PREFIX/lib/libmpi.so`"
+                 PREFIX/lib/libmpi.so.12`"
                     .to_owned(),
             ),
             Self::Read { .. } | Self::Invalid { .. } | Self::Unfaithful(_) => None,

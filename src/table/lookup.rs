@@ -145,9 +145,9 @@ impl Table {
     /// ask the same get the same; allocates nothing.
     ///
     /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
-    /// class (any, if the collective combines nothing): the entry of exactly that shape; else the nearest. Nearer is a
-    /// shape with a power of two ranks if such a one is asked for, and one without if not; then one
-    /// whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
+    /// class (any, if the collective combines nothing): the entry of exactly that shape; else the
+    /// nearest. Nearer is a shape with a power of two ranks if such a one is asked for, and one without
+    /// if not; then one whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
     /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
     /// default, of low confidence, its time unknown.
     ///

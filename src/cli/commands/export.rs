@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// format cannot tell these apart: only if no program uses such operators
     #[arg(long)]
     assume_commutative: bool,
-    /// The file of the MPICH to write for, as PREFIX/lib/libmpi.so, if it is not found: its own
+    /// The file of the MPICH to write for, as PREFIX/lib/libmpi.so.12, if it is not found: its own
     /// decisions are read from it
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,

@@ -50,15 +50,25 @@ struct colltune_entry {
 
 /// Behind the table.
 pub(super) const AFTER: &str = "\
-/* Above 0 if `have` is closer to what is asked for than `than`, below 0 if it is further away: the
- * largest number up to the one asked for, else the smallest. */
-static inline int colltune_closer(uint32_t have, uint32_t than, uint32_t asked)
+static inline int colltune_is_power_of_two(uint64_t ranks)
 {
-    if (have == than)
-        return 0;
-    if (have <= asked)
-        return than > asked || have > than ? 1 : -1;
-    return than <= asked || have > than ? -1 : 1;
+    return ranks && ranks <= UINT32_MAX && !(ranks & (ranks - 1));
+}
+
+/* How far a number is from the one asked for. */
+static inline double colltune_ratio(uint32_t have, uint32_t asked)
+{
+    return have > asked ? (double)have / (asked ? asked : 1) : (double)asked / (have ? have : 1);
+}
+
+/* Below 0 if `have` is nearer to what is asked for than `than`, above 0 if it is further away: by ratio,
+ * the smaller number first. */
+static inline int colltune_compare(uint32_t have, uint32_t than, uint32_t asked)
+{
+    double ratio = colltune_ratio(have, asked), other = colltune_ratio(than, asked);
+    if (ratio != other)
+        return ratio < other ? -1 : 1;
+    return have < than ? -1 : have > than;
 }
 
 /* What to use for a call on `nodes` nodes with `ppn` ranks on each and a message of `bytes` (what that
@@ -73,18 +83,26 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
     const struct colltune_entry *best = 0, *entry;
     const struct colltune_choice *choice;
     uint32_t low, high;
+    int best_is_odd = 0;
     for (entry = colltune_entries; entry->count > 0; entry++) {
-        int closer;
+        int order, is_odd;
         if (entry->collective != (int)collective || !(entry->operators & (int)operators) ||
             !(entry->deployments & (int)deployment))
             continue;
+        /* Many algorithms are made for a power of two ranks, or for other numbers. */
+        is_odd = (entry->nodes != nodes || entry->ppn != ppn) &&
+                 colltune_is_power_of_two((uint64_t)entry->nodes * entry->ppn) !=
+                     colltune_is_power_of_two((uint64_t)nodes * ppn);
         if (best) {
-            closer = colltune_closer(entry->nodes, best->nodes, nodes);
-            if (closer == 0)
-                closer = colltune_closer(entry->ppn, best->ppn, ppn);
-            if (closer < 0)
+            order = is_odd - best_is_odd;
+            if (order == 0)
+                order = colltune_compare(entry->nodes, best->nodes, nodes);
+            if (order == 0)
+                order = colltune_compare(entry->ppn, best->ppn, ppn);
+            if (order >= 0)
                 continue;
         }
+        best_is_odd = is_odd;
         best = entry;
     }
     if (!best)

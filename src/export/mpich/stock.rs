@@ -18,6 +18,9 @@ pub(super) struct Stock {
 /// What the table begins with; tables of compositions begin alike, but name no algorithms.
 const BEGINNING: &str = "{\"collective=";
 
+/// What the names of algorithms stand behind.
+const ALGORITHM: &str = "algorithm=";
+
 /// Finds the table in the text of a library's file, and the release that the library says it is of.
 ///
 /// # Errors
@@ -33,34 +36,30 @@ pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> 
         reason,
     };
     let strings = || bytes.split(|byte| *byte == 0);
-    // How `MPI_Get_library_version` begins.
-    let release = |string: &[u8]| {
-        let text = std::str::from_utf8(string).ok()?;
-        let text = text.trim_start_matches("MPICH Version:").trim();
-        (text == version).then_some(())
-    };
-    if strings().find_map(release).is_none() {
+    // As `MPI_Get_library_version` puts it into its text.
+    if !strings().any(|string| string == version.as_bytes()) {
         return Err(unknown(format!(
             "{} does not say that it is of this release",
             path.display()
         )));
     }
-    let tables = strings().filter_map(|string| std::str::from_utf8(string).ok());
-    let tables = tables.filter(|text| text.starts_with(BEGINNING) && text.contains("algorithm="));
-    let table = tables.max_by_key(|text| text.len());
+    let text = |string: &[u8]| std::str::from_utf8(string).ok().map(str::to_owned);
+    let tables = strings().filter(|string| string.starts_with(BEGINNING.as_bytes()));
+    let tables = tables.filter_map(text);
+    let tables = tables.filter(|table| table.contains(ALGORITHM));
+    let table = tables.max_by_key(String::len);
     let Some(table) = table else {
         return Err(unknown(format!(
             "there is no selection table in {}",
             path.display()
         )));
     };
-    let mut tree = tree::parse(table)?;
+    let mut tree = tree::parse(&table)?;
     tree.iter_mut().for_each(tidy);
-    let names = strings().filter_map(|string| std::str::from_utf8(string).ok());
-    let names = names.filter_map(|text| text.strip_prefix("algorithm="));
+    let names = strings().filter_map(|string| string.strip_prefix(ALGORITHM.as_bytes()));
     Ok(Stock {
         tree,
-        algorithms: names.map(str::to_owned).collect(),
+        algorithms: names.filter_map(text).collect(),
     })
 }
 

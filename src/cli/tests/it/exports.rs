@@ -3,6 +3,7 @@
 //!
 //! A library that is not installed is skipped, and says so.
 
+mod command;
 mod launch;
 mod mpich;
 mod openmpi;

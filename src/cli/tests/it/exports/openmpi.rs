@@ -1,203 +1,17 @@
 //! Open MPI: its algorithms are exported functions, which a preloaded library sees called.
 
+mod algorithms;
+
 use std::collections::BTreeSet;
 
-use export::openmpi::{File, read};
 use schedule::Collective;
+use table::{Deployment, OperatorClass, Query, Table};
+use wire::CommShape;
 
+use self::algorithms::{FUNCTIONS, IDS};
 use super::launch::Library;
 use super::{Call, entry, lines, write_table};
 use crate::run::Place;
-
-/// The functions behind the algorithms of each collective, in the order of their numbers.
-const FUNCTIONS: [(Collective, &[&str]); 11] = [
-    (
-        Collective::Bcast,
-        &[
-            "basic_linear",
-            "chain",
-            "pipeline",
-            "split_bintree",
-            "bintree",
-            "binomial",
-            "knomial",
-            "scatter_allgather",
-            "scatter_allgather_ring",
-        ],
-    ),
-    (
-        Collective::Reduce,
-        &[
-            "basic_linear",
-            "chain",
-            "pipeline",
-            "binary",
-            "binomial",
-            "in_order_binary",
-            "redscat_gather",
-        ],
-    ),
-    (
-        Collective::Allreduce,
-        &[
-            "basic_linear",
-            "nonoverlapping",
-            "recursivedoubling",
-            "ring",
-            "ring_segmented",
-            "redscat_allgather",
-        ],
-    ),
-    (
-        Collective::Gather,
-        &["basic_linear", "binomial", "linear_sync"],
-    ),
-    (
-        Collective::Scatter,
-        &["basic_linear", "binomial", "linear_nb"],
-    ),
-    (
-        Collective::Allgather,
-        &[
-            "basic_linear",
-            "bruck",
-            "recursivedoubling",
-            "ring",
-            "neighborexchange",
-            "two_procs",
-        ],
-    ),
-    (
-        Collective::ReduceScatter,
-        &[
-            "nonoverlapping",
-            "basic_recursivehalving",
-            "ring",
-            "butterfly",
-        ],
-    ),
-    (
-        Collective::ReduceScatterBlock,
-        &[
-            "basic_linear",
-            "recursivedoubling",
-            "recursivehalving",
-            "butterfly",
-        ],
-    ),
-    (
-        Collective::Alltoall,
-        &[
-            "basic_linear",
-            "pairwise",
-            "bruck",
-            "linear_sync",
-            "two_procs",
-        ],
-    ),
-    (
-        Collective::Barrier,
-        &[
-            "basic_linear",
-            "doublering",
-            "recursivedoubling",
-            "bruck",
-            "two_procs",
-            "tree",
-        ],
-    ),
-    (Collective::Scan, &["linear", "recursivedoubling"]),
-];
-
-/// What tables call them.
-const IDS: [(Collective, &[&str]); 11] = [
-    (
-        Collective::Bcast,
-        &[
-            "basic_linear",
-            "chain, fanout: 2",
-            "pipeline, segment_bytes: 128",
-            "split_binary_tree, segment_bytes: 64",
-            "binary_tree",
-            "binomial, segment_bytes: 1K",
-            "knomial",
-            "scatter_allgather",
-            "scatter_allgather_ring",
-            "chain",
-        ],
-    ),
-    (
-        Collective::Reduce,
-        &[
-            "linear",
-            "chain, fanout: 2, segment_bytes: 64",
-            "pipeline",
-            "binary",
-            "binomial",
-            "in-order_binary, segment_bytes: 256",
-            "rabenseifner",
-        ],
-    ),
-    (
-        Collective::Allreduce,
-        &[
-            "basic_linear",
-            "nonoverlapping",
-            "recursive_doubling",
-            "ring",
-            "segmented_ring, segment_bytes: 64",
-            "rabenseifner",
-        ],
-    ),
-    (
-        Collective::Allgather,
-        &[
-            "linear",
-            "bruck",
-            "recursive_doubling",
-            "ring",
-            "neighbor",
-            "two_proc",
-        ],
-    ),
-    (
-        Collective::ReduceScatter,
-        &["non-overlapping", "recursive_halving", "ring", "butterfly"],
-    ),
-    (
-        Collective::ReduceScatterBlock,
-        &[
-            "basic_linear",
-            "recursive_doubling",
-            "recursive_halving",
-            "butterfly",
-        ],
-    ),
-    (
-        Collective::Alltoall,
-        &[
-            "linear",
-            "pairwise",
-            "modified_bruck",
-            "linear_sync",
-            "two_proc",
-        ],
-    ),
-    // One choice for all sizes: another one on each number of ranks.
-    (
-        Collective::Gather,
-        &["basic_linear", "binomial", "linear_sync"],
-    ),
-    (
-        Collective::Scatter,
-        &["linear_nb", "basic_linear", "binomial"],
-    ),
-    (Collective::Barrier, &["double_ring", "bruck", "tree"]),
-    (
-        Collective::Scan,
-        &["recursive_doubling", "linear", "recursive_doubling"],
-    ),
-];
 
 /// In a file that names none of these a program with operators of all kinds is right.
 fn is_ordered(collective: Collective, id: &str) -> bool {
@@ -288,26 +102,6 @@ fn calls(is_commutative: bool) -> Vec<Call> {
     calls
 }
 
-/// What the library looks at.
-fn in_file(call: &Call, ranks: u32) -> u64 {
-    match call.collective {
-        // Whose type has no size.
-        Collective::Allgather | Collective::Alltoall if call.variant == "in-place" => 0,
-        Collective::Allgather | Collective::Alltoall | Collective::ReduceScatterBlock => {
-            (call.bytes - odd(call)) * u64::from(ranks)
-        }
-        _ => call.bytes - odd(call),
-    }
-}
-
-/// Pairs leave a byte over.
-fn odd(call: &Call) -> u64 {
-    match call.variant {
-        "noncommutative" => call.bytes % 2,
-        _ => 0,
-    }
-}
-
 /// The first function of the collective that a call went into, with its two arguments.
 fn function(line: &str, collective: Collective) -> Option<(String, [u64; 2])> {
     let begins = format!("{collective}/");
@@ -362,9 +156,76 @@ fn traced(
     trace.lines().skip(1).map(str::to_owned).collect()
 }
 
-/// Compares what ran with what the file says, call by call; the numbers of algorithms that were seen.
+/// The id that the table chooses; `None` where the library decides: by the table, or since another
+/// algorithm would run in the place of this one.
+fn chosen(table: &Table, call: &Call, ranks: u32, operators: OperatorClass) -> Option<String> {
+    let bytes = match (call.collective, call.variant) {
+        // Whose type has no size.
+        (Collective::Allgather | Collective::Alltoall, "in-place") => 0,
+        (_, "noncommutative") => call.bytes - call.bytes % 2,
+        _ => call.bytes,
+    };
+    let decision = table.lookup(&Query {
+        collective: call.collective,
+        shape: CommShape {
+            nodes: 1,
+            ppn: ranks,
+        },
+        bytes,
+        operators,
+        deployment: Deployment::Library,
+    });
+    let id = decision.candidate.id();
+    let runs = match (call.collective, id) {
+        (_, "default") => false,
+        (_, "two_proc") => ranks == 2,
+        (Collective::Allgather, "recursive_doubling") => ranks.is_power_of_two(),
+        (Collective::Allgather, "neighbor") => ranks.is_multiple_of(2),
+        _ => true,
+    };
+    runs.then(|| decision.candidate.to_string())
+}
+
+/// The function behind a candidate of the table, with its segment size and its fanout as far as it has
+/// them; the fanout is 4 if the table gives none.
+fn wanted(collective: Collective, candidate: &str) -> (String, Vec<u64>) {
+    let (name, parameters) = candidate.split_once('[').unwrap_or((candidate, ""));
+    let (_, id) = name.split_once('/').unwrap();
+    let function = match (collective, id) {
+        (Collective::Bcast, "split_binary_tree") => "split_bintree",
+        (Collective::Bcast, "binary_tree") => "bintree",
+        (
+            Collective::Reduce | Collective::Allgather | Collective::Alltoall | Collective::Barrier,
+            "linear",
+        ) => "basic_linear",
+        (Collective::Reduce, "in-order_binary") => "in_order_binary",
+        (Collective::Reduce, "rabenseifner") => "redscat_gather",
+        (Collective::Allreduce, "segmented_ring") => "ring_segmented",
+        (Collective::Allreduce, "rabenseifner") => "redscat_allgather",
+        (Collective::Allgather, "neighbor") => "neighborexchange",
+        (Collective::Alltoall, "modified_bruck") => "bruck",
+        (Collective::Barrier, "double_ring") => "doublering",
+        (_, "two_proc") => "two_procs",
+        (Collective::ReduceScatter, "non-overlapping") => "nonoverlapping",
+        (Collective::ReduceScatter, "recursive_halving") => "basic_recursivehalving",
+        (Collective::ReduceScatterBlock, "recursive_halving") => "recursivehalving",
+        (_, "recursive_doubling") => "recursivedoubling",
+        (_, id) => id,
+    };
+    let value = |key: &str, otherwise| {
+        let mut given = parameters.trim_end_matches(']').split(',');
+        let found = given.find_map(|parameter| parameter.strip_prefix(key));
+        found.map_or(otherwise, |text| wire::units::parse_bytes(text).unwrap())
+    };
+    let all = [value("segment_bytes=", 0), value("fanout=", 4)];
+    let count = arguments(collective, function);
+    (function.to_owned(), all[..count].to_vec())
+}
+
+/// Compares what ran with what the table says, call by call; the functions that were seen.
 fn check(
-    file: &File,
+    table: &Table,
+    operators: OperatorClass,
     ranks: u32,
     calls: &[Call],
     with: &[String],
@@ -373,40 +234,31 @@ fn check(
     let mut seen = BTreeSet::new();
     assert_eq!((with.len(), without.len()), (calls.len(), calls.len()));
     for ((call, line), own) in calls.iter().zip(with).zip(without) {
-        let row = file.row(call.collective, ranks, in_file(call, ranks));
-        let row = row.unwrap_or_else(|| panic!("no row for {call:?}"));
-        let found = function(line, call.collective);
-        if row.algorithm == 0 {
-            let own = function(own, call.collective).map(|(name, _)| name);
-            let found = found.map(|(name, _)| name);
+        let Some(candidate) = chosen(table, call, ranks, operators) else {
+            let name = |line| function(line, call.collective).map(|(name, _)| name);
+            let (found, own) = (name(line), name(own));
             assert_eq!(
                 found, own,
-                "{call:?} on {ranks} ranks is the library's to decide: {line}"
+                "{call:?} on {ranks} ranks is the library's to decide"
             );
             continue;
-        }
-        let (_, functions) = FUNCTIONS
-            .iter()
-            .find(|(of, _)| *of == call.collective)
-            .unwrap();
-        let expected = functions[row.algorithm as usize - 1];
-        let (name, given) = found.unwrap_or_else(|| panic!("{call:?}: {line}"));
-        assert_eq!(name, expected, "{call:?} on {ranks} ranks: {row:?}, {line}");
-        let wanted = [row.segment_bytes, row.fanout].map(u64::from);
-        let count = arguments(call.collective, expected);
+        };
+        let (name, given) = function(line, call.collective).unwrap_or_default();
+        let count = arguments(call.collective, &name);
+        let found = (name, given[..count].to_vec());
+        let wanted = wanted(call.collective, &candidate);
         assert_eq!(
-            given[..count],
-            wanted[..count],
-            "{call:?} on {ranks} ranks: {line}"
+            found, wanted,
+            "{call:?} on {ranks} ranks: {candidate}, {line}"
         );
-        seen.insert(format!("{}/{name}", call.collective));
+        seen.insert(format!("{}/{}", call.collective, found.0));
     }
     seen
 }
 
 fn prove(library: &Library) {
     let place = Place::new();
-    write_table(&place, "openmpi", &library.version, &collectives());
+    let table = write_table(&place, "openmpi", &library.version, &collectives());
     let program = library.compile(&place, "exports/calls.c", &[]);
     std::fs::rename(program, place.path("calls.run")).unwrap();
     let trace = library.compile(
@@ -424,12 +276,15 @@ fn prove(library: &Library) {
         }
         let ran = place.run(&export);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
-        let file = read(&place.read("rules.conf")).unwrap();
+        let operators = match is_commutative {
+            true => OperatorClass::Commutative,
+            false => OperatorClass::Noncommutative,
+        };
         let calls = calls(is_commutative);
         for ranks in RANKS {
             let with = traced(library, &place, ranks, &calls, true);
             let without = traced(library, &place, ranks, &calls, false);
-            seen.extend(check(&file, ranks, &calls, &with, &without));
+            seen.extend(check(&table, operators, ranks, &calls, &with, &without));
         }
     }
     let all = FUNCTIONS.iter().flat_map(|(collective, functions)| {

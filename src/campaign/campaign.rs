@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::Placement;
 use schedule::Collective;
-use wire::{CommShape, Datatype, Operator, Synchronisation, Warning};
+use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
@@ -56,6 +56,8 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
+    /// Whether calls may find their buffers in caches; warm on simulated machines, which have none.
+    pub cache: Cache,
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
@@ -266,8 +268,8 @@ impl Campaign {
     }
 
     /// Whether measurements of both campaigns may be mixed: they start programs with the same
-    /// options, in the same environment, with the same leave to oversubscribe, and synchronise
-    /// ranks in the same way.
+    /// options, in the same environment, with the same leave to oversubscribe, synchronise ranks in
+    /// the same way, and leave caches warm or cold alike.
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
     /// budget and the like may differ.
@@ -281,7 +283,9 @@ impl Campaign {
             }
             _ => false,
         };
-        same_launcher && self.synchronisation == other.synchronisation
+        same_launcher
+            && self.synchronisation == other.synchronisation
+            && self.cache == other.cache
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.

@@ -30,6 +30,7 @@ pub(crate) struct Definition {
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Scalar>,
+    pub(crate) cache: Option<Scalar>,
     pub(crate) output: Option<OutputDefinition>,
 }
 

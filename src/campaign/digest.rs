@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
+use wire::Cache;
 
 use crate::{Campaign, Hosts, Launching, LocalOptions};
 
@@ -38,6 +39,7 @@ fn canonical(campaign: &Campaign) -> String {
         budget_seconds,
         watchdog_seconds,
         synchronisation,
+        cache,
         output,
         text: _,
     } = campaign;
@@ -63,7 +65,11 @@ fn canonical(campaign: &Campaign) -> String {
         ),
         format!("decision {confidence} {materiality}"),
         format!("seconds {budget_seconds} {watchdog_seconds}"),
-        format!("synchronisation {synchronisation:?}"),
+        // Added later, too.
+        match cache {
+            Cache::Warm => format!("synchronisation {synchronisation:?}"),
+            Cache::Cold => format!("synchronisation {synchronisation:?} cold"),
+        },
         format!("output {output:?}"),
     ]
     .join("\n")

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, Runner, Wait};
+use exec::{Call, Communicator, Runner, Wait};
 use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
 use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
 
+use crate::buffers::Buffers;
 use crate::data;
 use crate::error::DriverError;
 use crate::seat::{Failure, Seat, measurements};
@@ -18,14 +19,6 @@ use crate::watchdog::Watchdog;
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
 const WARMUP_TURNS: u32 = 8;
-
-/// The buffers of one rank.
-struct Buffers {
-    input: Bytes,
-    output: Bytes,
-    /// What must arrive, where something does.
-    expected: Option<Bytes>,
-}
 
 /// The contest in one cell.
 pub(crate) struct Contest<'a> {
@@ -39,6 +32,8 @@ pub(crate) struct Contest<'a> {
     /// How long the watchdog lets a turn last.
     pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
+    /// How many copies of this rank's buffers calls take in turns.
+    pub(crate) copies: usize,
     /// How our candidates wait for messages.
     pub(crate) wait: Wait,
     /// Brings the ranks to common starts.
@@ -55,11 +50,7 @@ impl Contest<'_> {
     pub(crate) fn run(&self) -> Result<Vec<Measurement>, DriverError> {
         let call = Call::from(self.cell);
         let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
-        let mut buffers = Buffers {
-            input: data::input(&call, rank, ranks),
-            output: Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
-            expected: data::expected(&call, rank, ranks),
-        };
+        let mut buffers = Buffers::new(&call, rank, ranks, self.copies);
         let mut seats: Vec<Option<Seat>> = Vec::new();
         let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(self.candidates) {
@@ -224,26 +215,22 @@ impl Contest<'_> {
     /// Calls the candidate once and compares its result with what it must be.
     fn check(&self, seat: &mut Seat, call: &Call, buffers: &mut Buffers) -> Result<(), Failure> {
         let rank = self.communicator.rank();
-        let Buffers {
-            input,
-            output,
-            expected,
-        } = buffers;
+        let (input, output, expected) = buffers.next_and_expected();
         match expected {
             Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
-                output.as_mut_slice().copy_from_slice(vector.as_slice());
+                output.copy_from_slice(vector);
             }
-            _ => output.as_mut_slice().fill(0xa5),
+            _ => output.fill(0xa5),
         }
         let start = Instant::now();
         seat.runner
-            .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
+            .call(&seat.communicator, input, output)
             .map_err(|error| Failure::of(&error))?;
         seat.estimate_seconds = start.elapsed().as_secs_f64();
         let Some(expected) = expected else {
             return Ok(());
         };
-        match data::first_difference(call, output.as_slice(), expected.as_slice()) {
+        match data::first_difference(call, output, expected) {
             None => Ok(()),
             Some(element) => Err(Failure {
                 kind: FailureKind::WrongResult,
@@ -321,7 +308,6 @@ impl Contest<'_> {
         calls: usize,
         buffers: &mut Buffers,
     ) -> Result<Result<Taken, Failure>, DriverError> {
-        let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
         let mut outcome = Ok(());
         let mut series = self.synchroniser.begin(&mut seat.pace, calls)?;
         // Until it has ended the driver calls no collective of the library.
@@ -331,8 +317,10 @@ impl Contest<'_> {
             if outcome.is_err() {
                 continue;
             }
-            let called =
-                (0..seat.batch).try_for_each(|_| turn.call(&seat.communicator, input, output));
+            let called = (0..seat.batch).try_for_each(|_| {
+                let (input, output) = buffers.next();
+                turn.call(&seat.communicator, input, output)
+            });
             series.end()?;
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));

@@ -29,6 +29,12 @@ pub(crate) enum DriverError {
         "the plan asks for {planned}, but this driver runs on {found}; rebuild it (`make driver MPICC=...`) or name the other library in the campaign"
     )]
     OtherLibrary { planned: Library, found: Library },
+    #[error(
+        "`cache: cold` takes {} MiB of memory on a node, twice its caches, which is more than half of the {} MiB that are left on one; free some, or use `cache: warm`",
+        .wanted >> 20,
+        .available >> 20
+    )]
+    NoRoom { wanted: u64, available: u64 },
     #[error("cannot append to the spool {}: {source}", path.display())]
     Spool {
         path: PathBuf,
@@ -61,9 +67,11 @@ impl DriverError {
 
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Usage | Self::ReadPlan { .. } | Self::ParsePlan { .. } | Self::PlanVersion(_) => {
-                exit_code::PLAN
-            }
+            Self::Usage
+            | Self::ReadPlan { .. }
+            | Self::ParsePlan { .. }
+            | Self::PlanVersion(_)
+            | Self::NoRoom { .. } => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Spool { .. } | Self::Encode(_) | Self::Clock(_) | Self::Mpi(_) => {
                 exit_code::FAILED

@@ -5,6 +5,7 @@
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
 //! library lets one force. Its exit codes are in [`wire::exit_code`].
 
+mod buffers;
 mod clock;
 mod contest;
 mod data;

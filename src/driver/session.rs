@@ -6,13 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::is_crowded;
-use exec::{Communicator, ExecError, Universe, Wait};
+use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation, Task,
+    Cache, ColdCaches, FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation, Task,
     TaskDone, WIRE_VERSION, Work,
 };
 
+use crate::buffers::copies;
 use crate::clock::GlobalClock;
 use crate::contest::Contest;
 use crate::error::{DriverError, failure_kind};
@@ -64,6 +65,11 @@ fn carry_out(
     let node = environment::node(&node, plan.cores)?;
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, variables)?;
+    let cold = match plan.cache {
+        Cache::Warm => None,
+        Cache::Cold => Some(environment::cold_caches(world, &topology)?),
+    };
+    environment.cold = cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
         let is_crowded = is_crowded(&nodes, topology.shape());
@@ -85,6 +91,7 @@ fn carry_out(
         nodes,
         leaves_core: exec::leaves_core()?,
         timer,
+        cold,
         clock,
         spool,
         watchdog,
@@ -153,6 +160,8 @@ struct Session<'a> {
     leaves_core: bool,
     /// The coarsest of all ranks' clocks.
     timer: Clock,
+    /// The caches in which calls shall find nothing, if any.
+    cold: Option<ColdCaches>,
     /// Kept from task to task, where starts are agreed upon.
     clock: Option<GlobalClock>,
     spool: Spool,
@@ -237,6 +246,7 @@ impl Session<'_> {
                     timer: self.timer,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
+                    copies: copies(&Call::from(cell), communicator.rank(), &nodes, self.cold),
                     wait,
                     synchroniser: &synchroniser,
                     communicator: &communicator,

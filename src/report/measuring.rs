@@ -48,6 +48,9 @@ pub(crate) fn measuring(view: &View) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {name}: {fact}");
     }
+    if let Some(cold) = environment.cold {
+        let _ = writeln!(text, "- caches: {cold}");
+    }
     for algorithm in &environment.preset {
         let _ = writeln!(text, "- forced by somebody: {algorithm}");
     }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use thiserror::Error;
 use wire::{
-    Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record, Subject, Task,
+    Cache, Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record, Subject, Task,
     TaskDone, WIRE_VERSION, Warning, Work, exit_code,
 };
 
@@ -31,6 +31,9 @@ pub(crate) enum Stopped {
         /// What there is.
         found: Library,
     },
+    /// The plan asks for what no simulated machine has.
+    #[error("the plan is for cold caches, and a simulated machine has none")]
+    ColdCaches,
     /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
     Spool(#[source] io::Error),
@@ -43,7 +46,7 @@ impl Stopped {
     /// The exit code of a driver that stops for this.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Plan(_) | Self::Version(_) => exit_code::PLAN,
+            Self::Plan(_) | Self::Version(_) | Self::ColdCaches => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Spool(_) => exit_code::FAILED,
             Self::Killed => exit_code::ORPHANED,
@@ -80,6 +83,9 @@ impl Session<'_> {
                 planned: self.plan.library.clone(),
                 found: self.library.clone(),
             });
+        }
+        if self.plan.cache == Cache::Cold {
+            return Err(Stopped::ColdCaches);
         }
         self.write(&Record::Started(self.start()))?;
         let deadline = self.plan.deadline_seconds.unwrap_or(f64::INFINITY);

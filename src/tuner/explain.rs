@@ -20,6 +20,8 @@ pub struct Explanation {
     pub evidence: Vec<Evidence>,
     /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
     pub starts: Option<String>,
+    /// That calls found nothing in caches, as a clause; absent where they might have.
+    pub cold: Option<String>,
     /// The store that the evidence is from; absent if only the table spoke.
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
@@ -54,6 +56,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         decision: decision.to_json(),
         evidence: Vec::new(),
         starts: None,
+        cold: None,
         store: None,
         silence: None,
         dissent: None,
@@ -77,6 +80,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         explanation.dissent = Some(dissent(&explanation.evidence, query, &decision));
     }
     explanation.starts = analysis.starts.map(|starts| starts.to_string());
+    explanation.cold = analysis.environment().cold.map(|cold| cold.to_string());
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }

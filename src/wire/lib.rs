@@ -20,10 +20,11 @@ pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use plan::{
-    Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
+    Cache, Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
 };
 pub use record::{
-    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
+    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record,
+    TaskDone,
 };
 pub use sample::{Sample, Subject};
 pub use warning::Warning;

@@ -1,9 +1,11 @@
 //! What the driver reports back, one JSON object a line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::format_bytes;
 use crate::{Library, NativeAlgorithm, Node, Warning};
 
 /// A line of the spool file. Records of one launch follow each other in time.
@@ -105,6 +107,10 @@ pub struct Environment {
     /// What each rank has learned of the global clock, which is rank 0's, by rank; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
+    /// The caches in which calls found nothing of their buffers; absent where they might, with
+    /// [`crate::Cache::Warm`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<ColdCaches>,
     /// What makes the numbers less trustworthy.
     pub warnings: Vec<Warning>,
 }
@@ -119,6 +125,29 @@ pub struct RankClock {
     pub drift: f64,
     /// By how much the offset may be wrong.
     pub error_seconds: f64,
+}
+
+/// The caches that the copies of a call's buffers exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColdCaches {
+    /// All last-level caches of a node, taken together, in bytes: the most that a node has.
+    pub last_level_bytes: u64,
+    /// Whether no node told, so that the number is a guess.
+    pub is_assumed: bool,
+}
+
+impl fmt::Display for ColdCaches {
+    /// As a clause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cold cache: each call works on the next of copies of its buffers that are together \
+             more than twice as large as a node's last-level caches, {} bytes{}",
+            format_bytes(self.last_level_bytes),
+            if self.is_assumed { " as a guess" } else { "" }
+        )
+    }
 }
 
 /// How a candidate failed.

@@ -23,13 +23,14 @@ use crate::exit::Answer;
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
 /// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
 /// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
-/// were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`,
-/// `margin` (how much longer the best other one takes, as a share; negative if it is faster) and
-/// `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
-/// `other_batches` (launches left out, as another number of calls made a repetition than in most),
-/// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
-/// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
-/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
+/// were synchronised, or null), `cold_cache` (against which caches calls worked on copies of their
+/// buffers, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how
+/// much longer the best other one takes, as a share; negative if it is faster) and `ranking`, each
+/// with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches`
+/// (launches left out, as another number of calls made a repetition than in most), `batch` (calls
+/// in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
+/// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),
+/// `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -77,6 +78,7 @@ fn to_json(explanation: &Explanation) -> Value {
         "no_evidence": explanation.silence,
         "dissent": explanation.dissent,
         "common_starts": explanation.starts,
+        "cold_cache": explanation.cold,
         "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
     })
 }
@@ -129,6 +131,9 @@ fn tell(explanation: &Explanation) -> String {
         let mut source = format!("from {}", store.display());
         if let Some(starts) = &explanation.starts {
             source += &format!("; common starts {starts}");
+        }
+        if let Some(cold) = &explanation.cold {
+            source += &format!("; {cold}");
         }
         parts.push(source);
     }

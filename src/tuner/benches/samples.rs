@@ -18,7 +18,7 @@ use std::time::Instant;
 use schedule::Collective;
 use store::{Outcome, SpoolReader, Store};
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Library, Measurement, Operator, Parameters, Plan, Record,
+    Cache, Candidate, Cell, CommShape, Datatype, Library, Measurement, Operator, Parameters, Plan, Record,
     Repetition, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
 };
 
@@ -138,6 +138,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
+            cache: Cache::Warm,
         tasks: (0..CELLS).map(task).collect(),
     }
 }

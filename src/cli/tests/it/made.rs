@@ -154,6 +154,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         repetition: campaign.repetition(100),
         racing: None,
         synchronisation: campaign.synchronisation,
+        cache: campaign.cache,
         tasks: tasks
             .map(|(work, id)| Task { id, round: 0, work })
             .collect(),

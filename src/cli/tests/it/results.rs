@@ -106,6 +106,7 @@ fn explain_shows_the_evidence() {
     assert_eq!(
         keys(&told),
         [
+            "cold_cache",
             "common_starts",
             "decision",
             "dissent",

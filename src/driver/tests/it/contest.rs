@@ -6,7 +6,7 @@ use wire::{Candidate, Measurement, Parameters, Racing, Record};
 use crate::launch::{Bench, allreduce, ours};
 
 /// The clock advances in steps of 20 us.
-const COARSE_CLOCK: &str = r#"
+pub(crate) const COARSE_CLOCK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>

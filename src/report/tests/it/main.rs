@@ -62,6 +62,23 @@ fn nothing_measured_is_a_report_too() {
 }
 
 #[test]
+fn cold_caches_are_told() {
+    let mut view = example::view();
+    view.environment.cold = Some(wire::ColdCaches {
+        last_level_bytes: 480 << 20,
+        is_assumed: false,
+    });
+    let told = |view: &View| {
+        let text = render_markdown(view);
+        let mut lines = text.lines().map(str::to_owned);
+        lines.find(|line| line.starts_with("- caches: "))
+    };
+    insta::assert_snapshot!(told(&view).expect("a line"));
+    view.environment.cold = None;
+    assert_eq!(told(&view), None);
+}
+
+#[test]
 fn a_default_that_holds_is_said_to_hold() {
     let mut view = example::view();
     for row in view

@@ -6,7 +6,7 @@ use campaign::launcher::{Launcher, Outcome};
 use model::{Setting, Topology, simulate};
 use schedule::Schedule;
 use wire::{
-    Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record,
+    Cache, Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record,
     Synchronisation, Warning, exit_code,
 };
 
@@ -216,6 +216,9 @@ fn plans_for_others_are_refused() {
     let tasks = || vec![compare(0, allreduce(8), &[Candidate::Default])];
     let mut bench = Bench::new(tasks());
     bench.plan.version += 1;
+    assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
+    let mut bench = Bench::new(tasks());
+    bench.plan.cache = Cache::Cold;
     assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
     let mut bench = Bench::new(tasks());
     bench.plan.library = Library {

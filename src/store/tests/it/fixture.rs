@@ -6,7 +6,7 @@ use std::path::Path;
 use schedule::Collective;
 use store::Store;
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind, LaunchStart,
+    Cache, Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind, LaunchStart,
     Library, Measurement, Operator, Parameters, Plan, Record, Repetition, Synchronisation, Task,
     TaskDone, Work,
 };
@@ -87,6 +87,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
+            cache: Cache::Warm,
         tasks,
     }
 }

@@ -12,6 +12,7 @@ use statistics::clock::{self, Clock};
 use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, Warning};
 
 use crate::error::DriverError;
+use crate::settings;
 use crate::topology::Topology;
 
 /// How often ranks that wait for rank 0 look whether it is ready.
@@ -71,6 +72,11 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
+            // Where the ranks did not begin with that variable it is our own.
+            settings: settings::changed(match variables.contains_key(exec::ENABLING_VARIABLE) {
+                true => &[],
+                false => &[exec::ENABLING_VARIABLE],
+            }),
             variables,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
             transports: exec::transports()?,

@@ -9,8 +9,12 @@ use wire::{FailureKind, Library, WIRE_VERSION, exit_code};
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]
 pub(crate) enum DriverError {
-    #[error("usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives")]
+    #[error(
+        "usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives | colltune-driver --settings"
+    )]
     Usage,
+    #[error("cannot start this program again to ask for settings")]
+    Settings,
     #[error("cannot read the plan {}: {source}", path.display())]
     ReadPlan {
         path: PathBuf,
@@ -73,9 +77,11 @@ impl DriverError {
             | Self::PlanVersion(_)
             | Self::NoRoom { .. } => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
-            Self::Spool { .. } | Self::Encode(_) | Self::Clock(_) | Self::Mpi(_) => {
-                exit_code::FAILED
-            }
+            Self::Settings
+            | Self::Spool { .. }
+            | Self::Encode(_)
+            | Self::Clock(_)
+            | Self::Mpi(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,
         }
     }

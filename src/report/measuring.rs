@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use wire::units::format_seconds;
 
-use crate::placement::{binding, launcher};
+use crate::placement::{binding, launcher, settings};
 use crate::repetitions::repetitions;
 use crate::text::{code, grouped, one_line, percent};
 use crate::view::View;
@@ -61,7 +61,7 @@ pub(crate) fn measuring(view: &View) -> String {
 }
 
 /// What is known of machine, library and campaign, by name; empty where it is not.
-fn facts(view: &View) -> [(&'static str, String); 15] {
+fn facts(view: &View) -> [(&'static str, String); 16] {
     let (provenance, environment) = (&view.provenance, &view.environment);
     [
         ("campaign", code(&provenance.campaign)),
@@ -81,6 +81,7 @@ fn facts(view: &View) -> [(&'static str, String); 15] {
         ("launcher", launcher(environment)),
         ("binding", binding(environment)),
         ("transports", one_line(&environment.transports.join(", "))),
+        ("settings", settings(environment)),
         ("kernel", one_line(&environment.kernel)),
         ("governor", one_line(&environment.governor)),
         (

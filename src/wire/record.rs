@@ -91,6 +91,11 @@ pub struct Environment {
     pub timer_overhead_seconds: f64,
     /// Environment variables that steer MPI libraries, on rank 0.
     pub variables: BTreeMap<String, String>,
+    /// Control variables of the library that steer collectives or what they communicate with and have
+    /// other values than those that it was built with, as rank 0 would find them at start: by
+    /// environment variables, files of settings or the launcher's arguments. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<BTreeMap<String, String>>,
     /// The launcher's command line; empty if unknown.
     #[serde(default)]
     pub launcher: String,

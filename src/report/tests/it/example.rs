@@ -269,6 +269,15 @@ fn environment() -> Environment {
             .to_vec(),
         preset: vec!["native:bcast/chosen".to_owned()],
         variables: [("OMPI_MCA_btl".to_owned(), "self,vader".to_owned())].into(),
+        settings: Some(
+            [
+                ("btl", "self,vader"),
+                ("coll_tuned_priority", "40"),
+                ("pml", "^ucx"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ),
         ..Environment::default()
     }
 }

@@ -79,6 +79,23 @@ fn cold_caches_are_told() {
 }
 
 #[test]
+fn settings_are_told_if_there_are_any() {
+    let mut view = example::view();
+    let mut told = |settings: Option<&[(&str, &str)]>| {
+        let texts = settings.map(|settings| settings.iter());
+        view.environment.settings = texts
+            .map(|texts| texts.map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect());
+        let text = render_markdown(&view);
+        let line = text.lines().find(|line| line.starts_with("- settings: "));
+        line.expect("a line").to_owned()
+    };
+    assert_eq!(told(None), "- settings: unknown");
+    assert_eq!(told(Some(&[])), "- settings: all as the library was built");
+    let expected = "- settings: not as the library was built: `btl=a`, `coll=b`";
+    assert_eq!(told(Some(&[("btl", "a"), ("coll", "b")])), expected);
+}
+
+#[test]
 fn a_default_that_holds_is_said_to_hold() {
     let mut view = example::view();
     for row in view

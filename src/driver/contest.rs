@@ -7,7 +7,7 @@ use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
-use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
+use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition, Spending};
 
 use crate::buffers::Buffers;
 use crate::data;
@@ -45,9 +45,10 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Checks, warms up and measures every candidate; those that fail are recorded and left out.
-    /// Collective.
-    pub(crate) fn run(&self) -> Result<Vec<Measurement>, DriverError> {
+    /// Checks, warms up and measures every candidate; those that fail are recorded and left out. Says
+    /// where the time went, too. Collective.
+    pub(crate) fn run(&self) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        let begin = Instant::now();
         let call = Call::from(self.cell);
         let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
         let mut buffers = Buffers::new(&call, rank, ranks, self.copies);
@@ -65,10 +66,16 @@ impl Contest<'_> {
         }
         self.batch(&mut seats);
         let indices: Vec<u32> = seats.iter().flatten().map(|seat| seat.index).collect();
-        let race = self.race(&mut seats, fastest, &mut buffers)?;
+        let mut spent = Spending {
+            preparing_seconds: begin.elapsed().as_secs_f64(),
+            ..Spending::default()
+        };
+        let race = self.race(&mut seats, fastest, &mut buffers, &mut spent)?;
         self.watchdog.rest();
+        let looking = Instant::now();
         let residual_seconds = self.synchroniser.residual_seconds()?;
-        Ok(measurements(seats, &indices, race, residual_seconds))
+        spent.starting_seconds += looking.elapsed().as_secs_f64();
+        Ok((measurements(seats, &indices, race, residual_seconds), spent))
     }
 
     /// Where a call is too short for the clock, several make a repetition: of all candidates as
@@ -91,6 +98,7 @@ impl Contest<'_> {
         seats: &mut [Option<Seat>],
         fastest: f64,
         buffers: &mut Buffers,
+        spent: &mut Spending,
     ) -> Result<Race, DriverError> {
         let candidates = seats
             .iter()
@@ -110,6 +118,8 @@ impl Contest<'_> {
                 match self.repeat(seat, calls, buffers)? {
                     Ok(taken) => {
                         let seconds = taken.valid();
+                        spent.calling_seconds += taken.calling_seconds;
+                        spent.starting_seconds += taken.starting_seconds;
                         race.add(entrant, &seconds, taken.elapsed_seconds);
                         seat.keep(taken);
                         let is_unaffordable = self.is_unaffordable(&race, entrant, fastest);

@@ -229,14 +229,16 @@ impl Session<'_> {
         let Some(communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
-        let measurements = match &task.work {
+        let (measurements, spent) = match &task.work {
             Work::Compare { cell, candidates } => {
                 // Who spins takes the core from those it waits for.
                 let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
                     true => Wait::Yield,
                     false => Wait::Block,
                 };
+                let looking = Instant::now();
                 let synchroniser = self.synchroniser(&communicator, &nodes)?;
+                let looking_seconds = looking.elapsed().as_secs_f64();
                 let contest = Contest {
                     task: task.id,
                     cell,
@@ -253,7 +255,9 @@ impl Session<'_> {
                     spool: &self.spool,
                     watchdog: &self.watchdog,
                 };
-                contest.run()?
+                let (measurements, mut spent) = contest.run()?;
+                spent.starting_seconds += looking_seconds;
+                (measurements, spent)
             }
             Work::Experiment(what) => {
                 self.watchdog.begin(task.id, 0);
@@ -267,15 +271,17 @@ impl Session<'_> {
                     slice_seconds: self.plan.repetition.slice_seconds.min(longest),
                     ..self.plan.repetition
                 };
-                let measured = experiment::run(what, &repetition, &self.timer, &communicator)?;
+                let (measured, spent) =
+                    experiment::run(what, &repetition, &self.timer, &communicator)?;
                 self.watchdog.rest();
-                vec![measured]
+                (vec![measured], spent)
             }
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
+            spent: Some(spent),
             measurements,
         }))
     }

@@ -19,7 +19,7 @@ pub(crate) fn measuring(view: &View) -> String {
             true => "simulated time",
             false => "measuring",
         },
-        match cost.seconds > 0.0 {
+        match cost.seconds > 0.0 && cost.shares.is_none() {
             true => format!(
                 ", {} in the calls,",
                 percent(cost.call_seconds / cost.seconds)
@@ -30,6 +30,9 @@ pub(crate) fn measuring(view: &View) -> String {
         cost.cells,
         grouped(cost.repetitions),
     );
+    if let Some(shares) = cost.shares {
+        text += &format!("Of this time: {shares}.\n\n");
+    }
     if cost.left > 0 {
         text += &format!(
             "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\

@@ -2,7 +2,7 @@
 
 use model::Noise;
 use sampling::Race;
-use wire::{Candidate, Measurement, Plan, Subject, Synchronisation};
+use wire::{Candidate, Measurement, Plan, Spending, Subject, Synchronisation};
 
 use crate::disturbance::Disturbance;
 
@@ -27,8 +27,8 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Lets the candidates take turns; returns what they gave, and the time that it took.
-    pub(crate) fn run(&self, entrants: &[Entrant<'_>]) -> (Vec<Measurement>, f64) {
+    /// Lets the candidates take turns; returns what they gave, and where the time went, all of it.
+    pub(crate) fn run(&self, entrants: &[Entrant<'_>]) -> (Vec<Measurement>, Spending) {
         let chance = (self.plan.seed, self.round);
         let mut disturbances: Vec<Disturbance> = entrants
             .iter()
@@ -36,9 +36,12 @@ impl Contest<'_> {
             .collect();
         // The first calls, whose results would be checked.
         let first = entrants.iter().zip(&mut disturbances);
-        let mut spent: f64 = first
-            .map(|(entrant, chance)| self.barrier_seconds + chance.disturb(entrant.seconds))
-            .sum();
+        let first_calls = first
+            .map(|(entrant, chance)| self.barrier_seconds + chance.disturb(entrant.seconds));
+        let mut spent = Spending {
+            preparing_seconds: first_calls.sum(),
+            ..Spending::default()
+        };
         let candidates = entrants.iter().map(|entrant| entrant.candidate);
         let mut race = Race::between(candidates, self.plan.racing, self.plan.repetition);
         while !race.is_over() {
@@ -49,12 +52,14 @@ impl Contest<'_> {
                 let calls = race.turn(place, estimate, self.plan.watchdog_seconds);
                 let disturbed = (0..calls).map(|_| disturbances[place].disturb(seconds));
                 let turn: Vec<f64> = disturbed.collect();
-                let turn_seconds = turn.iter().sum::<f64>() + self.barrier_seconds * calls as f64;
-                race.add(place, &turn, turn_seconds);
+                let calling_seconds = turn.iter().sum::<f64>();
+                let starting_seconds = self.barrier_seconds * calls as f64;
+                spent.calling_seconds += calling_seconds;
+                spent.starting_seconds += starting_seconds;
+                race.add(place, &turn, calling_seconds + starting_seconds);
             }
             race.end_round();
         }
-        spent += race.spent_seconds();
         (self.measurements(entrants, race), spent)
     }
 

@@ -150,11 +150,15 @@ impl Session<'_> {
             noise: self.times.machine().noise.unwrap_or_default(),
             subject,
         };
-        let (measurements, spent_seconds) = contest.run(&entrants);
-        let elapsed_seconds = lost_seconds + spent_seconds;
+        let (measurements, spent) = contest.run(&entrants);
+        let elapsed_seconds = lost_seconds
+            + spent.preparing_seconds
+            + spent.starting_seconds
+            + spent.calling_seconds;
         self.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
+            spent: Some(spent),
             measurements,
         }))?;
         Ok(elapsed_seconds)

@@ -11,7 +11,7 @@ use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
 use wire::{
-    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
+    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject, Warning,
 };
 
 use crate::agenda::Stock;
@@ -41,6 +41,8 @@ pub struct Analysis {
     /// Seconds of these within the calls whose times are kept: the rest is warming up, coming to
     /// common starts, and keeping books.
     pub call_seconds: f64,
+    /// Where the time of tasks went, as far as they tell.
+    pub shares: Option<Shares>,
     /// What was not measured to the end.
     pub races: Races,
     /// How ranks came to common starts; unknown of imported times.
@@ -142,6 +144,9 @@ impl Analysis {
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
             call_seconds: samples.iter().map(call_seconds).sum(),
+            shares: store
+                .spending(&library)?
+                .map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)),
             races: Races::of(&samples),
             origin: Origin {
                 name,

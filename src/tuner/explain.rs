@@ -6,7 +6,7 @@ use fit::{CellDecision, Ranked};
 use serde::Serialize;
 use store::Store;
 use table::{Decision, DecisionJson, OperatorClass, Operators, Query, ShapeMatch, Table};
-use wire::CommShape;
+use wire::{CommShape, Shares};
 
 use crate::{Analysis, TunerError};
 
@@ -22,6 +22,8 @@ pub struct Explanation {
     pub starts: Option<String>,
     /// That calls found nothing in caches, as a clause; absent where they might have.
     pub cold: Option<String>,
+    /// Where measuring time went, in all that the store holds; absent if unknown.
+    pub shares: Option<Shares>,
     /// The store that the evidence is from; absent if only the table spoke.
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
@@ -57,6 +59,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         evidence: Vec::new(),
         starts: None,
         cold: None,
+        shares: None,
         store: None,
         silence: None,
         dissent: None,
@@ -81,6 +84,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     }
     explanation.starts = analysis.starts.map(|starts| starts.to_string());
     explanation.cold = analysis.environment().cold.map(|cold| cold.to_string());
+    explanation.shares = analysis.shares;
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }

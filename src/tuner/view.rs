@@ -38,6 +38,7 @@ impl Analysis {
                     .map(|summary| summary.counts.repetitions)
                     .sum(),
                 call_seconds: self.call_seconds,
+                shares: self.shares,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
             },

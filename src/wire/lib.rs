@@ -20,11 +20,12 @@ pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use plan::{
-    Cache, Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
+    Cache, Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task,
+    Work,
 };
 pub use record::{
-    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record,
-    TaskDone,
+    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock,
+    Record, Shares, Spending, TaskDone,
 };
 pub use sample::{Sample, Subject};
 pub use warning::Warning;

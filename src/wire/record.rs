@@ -194,8 +194,67 @@ pub struct TaskDone {
     pub task: u32,
     /// Wall-clock time of the task, warm-up and synchronisation included.
     pub elapsed_seconds: f64,
+    /// Where that went; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spending>,
     /// One entry a candidate that was measured.
     pub measurements: Vec<Measurement>,
+}
+
+/// Where the time of a task went: three parts; the rest of its elapsed time is bookkeeping of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spending {
+    /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
+    pub preparing_seconds: f64,
+    /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
+    /// looking at clocks.
+    pub starting_seconds: f64,
+    /// Within the calls from then on, each until the slowest rank has done it.
+    pub calling_seconds: f64,
+}
+
+impl Spending {
+    /// As shares of the time that all of it took.
+    pub fn shares(&self, elapsed_seconds: f64) -> Shares {
+        let share = |seconds: f64| seconds / elapsed_seconds;
+        let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
+        let preparing = share(self.preparing_seconds);
+        Shares {
+            calls,
+            starts,
+            preparing,
+            own: (1.0 - calls - starts - preparing).max(0.0),
+        }
+    }
+}
+
+/// Where measuring time went, as shares of one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    /// Within calls whose times are kept.
+    pub calls: f64,
+    /// Coming to common starts before them.
+    pub starts: f64,
+    /// Checking results and warming up.
+    pub preparing: f64,
+    /// Bookkeeping of ours: what is left.
+    pub own: f64,
+}
+
+impl fmt::Display for Shares {
+    /// As a clause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} % in calls, {:.1} % coming to common starts, {:.1} % checking and warming up, \
+             {:.1} % our own bookkeeping",
+            100.0 * self.calls,
+            100.0 * self.starts,
+            100.0 * self.preparing,
+            100.0 * self.own
+        )
+    }
 }
 
 /// The repetitions of one candidate in one task of one launch.

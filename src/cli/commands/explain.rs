@@ -24,13 +24,15 @@ use crate::exit::Answer;
 /// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
 /// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
 /// were synchronised, or null), `cold_cache` (against which caches calls worked on copies of their
-/// buffers, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how
-/// much longer the best other one takes, as a share; negative if it is faster) and `ranking`, each
-/// with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches`
-/// (launches left out, as another number of calls made a repetition than in most), `batch` (calls
-/// in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
-/// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),
-/// `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
+/// buffers, or null), `measuring_time` (where it went in all that the store holds, as shares of
+/// one: `calls`, `starts`, coming to common ones, `preparing`, checking results and warming up,
+/// `own`, our own bookkeeping; or null), `evidence`, each with `bytes`, `chosen` (full name),
+/// `why`, `margin` (how much longer the best other one takes, as a share; negative if it is faster)
+/// and `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
+/// `other_batches` (launches left out, as another number of calls made a repetition than in most),
+/// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
+/// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
+/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -79,6 +81,7 @@ fn to_json(explanation: &Explanation) -> Value {
         "dissent": explanation.dissent,
         "common_starts": explanation.starts,
         "cold_cache": explanation.cold,
+        "measuring_time": explanation.shares,
         "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
     })
 }
@@ -134,6 +137,9 @@ fn tell(explanation: &Explanation) -> String {
         }
         if let Some(cold) = &explanation.cold {
             source += &format!("; {cold}");
+        }
+        if let Some(shares) = &explanation.shares {
+            source += &format!("; measuring time: {shares}");
         }
         parts.push(source);
     }

@@ -78,6 +78,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
     let done = TaskDone {
         task: 0,
         elapsed_seconds: 100.0,
+        spent: None,
         measurements: Vec::new(),
     };
     store.ingest(&plan, &Record::Done(done)).unwrap();
@@ -183,6 +184,7 @@ fn launch(store: &mut Store, plan: &Plan) {
         let done = Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds: 0.01,
+            spent: None,
             measurements: measurements.collect(),
         });
         store.ingest(plan, &done).unwrap();

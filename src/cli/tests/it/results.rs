@@ -111,11 +111,13 @@ fn explain_shows_the_evidence() {
             "decision",
             "dissent",
             "evidence",
+            "measuring_time",
             "no_evidence",
             "store"
         ]
     );
     assert_eq!(told["common_starts"], "by a dissemination barrier");
+    assert_eq!(told["measuring_time"], Value::Null, "made up without");
     assert_eq!(told["store"], STORE);
     assert_eq!(told["no_evidence"], Value::Null);
     // One measured size below, one above.

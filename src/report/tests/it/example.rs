@@ -8,7 +8,7 @@ use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
 use wire::{
     Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Node, Operator,
-    Parameters, Subject, Warning,
+    Parameters, Shares, Subject, Warning,
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -317,6 +317,12 @@ pub(crate) fn view() -> View {
             cells: 9,
             repetitions: 182_340,
             call_seconds: 58.9,
+            shares: Some(Shares {
+                calls: 0.706,
+                starts: 0.169,
+                preparing: 0.094,
+                own: 0.031,
+            }),
             left: 1_204,
             saved_seconds: 41.7,
         },

@@ -79,6 +79,15 @@ fn cold_caches_are_told() {
 }
 
 #[test]
+fn of_older_stores_only_the_time_in_calls_is_known() {
+    let mut view = example::view();
+    let told = |view: &View| render_markdown(view).contains("measuring, 70.6 % in the calls, in 6");
+    assert!(!told(&view));
+    view.cost.shares = None;
+    assert!(told(&view));
+}
+
+#[test]
 fn settings_are_told_if_there_are_any() {
     let mut view = example::view();
     let mut told = |settings: Option<&[(&str, &str)]>| {

@@ -56,7 +56,7 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
-    /// Whether calls may find their buffers in caches; warm on simulated machines, which have none.
+    /// Whether calls may find their buffers in caches; simulated machines have none.
     pub cache: Cache,
     /// Where results go.
     pub output: Output,
@@ -267,14 +267,13 @@ impl Campaign {
         digest::digest(self)
     }
 
-    /// Whether measurements of both campaigns may be mixed: they start programs with the same
-    /// options, in the same environment, with the same leave to oversubscribe, synchronise ranks in
-    /// the same way, and leave caches warm or cold alike.
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same options,
+    /// in the same environment, with the same leave to oversubscribe, synchronise ranks in the same
+    /// way, and leave caches warm or cold alike.
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
-    /// budget and the like may differ.
-    ///
-    /// Of simulations, the machine is not compared: each machine is a library of its own.
+    /// budget and the like may differ. Of simulations, the machine is not compared: each machine is a
+    /// library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,
@@ -283,9 +282,7 @@ impl Campaign {
             }
             _ => false,
         };
-        same_launcher
-            && self.synchronisation == other.synchronisation
-            && self.cache == other.cache
+        same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.
@@ -314,14 +311,14 @@ impl Campaign {
         })
     }
 
-    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores.
-    pub fn warnings(&self, cores: u32) -> Vec<Warning> {
+    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores;
+    /// absent where nobody knows, as of the hosts of a file.
+    pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
-        if ranks > cores {
-            vec![Warning::Oversubscribed { ranks, cores }]
-        } else {
-            Vec::new()
-        }
+        let too_few = cores.filter(|cores| ranks > *cores).into_iter();
+        too_few
+            .map(|cores| Warning::Oversubscribed { ranks, cores })
+            .collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use exec::{Call, Communicator, Runner, Wait};
-use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
+use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow, is_unaffordable};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
@@ -71,9 +71,10 @@ impl Contest<'_> {
             ..Spending::default()
         };
         let race = self.race(&mut seats, fastest, &mut buffers, &mut spent)?;
-        self.watchdog.rest();
         let looking = Instant::now();
+        self.watchdog.begin_look(self.communicator.size());
         let residual_seconds = self.synchroniser.residual_seconds()?;
+        self.watchdog.rest();
         spent.starting_seconds += looking.elapsed().as_secs_f64();
         Ok((measurements(seats, &indices, race, residual_seconds), spent))
     }
@@ -122,7 +123,8 @@ impl Contest<'_> {
                         spent.starting_seconds += taken.starting_seconds;
                         race.add(entrant, &seconds, taken.elapsed_seconds);
                         seat.keep(taken);
-                        let is_unaffordable = self.is_unaffordable(&race, entrant, fastest);
+                        let is_unaffordable =
+                            is_unaffordable(&race, entrant, fastest, self.repetition);
                         if seconds.is_empty() || is_unaffordable {
                             // That must do for this launch.
                             race.withdraw(entrant);
@@ -144,14 +146,6 @@ impl Contest<'_> {
             race.end_round();
         }
         Ok(race)
-    }
-
-    /// Whether all calls of an entrant so far took longer than the cell can afford: of the default,
-    /// or of one that was admitted before faster ones.
-    fn is_unaffordable(&self, race: &Race, entrant: usize, fastest: f64) -> bool {
-        let calls = race.progress(entrant).seconds();
-        let is_slow = |call: &f64| is_too_slow(*call, fastest, self.repetition);
-        !calls.is_empty() && calls.iter().all(is_slow)
     }
 
     fn is_default(&self, seat: &Seat) -> bool {
@@ -319,7 +313,9 @@ impl Contest<'_> {
         buffers: &mut Buffers,
     ) -> Result<Result<Taken, Failure>, DriverError> {
         let mut outcome = Ok(());
+        self.watchdog.begin_look(self.communicator.size());
         let mut series = self.synchroniser.begin(&mut seat.pace, calls)?;
+        self.watchdog.begin(self.task, seat.index);
         // Until it has ended the driver calls no collective of the library.
         let mut turn = seat.runner.turn()?;
         for _ in 0..calls {

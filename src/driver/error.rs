@@ -48,6 +48,10 @@ pub(crate) enum DriverError {
     Encode(#[from] serde_json::Error),
     #[error("cannot read the clock: {0}")]
     Clock(nix::Error),
+    #[error(
+        "the ranks did not come to an end of looking at their clocks: a rank hangs, or the network does"
+    )]
+    Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
@@ -81,6 +85,7 @@ impl DriverError {
             | Self::Spool { .. }
             | Self::Encode(_)
             | Self::Clock(_)
+            | Self::Clocks
             | Self::Mpi(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,
         }

@@ -9,8 +9,8 @@ use ::environment::is_crowded;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    Cache, ColdCaches, FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation, Task,
-    TaskDone, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, ColdCaches, Experiment, FailureKind, Finish, LaunchStart, Measurement,
+    Node, Plan, Record, Repetition, Spending, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
 };
 
 use crate::buffers::copies;
@@ -231,51 +231,9 @@ impl Session<'_> {
         };
         let (measurements, spent) = match &task.work {
             Work::Compare { cell, candidates } => {
-                // Who spins takes the core from those it waits for.
-                let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
-                    true => Wait::Yield,
-                    false => Wait::Block,
-                };
-                let looking = Instant::now();
-                let synchroniser = self.synchroniser(&communicator, &nodes)?;
-                let looking_seconds = looking.elapsed().as_secs_f64();
-                let contest = Contest {
-                    task: task.id,
-                    cell,
-                    candidates,
-                    repetition: &self.plan.repetition,
-                    racing: self.plan.racing,
-                    timer: self.timer,
-                    patience_seconds: self.plan.watchdog_seconds,
-                    seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-                    copies: copies(&Call::from(cell), communicator.rank(), &nodes, self.cold),
-                    wait,
-                    synchroniser: &synchroniser,
-                    communicator: &communicator,
-                    spool: &self.spool,
-                    watchdog: &self.watchdog,
-                };
-                let (measurements, mut spent) = contest.run()?;
-                spent.starting_seconds += looking_seconds;
-                (measurements, spent)
+                self.compare(task, (cell, candidates), &communicator, &nodes)?
             }
-            Work::Experiment(what) => {
-                self.watchdog.begin(task.id, 0);
-                self.spool.write(&Record::Trying {
-                    task: task.id,
-                    candidate: 0,
-                })?;
-                // All of it is one turn, which must not look like one that hangs.
-                let longest = self.plan.watchdog_seconds / 4.0;
-                let repetition = Repetition {
-                    slice_seconds: self.plan.repetition.slice_seconds.min(longest),
-                    ..self.plan.repetition
-                };
-                let (measured, spent) =
-                    experiment::run(what, &repetition, &self.timer, &communicator)?;
-                self.watchdog.rest();
-                (vec![measured], spent)
-            }
+            Work::Experiment(what) => self.experiment(task, what, &communicator)?,
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
@@ -284,6 +242,69 @@ impl Session<'_> {
             spent: Some(spent),
             measurements,
         }))
+    }
+
+    /// Compares candidates in a cell; the ranks of the communicator stand on these nodes. Says where the
+    /// time went, too. Collective.
+    fn compare(
+        &self,
+        task: &Task,
+        (cell, candidates): (&Cell, &[Candidate]),
+        communicator: &Communicator,
+        nodes: &[Vec<u32>],
+    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        // Who spins takes the core from those it waits for.
+        let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
+            true => Wait::Yield,
+            false => Wait::Block,
+        };
+        let looking = Instant::now();
+        self.watchdog.begin_look(communicator.size());
+        let synchroniser = self.synchroniser(communicator, nodes)?;
+        self.watchdog.rest();
+        let looking_seconds = looking.elapsed().as_secs_f64();
+        let contest = Contest {
+            task: task.id,
+            cell,
+            candidates,
+            repetition: &self.plan.repetition,
+            racing: self.plan.racing,
+            timer: self.timer,
+            patience_seconds: self.plan.watchdog_seconds,
+            seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
+            copies: copies(&Call::from(cell), communicator.rank(), nodes, self.cold),
+            wait,
+            synchroniser: &synchroniser,
+            communicator,
+            spool: &self.spool,
+            watchdog: &self.watchdog,
+        };
+        let (measurements, mut spent) = contest.run()?;
+        spent.starting_seconds += looking_seconds;
+        Ok((measurements, spent))
+    }
+
+    /// Measures the machine itself, and says where the time went. Collective.
+    fn experiment(
+        &self,
+        task: &Task,
+        what: &Experiment,
+        communicator: &Communicator,
+    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        self.watchdog.begin(task.id, 0);
+        self.spool.write(&Record::Trying {
+            task: task.id,
+            candidate: 0,
+        })?;
+        // All of it is one turn, which must not look like one that hangs.
+        let longest = self.plan.watchdog_seconds / 4.0;
+        let repetition = Repetition {
+            slice_seconds: self.plan.repetition.slice_seconds.min(longest),
+            ..self.plan.repetition
+        };
+        let (measured, spent) = experiment::run(what, &repetition, &self.timer, communicator)?;
+        self.watchdog.rest();
+        Ok((vec![measured], spent))
     }
 
     /// How the ranks of a task, which stand on these nodes, come to common starts. Collective.

@@ -4,13 +4,14 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sampling::{is_too_slow, too_slow};
 use thiserror::Error;
 use wire::{
-    Cache, Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record, Subject, Task,
-    TaskDone, WIRE_VERSION, Warning, Work, exit_code,
+    Cache, Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record,
+    Subject, Task, TaskDone, WIRE_VERSION, Warning, Work, exit_code,
 };
 
-use crate::contest::{Contest, Entrant};
+use crate::contest::{Contest, Ended, Entrant};
 use crate::spool::Spool;
 use crate::times::Times;
 
@@ -150,11 +151,21 @@ impl Session<'_> {
             noise: self.times.machine().noise.unwrap_or_default(),
             subject,
         };
-        let (measurements, spent) = contest.run(&entrants);
-        let elapsed_seconds = lost_seconds
-            + spent.preparing_seconds
-            + spent.starting_seconds
-            + spent.calling_seconds;
+        let Ended {
+            measurements,
+            failed,
+            spent,
+        } = contest.run(&entrants);
+        for (candidate, message) in failed {
+            self.write(&Record::Failed {
+                task: task.id,
+                candidate,
+                kind: FailureKind::TooSlow,
+                message,
+            })?;
+        }
+        let elapsed_seconds =
+            lost_seconds + spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
         self.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
@@ -173,6 +184,7 @@ impl Session<'_> {
     ) -> Result<(Vec<Entrant<'c>>, f64), Stopped> {
         let mut entrants = Vec::new();
         let mut lost_seconds = 0.0;
+        let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(candidates) {
             self.write(&Record::Trying {
                 task: task.id,
@@ -195,11 +207,22 @@ impl Session<'_> {
                     // Nothing has to be killed: the launch goes on.
                     lost_seconds += patience;
                 }
-                Ok(seconds) => entrants.push(Entrant {
-                    index,
-                    candidate,
-                    seconds,
-                }),
+                // Called once, as the driver does before it knows.
+                Ok(seconds)
+                    if *candidate != Candidate::Default
+                        && is_too_slow(seconds, fastest, &self.plan.repetition) =>
+                {
+                    failed(FailureKind::TooSlow, too_slow(seconds, fastest))?;
+                    lost_seconds += seconds;
+                }
+                Ok(seconds) => {
+                    fastest = fastest.min(seconds);
+                    entrants.push(Entrant {
+                        index,
+                        candidate,
+                        seconds,
+                    });
+                }
             }
         }
         Ok((entrants, lost_seconds))

@@ -7,7 +7,7 @@ use campaign::Campaign;
 use fit::{
     BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
 };
-use report::Starts;
+use report::{OftenInvalid, Starts};
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
 use wire::{
@@ -17,7 +17,7 @@ use wire::{
 use crate::agenda::Stock;
 use crate::import::Definition;
 use crate::starts::common_starts;
-use crate::{Agenda, Progress, TunerError};
+use crate::{Agenda, Progress, TunerError, repetitions};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub struct Analysis {
     pub call_seconds: f64,
     /// Where the time of tasks went, as far as they tell.
     pub shares: Option<Shares>,
+    /// Candidates of which no repetition was valid, by cell.
+    pub never_valid: Vec<OftenInvalid>,
     /// What was not measured to the end.
     pub races: Races,
     /// How ranks came to common starts; unknown of imported times.
@@ -147,6 +149,10 @@ impl Analysis {
             shares: store
                 .spending(&library)?
                 .map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)),
+            never_valid: repetitions::never_valid(&samples, |subject, candidate| {
+                let asks = |agenda: &Agenda| agenda.asks_for(subject, candidate);
+                agenda.as_ref().is_none_or(asks)
+            }),
             races: Races::of(&samples),
             origin: Origin {
                 name,

@@ -46,6 +46,9 @@ pub struct Evidence {
     pub margin: Option<f64>,
     /// The candidates, fastest first.
     pub ranking: Vec<Ranked>,
+    /// Those that are not among them as none of their repetitions was valid, by full name, with how
+    /// many these were.
+    pub never_valid: Vec<(String, u64)>,
 }
 
 /// Explains a table's answer to a query with the samples in `store`, if there is such a file.
@@ -132,7 +135,7 @@ fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<
     below
         .into_iter()
         .chain(above.filter(|_| !exact))
-        .map(|decision| spell_out(decision))
+        .map(|decision| spell_out(decision, analysis))
         .collect()
 }
 
@@ -146,7 +149,7 @@ fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
         && (decision.operators == Operators::Any || decision.operators == class)
 }
 
-fn spell_out(decision: &CellDecision) -> Evidence {
+fn spell_out(decision: &CellDecision, analysis: &Analysis) -> Evidence {
     let seconds_of = |ranked: &&Ranked| ranked.candidate == decision.chosen;
     let chosen = decision
         .ranking
@@ -167,5 +170,11 @@ fn spell_out(decision: &CellDecision) -> Evidence {
             .zip(runner_up)
             .map(|(chosen, other)| other / chosen - 1.0),
         ranking: decision.ranking.clone(),
+        never_valid: analysis
+            .never_valid
+            .iter()
+            .filter(|never| never.cell == decision.cell)
+            .map(|never| (never.candidate.to_string(), never.invalid))
+            .collect(),
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio,
+    Repetitions, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Operators, Table};
@@ -43,7 +43,10 @@ impl Analysis {
                 saved_seconds: self.races.saved_seconds,
             },
             starts: self.starts,
-            repetitions: repetitions::of(&self.summaries),
+            repetitions: Repetitions {
+                never_valid: self.never_valid.clone(),
+                ..repetitions::of(&self.summaries)
+            },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),

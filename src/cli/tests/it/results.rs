@@ -126,7 +126,7 @@ fn explain_shows_the_evidence() {
     let evidence = &told["evidence"][1];
     assert_eq!(
         keys(evidence),
-        ["bytes", "chosen", "margin", "ranking", "why"]
+        ["bytes", "chosen", "margin", "never_valid", "ranking", "why"]
     );
     let first = &evidence["ranking"][0];
     assert_eq!(

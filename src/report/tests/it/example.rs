@@ -341,6 +341,12 @@ pub(crate) fn view() -> View {
                 invalid: 1_234,
                 repetitions: 9_876,
             }],
+            never_valid: vec![OftenInvalid {
+                candidate: ours("allreduce/dual_root", None),
+                cell,
+                invalid: 96,
+                repetitions: 96,
+            }],
         },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],

@@ -92,8 +92,11 @@ fn settings_are_told_if_there_are_any() {
     let mut view = example::view();
     let mut told = |settings: Option<&[(&str, &str)]>| {
         let texts = settings.map(|settings| settings.iter());
-        view.environment.settings = texts
-            .map(|texts| texts.map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect());
+        view.environment.settings = texts.map(|texts| {
+            texts
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+                .collect()
+        });
         let text = render_markdown(&view);
         let line = text.lines().find(|line| line.starts_with("- settings: "));
         line.expect("a line").to_owned()

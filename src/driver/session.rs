@@ -65,23 +65,20 @@ fn carry_out(
     let node = environment::node(&node, plan.cores)?;
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, variables)?;
-    let cold = match plan.cache {
+    environment.cold = match plan.cache {
         Cache::Warm => None,
         Cache::Cold => Some(environment::cold_caches(world, &topology)?),
     };
-    environment.cold = cold;
+    let cold = environment.cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
         let is_crowded = is_crowded(&nodes, topology.shape());
         environment::note_clocks(&mut environment, clock.describe(world)?, is_crowded);
     }
-    let unix_seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
     spool.write(&Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
         launch: plan.launch,
-        unix_seconds,
+        unix_seconds: unix_seconds(),
         environment,
     }))?;
     let session = Session {
@@ -100,6 +97,12 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// Seconds since the Unix epoch, on this host.
+fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// The ranks that stand on one pretended node with this one. Collective.

@@ -132,8 +132,10 @@ impl Analysis {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = campaign.map(decide_options).or(imported);
-        let options = options.unwrap_or_default();
+        let options = campaign
+            .map(decide_options)
+            .or(imported)
+            .unwrap_or_default();
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
@@ -146,13 +148,8 @@ impl Analysis {
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
             call_seconds: samples.iter().map(call_seconds).sum(),
-            shares: store
-                .spending(&library)?
-                .map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)),
-            never_valid: repetitions::never_valid(&samples, |subject, candidate| {
-                let asks = |agenda: &Agenda| agenda.asks_for(subject, candidate);
-                agenda.as_ref().is_none_or(asks)
-            }),
+            shares: shares(store, &library)?,
+            never_valid: never_valid(&samples, agenda.as_ref()),
             races: Races::of(&samples),
             origin: Origin {
                 name,
@@ -347,6 +344,19 @@ fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>
         summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
     }
     Ok(summaries)
+}
+
+/// Candidates without a valid repetition, of what is asked for if that is known.
+fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
+    repetitions::never_valid(samples, |subject, candidate| {
+        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
+    })
+}
+
+/// Where measuring time went, as far as tasks tell.
+fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
+    let spending = store.spending(library)?;
+    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
 }
 
 /// What the library lets one force, by the last launch that reported: there is one library, of one

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use model::Placement;
 use schedule::Collective;
-use wire::{CommShape, Datatype, Operator, Synchronisation, Warning};
+use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Field, Problem, Selection, Strategy, cores, digest};
+use crate::{CampaignError, Field, LibraryChoice, Problem, Selection, Strategy, cores, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -61,45 +61,14 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
+    /// Whether calls may find their buffers in caches; simulated machines have none.
+    pub cache: Cache,
     /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
-}
-
-/// Which MPI library a campaign is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LibraryChoice {
-    /// The library; absent for whichever is found.
-    pub name: Option<LibraryName>,
-    /// The version that must be found; absent for any.
-    pub version: Option<String>,
-    /// Its mpirun or mpiexec; absent to look for it.
-    pub launcher: Option<PathBuf>,
-}
-
-/// An MPI library that can be launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LibraryName {
-    /// Open MPI.
-    OpenMpi,
-    /// MPICH.
-    Mpich,
-}
-
-impl LibraryName {
-    /// Both, in order of preference.
-    pub const ALL: [Self; 2] = [Self::OpenMpi, Self::Mpich];
-
-    /// The name used in files: [`wire::Library::name`].
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OpenMpi => "openmpi",
-            Self::Mpich => "mpich",
-        }
-    }
 }
 
 /// What measures: MPI programs, or the simulator in their place.
@@ -273,14 +242,13 @@ impl Campaign {
         digest::digest(self)
     }
 
-    /// Whether measurements of both campaigns may be mixed: they start programs with the same
-    /// options, in the same environment, with the same leave to oversubscribe, and synchronise
-    /// ranks in the same way.
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same options,
+    /// in the same environment, with the same leave to oversubscribe, synchronise ranks in the same
+    /// way, and leave caches warm or cold alike.
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
-    /// budget and the like may differ.
-    ///
-    /// Of simulations, the machine is not compared: each machine is a library of its own.
+    /// budget and the like may differ. Of simulations, the machine is not compared: each machine is a
+    /// library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,
@@ -289,7 +257,7 @@ impl Campaign {
             }
             _ => false,
         };
-        same_launcher && self.synchronisation == other.synchronisation
+        same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.
@@ -338,14 +306,14 @@ impl Campaign {
         beyond.collect()
     }
 
-    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores.
-    pub fn warnings(&self, cores: u32) -> Vec<Warning> {
+    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores;
+    /// absent where nobody knows, as of the hosts of a file.
+    pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
-        if ranks > cores {
-            vec![Warning::Oversubscribed { ranks, cores }]
-        } else {
-            Vec::new()
-        }
+        let too_few = cores.filter(|cores| ranks > *cores).into_iter();
+        too_few
+            .map(|cores| Warning::Oversubscribed { ranks, cores })
+            .collect()
     }
 }
 

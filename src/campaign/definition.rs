@@ -32,6 +32,7 @@ pub(crate) struct Definition {
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Scalar>,
+    pub(crate) cache: Option<Scalar>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }

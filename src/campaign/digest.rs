@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
+use wire::Cache;
 
 use crate::{Campaign, Hosts, Launching, LocalOptions, Strategy};
 
@@ -40,6 +41,7 @@ fn canonical(campaign: &Campaign) -> String {
         budget_seconds,
         watchdog_seconds,
         synchronisation,
+        cache,
         extend_to_nodes,
         output,
         text: _,
@@ -70,8 +72,11 @@ fn canonical(campaign: &Campaign) -> String {
         ),
         format!("decision {confidence} {materiality}"),
         format!("seconds {budget_seconds} {watchdog_seconds}"),
-        format!("synchronisation {synchronisation:?}"),
-        // Added later.
+        // Added later, too.
+        match cache {
+            Cache::Warm => format!("synchronisation {synchronisation:?}"),
+            Cache::Cold => format!("synchronisation {synchronisation:?} cold"),
+        },
         match extend_to_nodes {
             None => format!("output {output:?}"),
             Some(nodes) => format!("output {output:?} extended to {nodes} nodes"),

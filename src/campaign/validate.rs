@@ -11,10 +11,10 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use wire::Synchronisation;
 use wire::units::parse_seconds;
+use wire::{Cache, Synchronisation};
 
-use crate::campaign::{Repetitions, Slice};
+use crate::campaign::{Launching, Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
@@ -100,6 +100,7 @@ pub(crate) fn campaign(
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
         synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
+        cache: check.cache(definition.cache.as_ref(), &launcher)?,
         extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
@@ -250,6 +251,20 @@ impl Check<'_> {
             )
         };
         word.map_or(Ok(Synchronisation::default()), check)
+    }
+
+    fn cache(&self, word: Option<&Scalar>, launcher: &Launching) -> Checked<Cache> {
+        let known = [Cache::Warm, Cache::Cold].map(|cache| (cache.name(), cache));
+        let field = Field::of("cache");
+        let check = |word| self.word(&field, word, "state of caches", &known);
+        let cache = word.map_or(Ok(Cache::default()), check)?;
+        match (cache, launcher) {
+            // Its times would go by the name of what they are not.
+            (Cache::Cold, Launching::Simulated(_)) => {
+                Err(self.error(&field, Problem::SimulatedCache))
+            }
+            _ => Ok(cache),
+        }
     }
 
     fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {

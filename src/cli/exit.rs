@@ -167,6 +167,7 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::OtherLibrary { .. }
         | LaunchError::NoDriver { .. }
         | LaunchError::TooFewCores { .. }
+        | LaunchError::Crowded { .. }
         | LaunchError::NoNatives { .. }
         | LaunchError::Start { .. }
         | LaunchError::Watch(_)

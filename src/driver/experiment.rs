@@ -5,7 +5,7 @@ use std::time::Instant;
 use exec::{Bytes, Communicator, ExecError, Operands};
 use sampling::batch;
 use statistics::clock::Clock;
-use wire::{Experiment, ExperimentKind, Measurement, Repetition};
+use wire::{Experiment, ExperimentKind, Measurement, Repetition, Spending};
 
 /// A repetition lasts at least this long, so that the timer's cost does not show.
 const BATCH_SECONDS: f64 = 20e-6;
@@ -28,13 +28,14 @@ pub(crate) fn ranks(kind: ExperimentKind) -> usize {
 }
 
 /// Measures an experiment; collective over `communicator`, which has as many ranks as are needed:
-/// others would take the cores of those that are measured.
+/// others would take the cores of those that are measured. Says where the time went, too.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
     timer: &Clock,
     communicator: &Communicator,
-) -> Result<Measurement, ExecError> {
+) -> Result<(Measurement, Spending), ExecError> {
+    let begin = Instant::now();
     let bytes = experiment.bytes as usize;
     let mut bench = Bench {
         kind: experiment.kind,
@@ -52,11 +53,18 @@ pub(crate) fn run(
     let repetitions = repetitions(estimate[0] * batch, repetition);
     let batch = batch as u32;
     let mut seconds = Vec::with_capacity(repetitions as usize);
+    let preparing = begin.elapsed();
     for _ in 0..repetitions {
         seconds.push(bench.time(batch)? / f64::from(batch));
     }
+    let calling = begin.elapsed() - preparing;
     communicator.maximum(&mut seconds)?;
-    Ok(Measurement {
+    let spent = Spending {
+        preparing_seconds: preparing.as_secs_f64(),
+        starting_seconds: 0.0,
+        calling_seconds: calling.as_secs_f64(),
+    };
+    let measured = Measurement {
         candidate: 0,
         warmup: WARMUP + 5,
         batch,
@@ -64,7 +72,8 @@ pub(crate) fn run(
         invalid: Vec::new(),
         residual_seconds: None,
         left: None,
-    })
+    };
+    Ok((measured, spent))
 }
 
 /// As many repetitions as fit in the slice, within the plan's bounds.

@@ -1,10 +1,10 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates `alpha`, `beta` and `gamma` from those of the experiments; [`decide`] compares the
+//! estimates `alpha`, `beta` and `gamma` from those of the experiments; [`decide()`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
-//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate`] looks what
+//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what
 //! decisions are worth at points that they were not made on. The same samples give the
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.

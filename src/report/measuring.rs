@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use wire::units::format_seconds;
 
-use crate::placement::{binding, launcher};
+use crate::placement::{binding, launcher, settings};
 use crate::repetitions::repetitions;
 use crate::text::{code, grouped, one_line, percent};
 use crate::view::View;
@@ -19,7 +19,7 @@ pub(crate) fn measuring(view: &View) -> String {
             true => "simulated time",
             false => "measuring",
         },
-        match cost.seconds > 0.0 {
+        match cost.seconds > 0.0 && cost.shares.is_none() {
             true => format!(
                 ", {} in the calls,",
                 percent(cost.call_seconds / cost.seconds)
@@ -30,6 +30,9 @@ pub(crate) fn measuring(view: &View) -> String {
         cost.cells,
         grouped(cost.repetitions),
     );
+    if let Some(shares) = cost.shares {
+        text += &format!("Of this time: {shares}.\n\n");
+    }
     if cost.left > 0 {
         text += &format!(
             "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
@@ -50,6 +53,9 @@ pub(crate) fn measuring(view: &View) -> String {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {name}: {fact}");
+    }
+    if let Some(cold) = environment.cold {
+        let _ = writeln!(text, "- caches: {cold}");
     }
     for algorithm in &environment.preset {
         let _ = writeln!(text, "- forced by somebody: {algorithm}");
@@ -76,7 +82,7 @@ pub(crate) fn search(view: &View) -> Option<String> {
 }
 
 /// What is known of machine, library and campaign, by name; empty where it is not.
-fn facts(view: &View) -> [(&'static str, String); 15] {
+fn facts(view: &View) -> [(&'static str, String); 16] {
     let (provenance, environment) = (&view.provenance, &view.environment);
     [
         ("campaign", code(&provenance.campaign)),
@@ -96,6 +102,7 @@ fn facts(view: &View) -> [(&'static str, String); 15] {
         ("launcher", launcher(environment)),
         ("binding", binding(environment)),
         ("transports", one_line(&environment.transports.join(", "))),
+        ("settings", settings(environment)),
         ("kernel", one_line(&environment.kernel)),
         ("governor", one_line(&environment.governor)),
         (

@@ -5,7 +5,7 @@ use std::fmt;
 use schedule::Collective;
 use table::{Operators, Provenance, Rule};
 use wire::units::format_seconds;
-use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
+use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Shares, Subject};
 
 use crate::Repetitions;
 use crate::text::grouped;
@@ -106,6 +106,8 @@ pub struct MeasuringCost {
     pub repetitions: u64,
     /// Seconds of `seconds` within the calls whose times are kept.
     pub call_seconds: f64,
+    /// Where it went, if that is known.
+    pub shares: Option<Shares>,
     /// How often a candidate left the race of a cell in a launch.
     pub left: u64,
     /// About how much longer measuring would have taken without that.

@@ -231,6 +231,10 @@ impl Agenda {
     /// that all cells advance together and an interrupted launch is made up for first. Experiments
     /// that were never made come alone. Empty when everything is done.
     pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
+        let undone = self.undone(stock);
+        if !undone.is_empty() {
+            return undone;
+        }
         let open: Vec<Item<'_>> = self
             .items(stock)
             .filter(|item| item.done < item.wanted)
@@ -253,6 +257,34 @@ impl Agenda {
                 let round = item.round;
                 Task { id, round, work }
             })
+            .collect()
+    }
+
+    /// What an interrupted launch of a search left undone, without those who failed since.
+    fn undone(&self, stock: &Stock) -> Vec<Task> {
+        let undone = self.search.iter().flat_map(|search| &search.undone);
+        let able = undone.filter_map(|task| {
+            let work = match &task.work {
+                Work::Experiment(experiment) => {
+                    let subject = Subject::Experiment(*experiment);
+                    stock.able(subject, &[Candidate::Default]).next()?;
+                    task.work.clone()
+                }
+                Work::Compare { cell, candidates } => {
+                    let able = stock.able(Subject::Cell(*cell), candidates);
+                    let candidates: Vec<Candidate> = able.cloned().collect();
+                    if candidates.first() != Some(&Candidate::Default) {
+                        return None;
+                    }
+                    let cell = *cell;
+                    Work::Compare { cell, candidates }
+                }
+            };
+            let round = task.round;
+            Some(Task { id: 0, round, work })
+        });
+        able.zip(0..)
+            .map(|(task, id)| Task { id, ..task })
             .collect()
     }
 

@@ -1,24 +1,24 @@
 //! Everything that follows from a store's samples, computed anew each time.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use campaign::Campaign;
 use fit::{
     BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
 };
-use report::Starts;
+use report::{OftenInvalid, Starts};
 use store::{FailureRow, LaunchRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
 use wire::{
-    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
+    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject, Warning,
 };
 
 use crate::agenda::Stock;
 use crate::effort::{Effort, effort};
 use crate::import::Definition;
 use crate::starts::common_starts;
-use crate::{Agenda, Progress, TunerError};
+use crate::{Agenda, Origin, TunerError, repetitions};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -47,6 +47,10 @@ pub struct Analysis {
     /// Seconds of these within the calls whose times are kept: the rest is warming up, coming to
     /// common starts, and keeping books.
     pub call_seconds: f64,
+    /// Where the time of tasks went, as far as they tell.
+    pub shares: Option<Shares>,
+    /// Candidates of which no repetition was valid, by cell.
+    pub never_valid: Vec<OftenInvalid>,
     /// What was not measured to the end.
     pub races: Races,
     /// What a search has spent beside what measuring everything would have; only of guided campaigns.
@@ -77,25 +81,6 @@ impl Races {
 /// The time within the calls of a sample, in seconds.
 fn call_seconds(sample: &Sample) -> f64 {
     sample.seconds.iter().sum::<f64>() * f64::from(sample.batch)
-}
-
-/// Where samples are from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// The name of the campaign.
-    pub name: String,
-    /// Its digest.
-    pub campaign: String,
-    /// The store.
-    pub store: PathBuf,
-    /// The library that was measured.
-    pub library: Library,
-    /// What the launches that measured something ran on, in the order of launches.
-    pub starts: Vec<LaunchStart>,
-    /// How much of what the campaign asks for is measured, if the campaign is known.
-    pub progress: Option<Progress>,
-    /// The launches' own dates, for launches that never reported.
-    pub started_unix_seconds: Option<i64>,
 }
 
 impl Analysis {
@@ -136,8 +121,10 @@ impl Analysis {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = campaign.map(decide_options).or(imported);
-        let options = options.unwrap_or_default();
+        let options = campaign
+            .map(decide_options)
+            .or(imported)
+            .unwrap_or_default();
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
@@ -172,6 +159,8 @@ impl Analysis {
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds,
             call_seconds,
+            shares: shares(store, &library)?,
+            never_valid: never_valid(&samples, agenda.as_ref()),
             races: Races::of(&samples),
             origin: Origin {
                 name,
@@ -309,55 +298,6 @@ impl Analysis {
     }
 }
 
-impl Origin {
-    /// Day of the last launch, UTC.
-    fn date(&self) -> String {
-        let reported = self
-            .starts
-            .last()
-            .and_then(|start| i64::try_from(start.unix_seconds).ok());
-        let seconds = reported.or(self.started_unix_seconds).unwrap_or(0);
-        jiff::Timestamp::from_second(seconds)
-            .map(|time| time.strftime("%Y-%m-%d").to_string())
-            .unwrap_or_default()
-    }
-
-    /// What is missing, as a sentence.
-    fn incompleteness(&self) -> Option<String> {
-        let Progress { done, total } = self.progress?;
-        (done < total).then(|| {
-            format!(
-                "only {done} of {total} measurements were made: decisions rest on fewer launches \
-                 or sizes than the campaign asks for; tune again, with a larger `budget` if that \
-                 is spent"
-            )
-        })
-    }
-
-    /// The warnings of all launches, each kind once, in its worst form.
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut kinds: Vec<Warning> = Vec::new();
-        let all: BTreeSet<&Warning> = self
-            .starts
-            .iter()
-            .flat_map(|start| &start.environment.warnings)
-            .collect();
-        for warning in all {
-            let same_kind = |known: &&mut Warning| {
-                // Every file that was imported is named.
-                !matches!(known, Warning::Imported { .. } | Warning::Baseline { .. })
-                    && std::mem::discriminant(*known) == std::mem::discriminant(warning)
-            };
-            match kinds.iter_mut().find(same_kind) {
-                // Ascending order: the later one of a kind is the stronger one.
-                Some(known) => *known = warning.clone(),
-                None => kinds.push(warning.clone()),
-            }
-        }
-        kinds
-    }
-}
-
 /// What failed, and where.
 fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
     let failed = failures.iter();
@@ -400,6 +340,19 @@ fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>
         summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
     }
     Ok(summaries)
+}
+
+/// Candidates without a valid repetition, of what is asked for if that is known.
+fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
+    repetitions::never_valid(samples, |subject, candidate| {
+        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
+    })
+}
+
+/// Where measuring time went, as far as tasks tell.
+fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
+    let spending = store.spending(library)?;
+    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
 }
 
 /// What the library lets one force, by the last launch that reported: there is one library, of one

@@ -6,7 +6,7 @@ use model::{Call, Level, predict_best};
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
-use wire::{Candidate, Cell, Library, Subject};
+use wire::{Candidate, Cell, Library, Subject, Task};
 
 use crate::TunerError;
 
@@ -21,6 +21,9 @@ const SHARE_OF_CELLS: f64 = 0.6;
 pub(crate) struct Search {
     /// What is worth measuring.
     pub(crate) requests: Vec<Request>,
+    /// What an interrupted launch left undone, which comes first: what was asked for next would follow from
+    /// less than it would have without the interrupt.
+    pub(crate) undone: Vec<Task>,
     /// Launches of cells of which nothing more is asked for, together.
     pub(crate) finished: u64,
 }
@@ -57,7 +60,15 @@ impl Search {
         let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
         let closed = known.measured().filter(|cell| !is_open(cell));
         let finished = closed.map(|cell| u64::from(known.launches(cell))).sum();
-        Ok(Self { requests, finished })
+        let undone = match store {
+            Some(store) => store.undone(library, &campaign.digest())?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            requests,
+            undone,
+            finished,
+        })
     }
 
     /// About how many turns a launch takes, on average.

@@ -25,6 +25,7 @@ mod launch;
 mod machine;
 mod measure;
 mod observer;
+mod origin;
 mod pairs;
 mod repetitions;
 mod starts;
@@ -33,7 +34,7 @@ mod view;
 mod workplace;
 
 pub use agenda::{Agenda, Progress};
-pub use analysis::{Analysis, Origin, Races};
+pub use analysis::{Analysis, Races};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use effort::Effort;
 pub use error::TunerError;
@@ -44,5 +45,6 @@ pub use import::{Format, ImportError, ImportOptions, Imported, LineProblem, Skip
 pub use machine::{MachineError, load_machine, parse_machine};
 pub use measure::{Measured, measure};
 pub use observer::{Event, Observer, Silent};
+pub use origin::Origin;
 pub use tune::{Tuned, tune};
 pub use workplace::{Places, Workplace};

@@ -172,6 +172,7 @@ impl Measuring<'_> {
                 materiality: campaign.materiality,
             }),
             synchronisation: campaign.synchronisation,
+            cache: campaign.cache,
             tasks,
         };
         self.observer.notice(Event::Launch { number, progress });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio,
-    SearchCost, SizeRow, Unit, Verdict, View,
+    Repetitions, SearchCost, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Table};
@@ -38,6 +38,7 @@ impl Analysis {
                     .map(|summary| summary.counts.repetitions)
                     .sum(),
                 call_seconds: self.call_seconds,
+                shares: self.shares,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
                 search: self.effort.map(|effort| SearchCost {
@@ -46,7 +47,10 @@ impl Analysis {
                 }),
             },
             starts: self.starts,
-            repetitions: repetitions::of(&self.summaries),
+            repetitions: Repetitions {
+                never_valid: self.never_valid.clone(),
+                ..repetitions::of(&self.summaries)
+            },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),

@@ -22,10 +22,12 @@ pub use mockup::{MOCKUPS, Mockup};
 pub use natives::combines_in_order;
 pub use node::Node;
 pub use plan::{
-    Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
+    Cache, Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task,
+    Work,
 };
 pub use record::{
-    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
+    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock,
+    Record, Shares, Spending, TaskDone,
 };
 pub use sample::{Sample, Subject};
 pub use warning::Warning;

@@ -28,6 +28,10 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
         "13c41e31d07514bdb4369ffd43f4bba8122b6021ed751190d2a1c54dcdb76d52",
     );
     check(
+        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\n",
+        "13c41e31d07514bdb4369ffd43f4bba8122b6021ed751190d2a1c54dcdb76d52",
+    );
+    check(
         "shapes: 1x2\nstrategy: exhaustive\n\
          launcher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",
         "2edeb14a06d895bee619bccfcf915406066459f83c67b2c96b4f69faf32122c0",
@@ -72,6 +76,7 @@ fn every_key_makes_a_difference() {
         "budget: 1m\n",
         "watchdog: 1m\n",
         "synchronisation: window\n",
+        "cache: cold\n",
         "output: {store: a}\n",
         "output: {table: a}\n",
         "output: {report: a}\n",

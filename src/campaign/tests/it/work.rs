@@ -57,13 +57,14 @@ fn shapes_are_sorted_and_unique() {
 fn too_many_ranks_are_a_warning() {
     let many = campaign("shapes: [1x2, 1x5]\n");
     assert_eq!(many.largest_shape(), CommShape { nodes: 1, ppn: 5 });
-    let warnings = texts(many.warnings(4));
+    let warnings = texts(many.warnings(Some(4)));
     assert_eq!(warnings.len(), 1);
     assert!(
         warnings[0].contains("5 ranks shared 4 cores"),
         "{warnings:?}"
     );
-    assert!(many.warnings(5).is_empty());
+    assert!(many.warnings(Some(5)).is_empty());
+    assert!(many.warnings(None).is_empty());
 }
 
 #[test]

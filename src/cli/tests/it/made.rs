@@ -79,6 +79,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
     let done = TaskDone {
         task: 0,
         elapsed_seconds: 100.0,
+        spent: None,
         measurements: Vec::new(),
     };
     store.ingest(&plan, &Record::Done(done)).unwrap();
@@ -155,6 +156,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         repetition: campaign.repetition(100),
         racing: None,
         synchronisation: campaign.synchronisation,
+        cache: campaign.cache,
         tasks: tasks
             .map(|(work, id)| Task { id, round: 0, work })
             .collect(),
@@ -183,6 +185,7 @@ fn launch(store: &mut Store, plan: &Plan) {
         let done = Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds: 0.01,
+            spent: None,
             measurements: measurements.collect(),
         });
         store.ingest(plan, &done).unwrap();

@@ -9,7 +9,7 @@ use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
 use wire::{
     Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Node, Operator,
-    Parameters, Subject, Warning,
+    Parameters, Shares, Subject, Warning,
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -299,6 +299,15 @@ fn environment() -> Environment {
             .to_vec(),
         preset: vec!["native:bcast/chosen".to_owned()],
         variables: [("OMPI_MCA_btl".to_owned(), "self,vader".to_owned())].into(),
+        settings: Some(
+            [
+                ("btl", "self,vader"),
+                ("coll_tuned_priority", "40"),
+                ("pml", "^ucx"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ),
         ..Environment::default()
     }
 }
@@ -338,6 +347,12 @@ pub(crate) fn view() -> View {
             cells: 9,
             repetitions: 182_340,
             call_seconds: 58.9,
+            shares: Some(Shares {
+                calls: 0.706,
+                starts: 0.169,
+                preparing: 0.094,
+                own: 0.031,
+            }),
             left: 1_204,
             saved_seconds: 41.7,
             search: None,
@@ -356,6 +371,12 @@ pub(crate) fn view() -> View {
                 cell,
                 invalid: 1_234,
                 repetitions: 9_876,
+            }],
+            never_valid: vec![OftenInvalid {
+                candidate: ours("allreduce/dual_root", None),
+                cell,
+                invalid: 96,
+                repetitions: 96,
             }],
         },
         parameters: parameters(),

@@ -264,6 +264,7 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
     Record::Done(TaskDone {
         task: task.id,
         elapsed_seconds,
+        spent: None,
         measurements,
     })
 }

@@ -18,7 +18,7 @@ pub(crate) fn expected(view: &View) -> String {
         "## What the model expected\n\n\
          Measured times beside those that follow from the machine's parameters by the algorithms'\n\
          closed forms; of each algorithm that is the best of ours at some size, with its best block\n\
-         at each size. Nothing is decided by them. {}\n\n",
+         at each size. Decisions rest on the measured times alone. {}\n\n",
         verdict(view)
     );
     for curve in &view.curves {

@@ -13,8 +13,8 @@ use crate::exit::Answer;
 ///
 /// openmpi: a rules file of Open MPI 4.x and 5.0 (component coll/tuned); openmpi-json: one of 6.0;
 /// mpich: a complete selection file for one release of MPICH, which is read from that library where
-/// the table has no decision; c-header: a header in C99 with the table and its lookup. With --output, JSON files get a text beside them that says how to
-/// activate them.
+/// the table has no decision; c-header: a header in C99 with the table and its lookup. With
+/// --output, JSON files get a text beside them that says how to activate them.
 ///
 /// Libraries can choose only among their own algorithms, so it is the table's decisions for the
 /// library's own settings that are written: of the library and series of releases that was measured,

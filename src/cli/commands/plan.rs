@@ -25,7 +25,8 @@ use crate::exit::Answer;
 /// `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
 /// `candidates` (of all cells together), `calibrated` (whether predicted block sizes are among
 /// them), `done` and `total` (measurements of one cell in one launch; of a guided campaign by what is
-/// known now), `strategy`, `turns_left` and `exhaustive_turns` (one a candidate, cell and launch), `budget_seconds`,
+/// known now), `strategy`, `turns_left` and `exhaustive_turns` (one a candidate, cell and launch),
+/// `budget_seconds`,
 /// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
 /// `candidates` by full name), `warnings`.
 #[derive(Debug, clap::Args)]

@@ -244,3 +244,45 @@ fn on_64_nodes_a_seventh_of_the_measuring_time_suffices() {
     assert!(at_grid <= 0.02, "{at_grid}");
     assert!(held_out <= 0.05, "{held_out}");
 }
+
+const NODE: &str = "name: node\nranks_per_node: 32\n\
+    node: {alpha: 0.5e-6, overhead: 0.2e-6, beta: 0.1e-9, eager_limit: 4096}\n\
+    gamma: 0.12e-9\ncopy: 0.06e-9\n";
+
+const SLOW: &str = "name: slow\nranks_per_node: 4\n\
+    network: {alpha: 30e-6, overhead: 5e-6, beta: 8e-9, eager_limit: 65536}\n\
+    node: {alpha: 0.5e-6, overhead: 0.2e-6, beta: 0.2e-9, eager_limit: 4096}\n\
+    injection_beta: 8e-9\ngamma: 0.2e-9\ncopy: 0.1e-9\n";
+
+/// On other machines.
+fn check_a_fifth(bench: &Bench) {
+    let (share, at_grid, held_out) = compare(bench);
+    assert!(share <= 0.2, "{share}");
+    assert!(at_grid <= 0.03, "{at_grid}");
+    assert!(held_out <= 0.05, "{held_out}");
+}
+
+#[test]
+fn on_a_node_of_32_ranks_a_fifth_suffices() {
+    check_a_fifth(&Bench {
+        machine: NODE,
+        shapes: "1x2, 1x4, 1x6, 1x8, 1x12, 1x16, 1x24, 1x32",
+        collectives: "bcast, allreduce",
+        sizes: "8..4M x4",
+        held_out: (
+            &[(1, 10), (1, 20), (1, 28)],
+            &[48, 3000, 100_000, 3_000_000],
+        ),
+    });
+}
+
+#[test]
+fn on_a_slow_network_a_fifth_suffices() {
+    check_a_fifth(&Bench {
+        machine: SLOW,
+        shapes: "2x4, 4x4, 6x4, 8x4, 12x4, 16x4",
+        collectives: "bcast, allreduce",
+        sizes: "8..4M x4",
+        held_out: (&[(3, 4), (10, 4), (14, 4)], &[48, 3000, 100_000, 3_000_000]),
+    });
+}

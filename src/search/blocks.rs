@@ -64,6 +64,15 @@ fn tell_apart(sizes: &mut Vec<u64>, longest: u64) {
     sizes.dedup_by_key(|size| longest.div_ceil(*size));
 }
 
+/// The block size of the lattice nearest to `size`, as a ratio: what is measured there is of use to a search.
+pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
+    let distance = |other: u64| (other.max(1) as f64 / size.max(1) as f64).ln().abs();
+    let sizes = segments(longest, eager_limit).into_iter().flatten();
+    sizes
+        .min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
+        .unwrap_or(longest)
+}
+
 /// What to measure next in one protocol segment: sizes of the lattice `segment`, ascending; nothing
 /// if the search is over.
 ///

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use campaign::{Campaign, Family};
 use wire::{Candidate, Cell};
 
+use crate::blocks;
 use crate::cell::{Rounds, block_bytes, kin};
 use crate::grid::{Series, Site, Survey};
 use crate::known::{Known, Standing};
@@ -229,7 +230,9 @@ impl Guide<'_> {
                 .chain(expected)
                 .collect(),
         };
-        let within: BTreeSet<u64> = sizes.iter().map(|size| (*size).clamp(1, whole)).collect();
+        let limit = self.expectation.eager_limit(cell);
+        let snapped = sizes.iter().map(|&size| blocks::snap(whole, limit, size));
+        let within: BTreeSet<u64> = snapped.collect();
         within.into_iter().collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search::blocks::{MOST_PROBES, next, segments};
+use search::blocks::{MOST_PROBES, next, segments, snap};
 
 /// What a pipelined algorithm takes, with its blocks.
 struct Curve {
@@ -67,6 +67,21 @@ fn segments_are_half_octaves_cut_at_the_eager_limit() {
     assert_eq!(segments(5000, Some(1 << 20)).len(), 1);
     assert_eq!(segments(5000, None)[0], [1024, 1536, 2048, 3072, 5000]);
     assert!(segments(u64::MAX, None)[0].is_sorted());
+}
+
+#[test]
+fn sizes_are_snapped_to_what_a_search_knows() {
+    for (size, snapped) in [
+        (1, 1024),
+        (1700, 1536),
+        (1800, 2000),
+        (2500, 2048),
+        (1 << 30, 8192),
+    ] {
+        let found = snap(8192, Some(2000), size);
+        assert!(segments(8192, Some(2000)).concat().contains(&found));
+        assert_eq!(found, snapped, "{size}");
+    }
 }
 
 #[test]

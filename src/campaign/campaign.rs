@@ -55,6 +55,8 @@ pub struct Campaign {
     /// How much faster than the default a candidate must be to replace it: the default's time
     /// divided by the candidate's is at least 1 plus this, as in 0.05 for 1.05 times.
     pub materiality: f64,
+    /// What a shorter table may cost, as a share of the time at each size.
+    pub max_regret: f64,
     /// Time that all launches of the library into the store may take.
     pub budget_seconds: f64,
     /// How long one candidate's turn may last before it counts as hung.
@@ -180,6 +182,10 @@ pub struct Output {
 }
 
 impl Campaign {
+    /// What a shorter table may cost unless a campaign says otherwise: neighbouring sizes share a rule
+    /// if its candidate beats the default at all of them and takes at most 1 % longer than the best.
+    pub const DEFAULT_MAX_REGRET: f64 = 0.01;
+
     /// Reads a campaign file for this machine.
     ///
     /// # Errors

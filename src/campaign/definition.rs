@@ -29,6 +29,7 @@ pub(crate) struct Definition {
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<Real>,
     pub(crate) materiality: Option<Real>,
+    pub(crate) max_regret: Option<Real>,
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Scalar>,

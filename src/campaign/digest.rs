@@ -38,6 +38,7 @@ fn canonical(campaign: &Campaign) -> String {
         racing,
         confidence,
         materiality,
+        max_regret,
         budget_seconds,
         watchdog_seconds,
         synchronisation,
@@ -70,7 +71,12 @@ fn canonical(campaign: &Campaign) -> String {
             "repetitions {repetitions:?}{}",
             if *racing { "" } else { " all to the end" }
         ),
-        format!("decision {confidence} {materiality}"),
+        // Added later as well.
+        if *max_regret == Campaign::DEFAULT_MAX_REGRET {
+            format!("decision {confidence} {materiality}")
+        } else {
+            format!("decision {confidence} {materiality} {max_regret}")
+        },
         format!("seconds {budget_seconds} {watchdog_seconds}"),
         // Added later, too.
         match cache {

@@ -97,6 +97,11 @@ pub(crate) fn campaign(
         racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,
         materiality: check.share("materiality", definition.materiality, DEFAULT_MATERIALITY)?,
+        max_regret: check.share(
+            "max_regret",
+            definition.max_regret,
+            Campaign::DEFAULT_MAX_REGRET,
+        )?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
         synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, decide, doctor, evaluate, explain, export, fit, import, init, lookup, man,
+    completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup, man,
     measure, plan, report, schedule, simulate, tune,
 };
 use crate::console::Console;
@@ -51,6 +51,7 @@ enum Verb {
     Lookup(lookup::Args),
     Explain(explain::Args),
     Export(export::Args),
+    Diff(diff::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -75,6 +76,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Lookup(args) => args.run(console),
         Verb::Explain(args) => args.run(console),
         Verb::Export(args) => args.run(console),
+        Verb::Diff(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod decide;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod evaluate;
 pub(crate) mod explain;

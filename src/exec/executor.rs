@@ -172,7 +172,7 @@ impl Executor {
     fn run_resolved(&mut self, communicator: &Communicator) -> Result<(), ExecError> {
         for index in 0..self.steps.len() {
             if let Some(step) = self.steps.get(index) {
-                let next = self.steps.get(index + 1);
+                let next = self.steps.posted_ahead(index + 1);
                 self.machine.carry_out(step, next, communicator)?;
             }
         }

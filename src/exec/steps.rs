@@ -161,6 +161,15 @@ impl Steps {
         })
     }
 
+    /// The round, if its receives are posted with the round before it.
+    #[inline]
+    pub(crate) fn posted_ahead(&self, index: usize) -> Option<Step<'_>> {
+        match self.rounds.get(index) {
+            Some(round) if round.is_posted_ahead => self.get(index),
+            _ => None,
+        }
+    }
+
     /// Says that the receives of a round are posted with the round before it.
     pub(crate) fn post_ahead(&mut self, index: usize) {
         self.rounds[index].is_posted_ahead = true;

@@ -29,8 +29,10 @@ pub struct DecideOptions {
     /// How much slower than the fastest a candidate within its noise may be chosen, so that
     /// neighbouring sizes share a rule.
     pub tie: f64,
-    /// The same for another block size of the fastest algorithm, even if it is surely slower.
-    pub merge: f64,
+    /// What a shorter table may cost: how much slower than the fastest a candidate may be chosen even if
+    /// it is surely slower, where that lets neighbouring sizes share a rule. It beats the default
+    /// itself: the default gives way to nothing for the sake of a shorter table.
+    pub max_regret: f64,
 }
 
 impl Default for DecideOptions {
@@ -39,12 +41,15 @@ impl Default for DecideOptions {
             materiality: 0.05,
             confidence: CONFIDENCE,
             tie: 0.02,
-            merge: 0.01,
+            max_regret: Self::MAX_REGRET,
         }
     }
 }
 
 impl DecideOptions {
+    /// What a shorter table may cost unless somebody says otherwise.
+    pub const MAX_REGRET: f64 = 0.01;
+
     /// Whether an interval is wide enough to prove something.
     pub(crate) fn settled(&self, ratio: &PairedRatio) -> bool {
         ratio.interval.coverage >= self.confidence

@@ -210,5 +210,6 @@ fn ranked(candidate: Candidate, seconds: f64, predicted_seconds: Option<f64>) ->
         predicted_seconds,
         beats_default: false,
         acceptable: false,
+        tolerable: false,
     }
 }

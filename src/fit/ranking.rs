@@ -29,8 +29,11 @@ pub struct Ranked {
     /// Whether the candidate beats the default, as [`DecideOptions`] say.
     pub beats_default: bool,
     /// Whether it beats the default and, compared with the fastest that does, costs no more than
-    /// the noise, or so little that a shorter table is worth it.
+    /// the noise, or is the same algorithm with other blocks that costs next to nothing.
     pub acceptable: bool,
+    /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
+    /// shorter table is worth it ([`DecideOptions::max_regret`]); it beats the default itself.
+    pub tolerable: bool,
 }
 
 /// Compares the summaries of one cell, among them that of the default: fastest first by paired
@@ -69,6 +72,7 @@ pub(crate) fn rank(
                 beats_default: is_known(summary)
                     && speedup.is_some_and(|speedup| options.beats(&speedup)),
                 acceptable: false,
+                tolerable: false,
             };
             (order, ranked, *summary)
         })
@@ -90,8 +94,10 @@ pub(crate) fn rank(
         .map(|(_, mut ranked, summary)| {
             let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
-            let tied = |leader| as_good_as(leader, summary, options);
-            ranked.acceptable = ranked.beats_default && leader.is_some_and(tied);
+            let leader = leader.filter(|_| ranked.beats_default);
+            ranked.acceptable = leader.is_some_and(|leader| as_good_as(leader, summary, options));
+            ranked.tolerable = ranked.acceptable
+                || leader.is_some_and(|leader| is_tolerable(leader, summary, options));
             ranked
         })
         .collect();
@@ -120,10 +126,16 @@ fn as_good_as(leader: &Summary, summary: &Summary, options: &DecideOptions) -> b
     let Some(behind) = paired(summary, leader, options) else {
         return false;
     };
-    let differs_by_block = leader.candidate.algorithm() == summary.candidate.algorithm();
     let worse = options.settled(&behind) && behind.interval.low > 1.0;
+    let differs_by_block = leader.candidate.algorithm() == summary.candidate.algorithm();
     (!worse && behind.median <= 1.0 + options.tie)
-        || (differs_by_block && behind.median <= 1.0 + options.merge)
+        || (differs_by_block && behind.median <= 1.0 + options.max_regret)
+}
+
+/// Whether a candidate may stand for the leader where that saves a rule.
+fn is_tolerable(leader: &Summary, summary: &Summary, options: &DecideOptions) -> bool {
+    let behind = paired(summary, leader, options);
+    behind.is_some_and(|behind| behind.median <= 1.0 + options.max_regret)
 }
 
 fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {

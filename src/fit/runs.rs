@@ -8,7 +8,7 @@ use table::{Confidence, Operators};
 use wire::{Candidate, CommShape};
 
 use crate::prediction::block_count;
-use crate::{CellDecision, Verdict};
+use crate::{CellDecision, Ranked, Verdict};
 
 /// What a table tells apart beside the size.
 pub(crate) type Series = (Collective, CommShape, Operators);
@@ -55,24 +55,33 @@ pub(crate) fn choose(decisions: &mut [CellDecision]) {
 /// The length of the longest run from the first point on that one candidate can serve, with all
 /// candidates that can. Taking the longest each time gives the fewest runs.
 fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candidate>) {
-    let mut common = acceptable(points[0]);
+    let mut common = good_for_all(points[0], |ranked| ranked.tolerable);
     let mut length = 1;
     for point in &points[1..] {
-        let next: BTreeSet<_> = common.intersection(&acceptable(point)).cloned().collect();
+        let here = good_for_all(point, |ranked| ranked.tolerable);
+        let next: BTreeSet<_> = common.intersection(&here).cloned().collect();
         if next.is_empty() {
             break;
         }
         (length, common) = (length + 1, next);
     }
-    (length, common)
+    // What costs something serves only where nothing else makes the run as long.
+    let acceptable = points[..length]
+        .iter()
+        .fold(common.clone(), |common, point| {
+            &common & &good_for_all(point, |ranked| ranked.acceptable)
+        });
+    match acceptable.is_empty() {
+        true => (length, common),
+        false => (length, acceptable),
+    }
 }
 
-/// What is acceptable for every datatype and operator at one size; never empty.
-fn acceptable(point: &[&mut CellDecision]) -> BTreeSet<Candidate> {
+/// What is good enough for every datatype and operator at one size; never empty.
+fn good_for_all(point: &[&mut CellDecision], is_good: fn(&Ranked) -> bool) -> BTreeSet<Candidate> {
     let of_cell = |decision: &CellDecision| {
-        let acceptable = decision.ranking.iter().filter(|ranked| ranked.acceptable);
-        acceptable
-            .map(|ranked| ranked.candidate.clone())
+        let good = decision.ranking.iter().filter(|ranked| is_good(ranked));
+        good.map(|ranked| ranked.candidate.clone())
             .collect::<BTreeSet<_>>()
     };
     let common = point

@@ -48,6 +48,7 @@
 //! ```
 
 mod decimal;
+mod diff;
 mod document;
 mod emit;
 mod error;
@@ -63,6 +64,7 @@ mod rule;
 mod scalar;
 mod types;
 
+pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::{Invalid, TableError};
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};

@@ -97,6 +97,19 @@ impl Analysis {
         library: Option<&Library>,
         campaign: Option<&Campaign>,
     ) -> Result<Self, TunerError> {
+        Self::deciding(store, library, campaign, None)
+    }
+
+    /// The same, with another limit to what shorter tables may cost ([`DecideOptions::max_regret`]).
+    ///
+    /// # Errors
+    /// As [`Analysis::of`].
+    pub fn deciding(
+        store: &Store,
+        library: Option<&Library>,
+        campaign: Option<&Campaign>,
+        max_regret: Option<f64>,
+    ) -> Result<Self, TunerError> {
         let library = choose(store, library)?;
         let samples = samples(store, &library)?;
         let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
@@ -121,10 +134,9 @@ impl Analysis {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = campaign
-            .map(decide_options)
-            .or(imported)
-            .unwrap_or_default();
+        let asked = campaign.map(decide_options).or(imported);
+        let mut options = asked.unwrap_or_default();
+        options.max_regret = max_regret.unwrap_or(options.max_regret);
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
@@ -366,6 +378,7 @@ fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
 fn decide_options(campaign: &Campaign) -> DecideOptions {
     DecideOptions {
         materiality: campaign.materiality,
+        max_regret: campaign.max_regret,
         confidence: campaign.confidence,
         ..DecideOptions::default()
     }

@@ -7,6 +7,7 @@ use super::stored::StoreArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
+use crate::values;
 
 /// Decide from a store, and print or write the table
 ///
@@ -25,6 +26,11 @@ pub(crate) struct Args {
     /// Write the table to this file instead of printing it
     #[arg(long, short, value_name = "TABLE")]
     output: Option<PathBuf>,
+    /// What a shorter table may cost: sizes next to each other share a rule if its candidate beats
+    /// the default at all of them and takes at most so much longer than the best, as a share; what the
+    /// campaign says, or 0.01
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    max_regret: Option<f64>,
     /// Print the rules as JSON
     #[arg(long)]
     json: bool,
@@ -33,11 +39,12 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune decide .colltune/quickstart.db
-  colltune decide .colltune/quickstart.db --output tables/quickstart.yaml";
+  colltune decide .colltune/quickstart.db --output tables/quickstart.yaml
+  colltune decide .colltune/quickstart.db --max-regret 0.03";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = self.store.analyse()?.table()?;
+        let table = self.store.analyse_with(self.max_regret)?.table()?;
         if let Some(path) = &self.output {
             table.save(path)?;
         }

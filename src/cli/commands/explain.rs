@@ -276,6 +276,7 @@ mod tests {
                 predicted_seconds: None,
                 beats_default: false,
                 acceptable: false,
+                tolerable: false,
             };
             tell_evidence(&Evidence {
                 bytes: 8,

@@ -8,8 +8,8 @@ use crate::exit::Answer;
 
 /// Ask a table which algorithm to use
 ///
-/// The rule is that of the communicator shape asked for, or of the nearest smaller one that was
-/// measured, and of the largest size up to the one asked for. Times are those measured, and
+/// The rule is that of the communicator shape asked for, or of the nearest one that was measured,
+/// and of the largest size up to the one asked for. Times are those measured, and
 /// interpolated between measured sizes.
 ///
 /// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, and

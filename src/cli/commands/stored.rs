@@ -33,9 +33,20 @@ pub(super) struct LibraryArg {
 
 impl StoreArgs {
     pub(super) fn analyse(&self) -> Result<Analysis, CliError> {
+        self.library.analyse(self.path())
+    }
+
+    /// The same, deciding with another limit to what shorter tables may cost.
+    pub(super) fn analyse_with(&self, max_regret: Option<f64>) -> Result<Analysis, CliError> {
+        let store = Store::open(self.path())?;
+        let library = self.library.library.as_ref();
+        Ok(Analysis::deciding(&store, library, None, max_regret)?)
+    }
+
+    fn path(&self) -> &Path {
         // One of them is there, or the arguments would have been refused.
         let store = self.store.as_deref().or(self.named.as_deref());
-        self.library.analyse(store.unwrap_or(Path::new("")))
+        store.unwrap_or(Path::new(""))
     }
 }
 

@@ -73,6 +73,7 @@ fn every_key_makes_a_difference() {
         "repetitions: {racing: false}\n",
         "confidence: 0.9\n",
         "materiality: 0.1\n",
+        "max_regret: 0.1\n",
         "budget: 1m\n",
         "watchdog: 1m\n",
         "synchronisation: window\n",

@@ -73,7 +73,7 @@ fn measurements_under_other_conditions_do_not_mix() {
         "parameters: {block_bytes: 1K}\n",
         "launches: 9\n",
         "repetitions: {minimum: 20, slice: 1s}\n",
-        "confidence: 0.9\nmateriality: 0.1\n",
+        "confidence: 0.9\nmateriality: 0.1\nmax_regret: 0.1\n",
         "output: {store: elsewhere.db}\n",
         "launcher: local\nsynchronisation: barrier\ncache: warm\n",
     ] {

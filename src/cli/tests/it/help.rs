@@ -10,6 +10,7 @@ const VERBS: [&str; 17] = [
     "measure",
     "fit",
     "decide",
+    "diff",
     "evaluate",
     "import",
     "report",

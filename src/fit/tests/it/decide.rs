@@ -342,6 +342,73 @@ fn neighbours_share_a_choice_where_it_costs_nothing() {
 }
 
 #[test]
+fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
+    let dual_root = || ours("allreduce/dual_root", Some(8192));
+    let point = |ring_seconds: f64, root_seconds: f64| {
+        [
+            (Candidate::Default, 1.0),
+            (ring(), ring_seconds),
+            (dual_root(), root_seconds),
+        ]
+    };
+    let (ring_wins, barely, clearly) = (point(0.5, 0.6), point(0.504, 0.5), point(0.51, 0.5));
+    // It costs 0.8 % to go on with the ring, and 2 % at the last one.
+    assert_eq!(
+        choices(&[&ring_wins, &barely, &ring_wins]),
+        [ring(), ring(), ring()]
+    );
+    assert_eq!(
+        choices(&[&ring_wins, &clearly, &ring_wins]),
+        [ring(), dual_root(), ring()]
+    );
+    // Nothing is given away where no rule is saved by it.
+    assert_eq!(choices(&[&barely, &barely]), [dual_root(), dual_root()]);
+    // The default gives way to nobody: the ring gains too little here.
+    let kept = [
+        (Candidate::Default, 1.0),
+        (ring(), 0.99),
+        (dual_root(), 2.0),
+    ];
+    assert_eq!(
+        choices(&[&ring_wins, &kept, &ring_wins]),
+        [ring(), Candidate::Default, ring()]
+    );
+    // Nor does anything give way to the default.
+    let gains = [(Candidate::Default, 1.0), (ring(), 0.9), (dual_root(), 2.0)];
+    assert_eq!(
+        choices(&[&kept, &gains, &kept]),
+        [Candidate::Default, ring(), Candidate::Default]
+    );
+}
+
+#[test]
+fn what_a_shorter_table_may_cost_is_to_be_had() {
+    let samples = |first: f64, second: f64| {
+        [(CELL, 0.5, 0.6), (2 * CELL, first, second)].map(|(bytes, ring_seconds, root_seconds)| {
+            let times = [[1.0; 6], [ring_seconds; 6], [root_seconds; 6]];
+            let candidates = [Candidate::Default, ring(), dual_root()];
+            let times: Vec<(Candidate, &[f64])> = candidates
+                .into_iter()
+                .zip(times.iter().map(|times| &times[..]))
+                .collect();
+            launches(allreduce(4, bytes), &times)
+        })
+    };
+    let rules = |limit: f64| {
+        let options = DecideOptions {
+            max_regret: limit,
+            ..DecideOptions::default()
+        };
+        let summaries = summarise(&samples(0.515, 0.5).concat()).expect("valid");
+        let mut decisions = decide("openmpi", &summaries, &[], None::<&MachineFit>, &options);
+        decisions.retain(|decision| decision.operators == Operators::Commutative);
+        decisions.dedup_by_key(|decision| decision.chosen.clone());
+        decisions.len()
+    };
+    assert_eq!([rules(0.0), rules(0.02), rules(0.04)], [2, 2, 1]);
+}
+
+#[test]
 fn a_choice_must_be_good_for_every_datatype() {
     let double = allreduce(4, CELL);
     let single = Cell {

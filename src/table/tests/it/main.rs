@@ -1,6 +1,7 @@
 //! Tests of decision tables through the public interface.
 
 mod catalogue;
+mod diff;
 mod file;
 mod invalid;
 mod layout;

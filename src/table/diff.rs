@@ -1,0 +1,425 @@
+//! What changed between two tables, and what that is worth.
+
+use std::collections::BTreeSet;
+
+use schedule::Collective;
+use serde::Serialize;
+use wire::{Candidate, CommShape};
+
+use crate::{
+    Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, ShapeMatch,
+    ShapeRules, Table,
+};
+
+/// The differences between two tables, `before` and `after`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diff {
+    /// Ranges of sizes in which the two choose differently, by collective, shape and size.
+    pub changes: Vec<Change>,
+    /// Entries that only one of them has.
+    pub only_in_one: Vec<OnlyIn>,
+    /// How the times of the library's default differ, by collective, where both measured some.
+    pub defaults: Vec<DefaultChange>,
+}
+
+/// What the rules of an entry hold for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Group {
+    /// The collective.
+    pub collective: Collective,
+    /// The communicator shape.
+    pub shape: CommShape,
+    /// The operators.
+    pub operators: Operators,
+    /// The deployments.
+    pub deployments: Deployments,
+}
+
+/// Another choice in a range of sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// Where.
+    pub group: Group,
+    /// The first size, in bytes.
+    pub from_bytes: u64,
+    /// The first size beyond, in bytes; none if the range has no end.
+    pub below_bytes: Option<u64>,
+    /// What was chosen.
+    pub before: Choice,
+    /// What is chosen now.
+    pub after: Choice,
+    /// The speed-up over the default that is expected now, divided by the one expected before: what
+    /// the change is worth if the default has stayed as fast. The geometric mean over the measured
+    /// sizes of the range. Unknown if one of them is.
+    pub worth: Option<f64>,
+}
+
+/// What a table chooses in a range of sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// Its expected speed-up over the default, by this table's own measurements: the geometric mean
+    /// over the measured sizes of the range.
+    pub speedup: Option<f64>,
+    /// How certain the decision is: the least of the range.
+    pub confidence: Confidence,
+}
+
+/// An entry without a counterpart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnlyIn {
+    /// What it holds for.
+    pub group: Group,
+    /// Which table has it.
+    pub side: Side,
+}
+
+/// One of the two tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The first.
+    Before,
+    /// The second.
+    After,
+}
+
+/// How the library's default has changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DefaultChange {
+    /// The collective.
+    pub collective: Collective,
+    /// Shapes and sizes that both tables measured.
+    pub points: usize,
+    /// Its time after divided by that before, the geometric mean over the points: above 1 it has
+    /// become slower.
+    pub mean: f64,
+    /// The ratio that is farthest from 1.
+    pub extreme: f64,
+    /// Where that is.
+    pub shape: CommShape,
+    /// The size, in bytes, at which it is.
+    pub bytes: u64,
+}
+
+impl Diff {
+    /// Whether both tables decide alike everywhere.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.only_in_one.is_empty()
+    }
+}
+
+impl Table {
+    /// Compares this table with a later one: shapes that both have, range by range. Shapes that only
+    /// one has are named and not compared with their nearest neighbours.
+    pub fn diff(&self, after: &Table) -> Diff {
+        let mut diff = Diff::default();
+        let both = [self, after];
+        let collectives: BTreeSet<Collective> = both
+            .iter()
+            .flat_map(|table| table.collectives.keys().copied())
+            .collect();
+        for collective in collectives {
+            for shape in shapes(&both, collective) {
+                let mut found = Vec::new();
+                for deployment in Deployment::ALL {
+                    for &class in classes(collective) {
+                        let entry = Entry::new(both, collective, shape, class, deployment);
+                        found.push((class, deployment, entry.compare()));
+                    }
+                }
+                for (operators, deployments, outcome) in joined(collective, found) {
+                    let group = Group {
+                        collective,
+                        shape,
+                        operators,
+                        deployments,
+                    };
+                    diff.take(group, outcome);
+                }
+            }
+            diff.defaults
+                .extend(default_change(both, collective, &shapes(&both, collective)));
+        }
+        diff
+    }
+}
+
+impl Diff {
+    fn take(&mut self, group: Group, outcome: Outcome) {
+        match outcome {
+            Outcome::Absent => {}
+            Outcome::Only(side) => self.only_in_one.push(OnlyIn { group, side }),
+            Outcome::Both(ranges) => self
+                .changes
+                .extend(ranges.into_iter().map(|range| range.into_change(group))),
+        }
+    }
+}
+
+/// The shapes for which at least one of the tables has rules of its own.
+fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<CommShape> {
+    let entries = tables
+        .iter()
+        .filter_map(|table| table.collectives.get(&collective))
+        .flatten();
+    entries.map(|entry| entry.shape).collect()
+}
+
+fn classes(collective: Collective) -> &'static [OperatorClass] {
+    match collective.is_reduction() {
+        true => &[OperatorClass::Commutative, OperatorClass::Noncommutative],
+        false => &[OperatorClass::Commutative],
+    }
+}
+
+/// One question to both tables, without a size.
+struct Entry<'t> {
+    tables: [&'t Table; 2],
+    query: Query,
+    /// The entries that answer, if they are of the very shape.
+    found: [Option<&'t ShapeRules>; 2],
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+enum Outcome {
+    Absent,
+    Only(Side),
+    Both(Vec<Range>),
+}
+
+/// A range in which the choices differ.
+#[derive(Clone, Debug, PartialEq)]
+struct Range {
+    from_bytes: u64,
+    below_bytes: Option<u64>,
+    before: Choice,
+    after: Choice,
+    worth: Option<f64>,
+}
+
+impl Range {
+    fn into_change(self, group: Group) -> Change {
+        let Self {
+            from_bytes,
+            below_bytes,
+            before,
+            after,
+            worth,
+        } = self;
+        Change {
+            group,
+            from_bytes,
+            below_bytes,
+            before,
+            after,
+            worth,
+        }
+    }
+}
+
+impl<'t> Entry<'t> {
+    fn new(
+        tables: [&'t Table; 2],
+        collective: Collective,
+        shape: CommShape,
+        operators: OperatorClass,
+        deployment: Deployment,
+    ) -> Self {
+        let query = Query {
+            collective,
+            shape,
+            bytes: 0,
+            operators,
+            deployment,
+        };
+        let found = tables.map(|table| {
+            let entries = table.collectives.get(&collective)?;
+            entries.iter().find(|entry| {
+                entry.shape == shape
+                    && (!collective.is_reduction() || entry.operators.cover(operators))
+                    && entry.deployments.cover(deployment)
+            })
+        });
+        Self {
+            tables,
+            query,
+            found,
+        }
+    }
+
+    fn compare(&self) -> Outcome {
+        match self.found {
+            [None, None] => Outcome::Absent,
+            [Some(_), None] => Outcome::Only(Side::Before),
+            [None, Some(_)] => Outcome::Only(Side::After),
+            [Some(before), Some(after)] => Outcome::Both(self.ranges([before, after])),
+        }
+    }
+
+    /// The ranges in which the choices differ; neighbouring ones of the same two choices are one.
+    fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Range> {
+        let starts: BTreeSet<u64> = entries
+            .iter()
+            .flat_map(|entry| entry.rules.iter().map(|rule| rule.from_bytes))
+            .collect();
+        let starts: Vec<u64> = starts.into_iter().collect();
+        let pair = |bytes| {
+            self.decide(bytes)
+                .map(|decision| decision.candidate.clone())
+        };
+        let mut pieces: Vec<(u64, [Candidate; 2])> = Vec::new();
+        for start in starts {
+            let pair = pair(start);
+            if pieces.last().is_none_or(|(_, before)| *before != pair) {
+                pieces.push((start, pair));
+            }
+        }
+        let ends: Vec<Option<u64>> = pieces.iter().skip(1).map(|(from, _)| Some(*from)).collect();
+        let ends = ends.into_iter().chain([None]);
+        pieces
+            .into_iter()
+            .zip(ends)
+            .filter(|((_, [before, after]), _)| before != after)
+            .map(|((from, _), below)| self.range(entries, from, below))
+            .collect()
+    }
+
+    fn decide(&self, bytes: u64) -> [Decision<'t>; 2] {
+        let query = Query {
+            bytes,
+            ..self.query
+        };
+        self.tables.map(|table| {
+            let decision = table.lookup(&query);
+            debug_assert!(matches!(
+                decision.matched,
+                ShapeMatch::Measured | ShapeMatch::Model
+            ));
+            decision
+        })
+    }
+
+    fn range(&self, entries: [&ShapeRules; 2], from_bytes: u64, below_bytes: Option<u64>) -> Range {
+        let is_inside =
+            |bytes: &u64| *bytes >= from_bytes && below_bytes.is_none_or(|below| *bytes < below);
+        let measured = entries.iter().flat_map(|entry| &entry.measured);
+        let mut sizes: BTreeSet<u64> = measured
+            .map(|point| point.bytes)
+            .filter(is_inside)
+            .collect();
+        if sizes.is_empty() {
+            sizes.insert(from_bytes);
+        }
+        let decisions: Vec<[Decision<'t>; 2]> =
+            sizes.iter().map(|bytes| self.decide(*bytes)).collect();
+        let choice = |side: usize| Choice {
+            candidate: decisions[0][side].candidate.clone(),
+            speedup: geometric_mean(decisions.iter().map(|pair| pair[side].speedup)),
+            confidence: decisions
+                .iter()
+                .map(|pair| pair[side].confidence)
+                .min()
+                .unwrap_or(Confidence::Low),
+        };
+        let (before, after) = (choice(0), choice(1));
+        Range {
+            from_bytes,
+            below_bytes,
+            worth: after
+                .speedup
+                .zip(before.speedup)
+                .map(|(after, before)| after / before),
+            before,
+            after,
+        }
+    }
+}
+
+/// The geometric mean, unknown if one of the numbers is.
+fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let logarithms: Option<Vec<f64>> = values.map(|value| value.map(f64::ln)).collect();
+    let logarithms = logarithms.filter(|logarithms| !logarithms.is_empty())?;
+    Some((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+}
+
+/// What came of the same for both classes of operators, or for both deployments, said once.
+fn joined(
+    collective: Collective,
+    found: Vec<(OperatorClass, Deployment, Outcome)>,
+) -> Vec<(Operators, Deployments, Outcome)> {
+    let mut joined: Vec<(Operators, Deployments, Outcome)> = Vec::new();
+    for (class, deployment, outcome) in found {
+        let operators = match (collective.is_reduction(), class) {
+            (false, _) => Operators::Any,
+            (true, OperatorClass::Commutative) => Operators::Commutative,
+            (true, OperatorClass::Noncommutative) => Operators::Noncommutative,
+        };
+        let deployments = match deployment {
+            Deployment::Colltune => Deployments::Colltune,
+            Deployment::Library => Deployments::Library,
+        };
+        let same_class = |other: &&mut (Operators, Deployments, Outcome)| {
+            other.1 == deployments && other.2 == outcome && other.0 != operators
+        };
+        match joined.iter_mut().find(same_class) {
+            Some(other) => other.0 = Operators::Any,
+            None => joined.push((operators, deployments, outcome)),
+        }
+    }
+    let mut by_deployment: Vec<(Operators, Deployments, Outcome)> = Vec::new();
+    for (operators, deployments, outcome) in joined {
+        let same = |other: &&mut (Operators, Deployments, Outcome)| {
+            other.0 == operators && other.2 == outcome && other.1 != deployments
+        };
+        match by_deployment.iter_mut().find(same) {
+            Some(other) => other.1 = Deployments::Any,
+            None => by_deployment.push((operators, deployments, outcome)),
+        }
+    }
+    by_deployment
+}
+
+/// The times of the default that both tables know, compared.
+fn default_change(
+    [before, after]: [&Table; 2],
+    collective: Collective,
+    shapes: &BTreeSet<CommShape>,
+) -> Option<DefaultChange> {
+    let mut ratios = Vec::new();
+    for &shape in shapes {
+        let [before, after] = [before, after].map(|table| default_times(table, collective, shape));
+        for (bytes, seconds) in after {
+            if let Some((_, old)) = before.iter().find(|(size, _)| *size == bytes) {
+                ratios.push((seconds / old, shape, bytes));
+            }
+        }
+    }
+    let distance = |ratio: f64| ratio.ln().abs();
+    let &(extreme, shape, bytes) = ratios
+        .iter()
+        .max_by(|a, b| distance(a.0).total_cmp(&distance(b.0)))?;
+    Some(DefaultChange {
+        collective,
+        points: ratios.len(),
+        mean: geometric_mean(ratios.iter().map(|(ratio, ..)| Some(*ratio)))?,
+        extreme,
+        shape,
+        bytes,
+    })
+}
+
+/// Every size at which a table knows the default's time on a shape, in seconds.
+fn default_times(table: &Table, collective: Collective, shape: CommShape) -> Vec<(u64, f64)> {
+    let entries = table.collectives.get(&collective).into_iter().flatten();
+    let mut times: Vec<(u64, f64)> = entries
+        .filter(|entry| entry.shape == shape)
+        .flat_map(|entry| &entry.measured)
+        .map(|point| (point.bytes, point.default_seconds))
+        .collect();
+    times.sort_by_key(|(bytes, _)| *bytes);
+    times.dedup_by_key(|(bytes, _)| *bytes);
+    times
+}

@@ -139,7 +139,8 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
         | TunerError::NothingToDecide { .. }
-        | TunerError::NothingToHoldOut { .. } => Code::Input,
+        | TunerError::NothingToHoldOut { .. }
+        | TunerError::NothingToJudge { .. } => Code::Input,
         TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),

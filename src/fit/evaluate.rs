@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use serde::Serialize;
-use table::Provenance;
+use table::{Deployment, Provenance, Table};
 use wire::{Candidate, Cell, Subject};
 
 use crate::held_out::{self, HeldOut, Times};
@@ -96,6 +96,44 @@ pub fn evaluate(
             );
         }
         scores.extend(summarise(by, &choices));
+    }
+    scores
+}
+
+/// What the choices of a table cost at the points of other measurements, beside the default: all
+/// collectives together, then each if there are several. Where a deployment offers less than was
+/// measured, its choices are compared with the best of what it offers. Empty without points.
+///
+/// `summaries` and `failures` as for [`crate::decide()`].
+pub fn judge(
+    table: &Table,
+    deployment: Deployment,
+    summaries: &[Summary],
+    failures: &[(Subject, Candidate)],
+) -> Vec<SplitScores> {
+    let mut points = held_out::points(summaries, failures);
+    for times in points.values_mut() {
+        times.retain(|candidate, _| deployment.offers(candidate));
+    }
+    points.retain(|_, times| times.len() > 1);
+    let choices = points.iter().map(|(cell, times)| {
+        let chosen = methods::of_table(table, deployment, cell);
+        let regret =
+            |chosen: Candidate| Some((chosen.clone(), methods::regret(cell, times, &chosen)?));
+        Choices {
+            cell: *cell,
+            held_out: true,
+            chosen: BTreeMap::from([
+                (Method::Default, regret(Candidate::Default)),
+                (Method::Table, regret(chosen)),
+            ]),
+        }
+    });
+    let mut scores = summarise(HeldOut::All, &choices.collect::<Vec<_>>());
+    for split in &mut scores {
+        split.decided_on = None;
+        let is_judged = |method| matches!(method, Method::Default | Method::Table);
+        split.scores.retain(|score| is_judged(score.method));
     }
     scores
 }

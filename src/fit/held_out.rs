@@ -18,6 +18,8 @@ pub enum HeldOut {
     /// Each shape in turn that has measured shapes on both sides: fewer and more nodes with as many
     /// ranks on each, or fewer and more ranks a node on as many nodes.
     Shapes,
+    /// Everything: the decisions come from other measurements.
+    All,
 }
 
 /// The median times at a point, of the candidates that never failed there.
@@ -51,6 +53,7 @@ pub(crate) fn splits(points: &BTreeMap<Cell, Times>, by: HeldOut) -> Vec<BTreeSe
     let splits = match by {
         HeldOut::Sizes => vec![every_second_size(points)],
         HeldOut::Shapes => inner_shapes(points),
+        HeldOut::All => vec![points.keys().copied().collect()],
     };
     splits.into_iter().filter(|held| !held.is_empty()).collect()
 }

@@ -36,7 +36,7 @@ pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{CellDecision, DecideOptions, Verdict, decide, decide_for, serves};
 pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
-pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate};
+pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate, judge};
 pub use extend::extend;
 pub use held_out::HeldOut;
 pub use machine::{MachineFit, fit_machine};

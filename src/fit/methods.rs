@@ -108,7 +108,7 @@ impl Training {
     /// What a method chooses among the candidates of a point, whose times it does not look at; `None`
     /// if it knows nothing.
     pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
-        let of_table = |table: &Table| table.lookup(&query(cell)).candidate.clone();
+        let of_table = |table| of_table(table, Deployment::Colltune, cell);
         match method {
             Method::Default => Some(Candidate::Default),
             Method::BestSingle => self.single.get(&kind(cell)).cloned(),
@@ -134,15 +134,16 @@ impl Training {
     }
 }
 
-/// Times are measured with operators that commute.
-fn query(cell: &Cell) -> Query {
-    Query {
+/// What a table chooses at a point, where times are measured with operators that commute.
+pub(crate) fn of_table(table: &Table, deployment: Deployment, cell: &Cell) -> Candidate {
+    let query = Query {
         collective: cell.collective,
         shape: cell.shape,
         bytes: cell.bytes,
         operators: OperatorClass::Commutative,
-        deployment: Deployment::Colltune,
-    }
+        deployment,
+    };
+    table.lookup(&query).candidate.clone()
 }
 
 /// The measured time of a choice at a point: that of the candidate, or of another block size of the

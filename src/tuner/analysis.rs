@@ -220,13 +220,34 @@ impl Analysis {
             &self.options,
             &self.provenance(),
         );
-        if scores.is_empty() {
-            return Err(TunerError::NothingToHoldOut {
+        match scores.is_empty() {
+            false => Ok(scores),
+            true => Err(TunerError::NothingToHoldOut {
                 store: self.origin.store.clone(),
                 library: self.origin.library.clone(),
-            });
+            }),
         }
-        Ok(scores)
+    }
+
+    /// What the choices of a table that was made from other measurements cost here.
+    ///
+    /// # Errors
+    /// [`TunerError::NothingToJudge`] if there is no point with a choice.
+    pub fn judge(
+        &self,
+        table: &Table,
+        deployment: Deployment,
+    ) -> Result<Vec<SplitScores>, TunerError> {
+        let failures = failed(&self.failures);
+        let scores = fit::judge(table, deployment, &self.summaries, &failures);
+        match scores.is_empty() {
+            false => Ok(scores),
+            true => Err(TunerError::NothingToJudge {
+                store: self.origin.store.clone(),
+                library: self.origin.library.clone(),
+                deployment,
+            }),
+        }
     }
 
     /// Whether a table says what these measurements say, and shows the same times.

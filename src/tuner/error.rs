@@ -8,7 +8,7 @@ use campaign::launcher::LaunchError;
 use fit::FitError;
 use simulated::RulesError;
 use store::StoreError;
-use table::TableError;
+use table::{Deployment, TableError};
 use thiserror::Error;
 use wire::Library;
 
@@ -115,6 +115,19 @@ pub enum TunerError {
         /// The library.
         library: Library,
     },
+    /// Nowhere was there anything to choose, so that no choice can be judged.
+    #[error(
+        "{} has no points of {library} to judge a table by: nowhere were several candidates measured that          are to be had in deployment `{deployment}`",
+        store.display()
+    )]
+    NothingToJudge {
+        /// The store.
+        store: PathBuf,
+        /// The library.
+        library: Library,
+        /// How the table is used.
+        deployment: Deployment,
+    },
 }
 
 impl From<FitError> for TunerError {
@@ -139,7 +152,9 @@ impl TunerError {
             Self::Machine(error) => Some(error.help()),
             Self::Import(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
-            Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
+            Self::NothingMeasured { .. }
+            | Self::NothingToDecide { .. }
+            | Self::NothingToJudge { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
             }
             Self::NothingToHoldOut { .. } => Some(

@@ -1,5 +1,8 @@
+use std::path::PathBuf;
+
 use fit::{HeldOut, Score, SplitScores};
 use serde_json::{Value, json};
+use table::{Deployment, Table};
 use tuner::Analysis;
 
 use super::grid::grid;
@@ -7,6 +10,7 @@ use super::stored::StoreArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
+use crate::values;
 
 /// Judge decisions at measured points that are kept from them
 ///
@@ -17,8 +21,11 @@ use crate::exit::Answer;
 /// candidate, the fastest one at the next lower size, and the fastest ones by straight lines, by
 /// log-log interpolation and by the fits of candidates that `colltune fit` prints.
 ///
+/// With --table, judges that table instead, for example one that a shorter campaign made: what its
+/// choices cost at everything that the store has, beside the library's default.
+///
 /// With --json, prints one object: `name`, `library`, `store` and `splits`, each with `held_out`
-/// (`sizes` or `shapes`), `collective` (null for all together), `points` (held out), `decided_on`
+/// (`sizes`, `shapes`, or `all` with --table), `collective` (null for all together), `points` (held out), `decided_on`
 /// (other points; null for shapes) and `methods`, each with `method` (`default`, `best_single`,
 /// `nearest_lower`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
 /// was measured), the regrets as shares `mean`, `median`, `maximum` and `mean_everywhere` (with the
@@ -29,6 +36,12 @@ use crate::exit::Answer;
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
+    /// Judge this table, made from other measurements, at everything that the store has
+    #[arg(long, value_name = "TABLE")]
+    table: Option<PathBuf>,
+    /// How that table is used: `colltune` has all candidates, `library` only the library's own
+    #[arg(long, value_parser = values::deployment(), default_value = "colltune", requires = "table")]
+    deployment: Deployment,
     /// Print the regrets as JSON
     #[arg(long)]
     json: bool,
@@ -37,12 +50,16 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune evaluate .colltune/quickstart.db
+  colltune evaluate .colltune/night.db --table tables/ten-minutes.yaml
   colltune evaluate .colltune/quickstart.db --library mpich-4.0.2 --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let analysis = self.store.analyse()?;
-        let splits = analysis.evaluate()?;
+        let splits = match &self.table {
+            None => analysis.evaluate()?,
+            Some(table) => analysis.judge(&Table::load(table)?, self.deployment)?,
+        };
         if self.json {
             console.json(&to_json(&analysis, &splits))?;
         } else {
@@ -97,10 +114,12 @@ fn score_json(score: &Score) -> Value {
 
 fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {
     let origin = &analysis.origin;
-    let heading = format!(
-        "{} with {}: regret where nothing was measured",
-        origin.name, origin.library
-    );
+    let is_of_table = splits.iter().any(|split| split.held_out == HeldOut::All);
+    let what = match is_of_table {
+        true => "regret of a table",
+        false => "regret where nothing was measured",
+    };
+    let heading = format!("{} with {}: {what}", origin.name, origin.library);
     let parts = splits.iter().map(|split| {
         let scores = grid(
             [
@@ -110,7 +129,7 @@ fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {
                 "maximum>",
                 "within 5 %>",
                 "points>",
-                "mean at all points>",
+                "mean at all points>?",
                 "maximum at",
             ],
             split.scores.iter().map(score_row),
@@ -138,6 +157,7 @@ fn title(split: &SplitScores) -> String {
         (HeldOut::Shapes, _) => {
             format!("{collective}each shape between others held out in turn: {points}")
         }
+        (HeldOut::All, _) => format!("{collective}the table at all points measured here: {points}"),
     }
 }
 
@@ -152,7 +172,10 @@ fn score_row(score: &Score) -> [String; 8] {
         percent(worst.map(|worst| worst.regret)),
         percent(score.within),
         score.points.to_string(),
-        percent(score.mean_everywhere),
+        match score.mean_everywhere {
+            Some(mean) => percent(Some(mean)),
+            None => String::new(),
+        },
         place.map_or_else(String::new, |worst| worst.cell.to_string()),
     ]
 }

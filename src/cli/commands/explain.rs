@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use fit::Ranked;
+use fit::statistics::Interval;
 use serde_json::{Value, json};
 use table::Table;
 use tuner::{Evidence, Explanation};
@@ -177,15 +178,51 @@ fn tell_evidence(evidence: &Evidence) -> String {
         "speed-up>",
         "interval",
         "predicted>",
+        "launches>",
+        "repetitions>",
         "left race>",
         "invalid>?",
     ];
     format!(
-        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}{}{}",
+        "At {} bytes {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
         format_bytes(*bytes),
+        tell_default(ranking, chosen),
         grid(columns, rows),
         tell_batches(ranking),
         never_valid.iter().map(tell_never).collect::<String>()
+    )
+}
+
+/// What staying with the default would cost, and how sure that is; nothing where it is chosen.
+fn tell_default(ranking: &[Ranked], chosen: &str) -> String {
+    let find = |name: &str| {
+        let mut found = ranking.iter();
+        found.find(|ranked| ranked.candidate.to_string() == name)
+    };
+    let (Some(default), Some(chosen)) = (find("default"), find(chosen)) else {
+        return String::new();
+    };
+    let Some(speedup) = chosen.speedup else {
+        return String::new();
+    };
+    let Interval {
+        low,
+        high,
+        coverage,
+    } = speedup.interval;
+    let launches = chosen.counts.launches;
+    let sure = match launches {
+        1 => "of a single launch, which proves nothing".to_owned(),
+        _ => format!(
+            "from {launches} launches; it is {low:.2} to {high:.2} times with {:.1} % confidence",
+            100.0 * coverage
+        ),
+    };
+    format!(
+        "\nThe default takes {:.2} times as long, {} instead of {}, {sure}.",
+        speedup.median,
+        format_seconds(default.median_seconds),
+        format_seconds(chosen.median_seconds),
     )
 }
 
@@ -210,7 +247,7 @@ fn tell_batches(ranking: &[Ranked]) -> String {
     text
 }
 
-fn row(ranked: &Ranked, chosen: &str) -> [String; 9] {
+fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
     [
@@ -232,6 +269,8 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 9] {
         ranked
             .predicted_seconds
             .map_or_else(|| "-".to_owned(), format_seconds),
+        ranked.counts.launches.to_string(),
+        ranked.counts.repetitions.to_string(),
         match ranked.counts.left_launches {
             0 => String::new(),
             left => format!("{left} of {}", ranked.counts.launches),

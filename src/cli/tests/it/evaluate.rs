@@ -81,3 +81,21 @@ fn a_store_without_inner_points_is_refused_with_what_to_do() {
         ],
     );
 }
+
+#[test]
+fn a_table_is_judged_by_other_measurements() {
+    let place = made::place();
+    place
+        .run(&["decide", STORE, "-o", "tables/made.yaml", "--quiet"])
+        .good();
+    let judge = ["evaluate", STORE, "--table", "tables/made.yaml"];
+    insta::assert_snapshot!(place.run(&judge).good().out);
+    let told = place.run(&[&judge[..], &["--json"]].concat()).good().json();
+    let split = &told["splits"][0];
+    assert_eq!(split["held_out"], "all");
+    assert_eq!(split["decided_on"], json!(null));
+    let library = [&judge[..], &["--deployment", "library"]].concat();
+    place
+        .run(&library)
+        .bad(2, &["no points of openmpi-4.1.4 to judge a table by"]);
+}

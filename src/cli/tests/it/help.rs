@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 17] = [
+const VERBS: &[&str] = &[
     "doctor",
     "init",
     "plan",

@@ -370,3 +370,90 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(place.anonymous(&output.stderr), "");
 }
+
+#[test]
+fn diff_tells_what_changed_and_what_it_is_worth() {
+    let place = with_table();
+    let path = "tables/made.yaml";
+    let same = place.run(&["diff", path, path, "--exit-code"]).good();
+    assert!(
+        same.out
+            .contains("Where both have rules they choose alike."),
+        "{}",
+        same.out
+    );
+    // Without the largest blocks, and without the rules of an operator class.
+    let table = place.read(path);
+    let other = table.replace("block_bytes: 64K", "block_bytes: 16K");
+    assert_ne!(table, other);
+    place.write("tables/other.yaml", &other);
+    let differing = ["diff", path, "tables/other.yaml"];
+    insta::assert_snapshot!(place.run(&differing).good().out);
+    let found = place.run(&[&differing[..], &["--exit-code", "--json"]].concat());
+    assert_eq!(found.code, Some(1));
+    let found = found.json();
+    assert_eq!(
+        keys(&found),
+        ["after", "before", "changes", "defaults", "only_in_one"]
+    );
+    let change = &found["changes"][0];
+    assert_eq!(
+        keys(change),
+        [
+            "after",
+            "before",
+            "below_bytes",
+            "collective",
+            "deployment",
+            "from_bytes",
+            "nodes",
+            "operators",
+            "ppn",
+            "worth"
+        ]
+    );
+    assert_eq!(
+        keys(&change["after"]),
+        [
+            "algorithm",
+            "candidate",
+            "confidence",
+            "parameters",
+            "speedup"
+        ]
+    );
+    // The times are those of the tables, which are the same.
+    assert_eq!(change["worth"], json!(1.0));
+}
+
+#[test]
+fn decide_can_be_told_what_a_shorter_table_may_cost() {
+    let place = Place::new();
+    let mut rows = "collective,library,algorithm,bytes,launch,seconds\n".to_owned();
+    // The tree is best at the first size, the chain by 3 % at the second.
+    for (bytes, tree, chain) in [(64, 1.0, 1.2), (4096, 1.03, 1.0)] {
+        for launch in 1..=6 {
+            for (library, algorithm, time) in [
+                ("default", "", 2.0),
+                ("x", "tree", tree),
+                ("x", "chain", chain),
+            ] {
+                rows += &format!("bcast,{library},{algorithm},{bytes},{launch},{time}e-6\n");
+            }
+        }
+    }
+    place.write("times.csv", rows);
+    let import = "import times.csv --format csv --store a.db --library x-1 --nodes 1 --ppn 4";
+    place.run(&import.split(' ').collect::<Vec<_>>()).good();
+    let rules = |limit: &str| {
+        let decided = place.run(&["decide", "a.db", "--json", "--max-regret", limit]);
+        let rules = decided.good().json()["rules"].as_array().unwrap().clone();
+        let names = rules.iter().map(|rule| rule["algorithm"].clone());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(rules("0.01"), ["tree", "chain"]);
+    assert_eq!(rules("0.04"), ["tree"]);
+    place
+        .run(&["decide", "a.db", "--max-regret", "much"])
+        .bad(2, &["write a share of one"]);
+}

@@ -1,7 +1,12 @@
 //! Decisions at points that were kept from them.
 
-use fit::{DecideOptions, HeldOut, Method, Score, SplitScores, evaluate, summarise};
-use table::Provenance;
+use std::collections::BTreeMap;
+
+use fit::{DecideOptions, HeldOut, Method, Score, SplitScores, evaluate, judge, summarise};
+use schedule::Collective;
+use table::{
+    Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
+};
 use wire::{Candidate, Cell, CommShape, Library, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, ours};
@@ -250,4 +255,57 @@ fn with_too_few_points_there_is_nothing_to_hold_out() {
     };
     let samples: Vec<Sample> = two(2).chain(two(4)).collect();
     assert_eq!(evaluated(&samples, &[]), []);
+}
+
+#[test]
+fn a_table_is_judged_at_every_point_of_other_measurements() {
+    let summaries = summarise(&lines()).expect("valid");
+    let rule = |from_bytes, candidate| Rule::new(from_bytes, candidate, None, Confidence::Low);
+    let [default, dual_root, ring] = candidates();
+    let table = Table {
+        name: "other".to_owned(),
+        provenance: provenance(),
+        collectives: BTreeMap::from([(
+            Collective::Allreduce,
+            vec![ShapeRules {
+                shape: CommShape { nodes: 1, ppn: 4 },
+                operators: Operators::Commutative,
+                deployments: Deployments::Colltune,
+                source: RuleSource::Measured,
+                rules: vec![rule(0, default), rule(4096, dual_root), rule(32_768, ring)],
+                measured: Vec::new(),
+            }],
+        )]),
+    };
+    let judged = judge(&table, Deployment::Colltune, &summaries, &[]);
+    let [all] = &judged[..] else {
+        panic!("{judged:?}")
+    };
+    assert_eq!(
+        (all.held_out, all.points, all.decided_on),
+        (HeldOut::All, 8, None)
+    );
+    let methods: Vec<Method> = all.scores.iter().map(|score| score.method).collect();
+    assert_eq!(methods, [Method::Default, Method::Table]);
+    let mean = |choice: fn(u64) -> usize| {
+        let regrets = SIZES.map(|bytes| regret(bytes, choice(bytes)));
+        regrets.iter().sum::<f64>() / 8.0
+    };
+    let expected = [
+        mean(|_| 0),
+        mean(|bytes| match bytes {
+            0..4096 => 0,
+            4096..32_768 => 1,
+            _ => 2,
+        }),
+    ];
+    for (score, expected) in all.scores.iter().zip(expected) {
+        let found = score.mean.expect("measured");
+        assert!((found - expected).abs() < 1e-9, "{score:?}: {expected}");
+    }
+    // Too early for the ring: that is all that is wrong.
+    let worst = all.scores[1].worst.as_ref().expect("there is one");
+    assert_eq!(worst.cell.bytes, 32_768);
+    // The library's own settings offer nothing but the default here, so there is no choice.
+    assert!(judge(&table, Deployment::Library, &summaries, &[]).is_empty());
 }

@@ -16,7 +16,8 @@ pub mod openmpi;
 
 use std::path::PathBuf;
 
-use table::Table;
+use table::{Deployments, Table};
+use wire::{Candidate, Library};
 
 pub use choices::{Choice, Choices, Native, RanksRules};
 pub use error::ExportError;
@@ -78,4 +79,24 @@ pub const FORMATS: [&dyn Format; 4] = [
 /// The format of a name.
 pub fn find(name: &str) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|format| format.name() == name)
+}
+
+/// The format that a library reads, if it reads one.
+pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
+    let major: Option<u32> = library.version.split('.').next()?.parse().ok();
+    match library.name.as_str() {
+        "openmpi" if major? >= 6 => Some(&openmpi::Json),
+        "openmpi" => Some(&openmpi::Classic),
+        "mpich" => Some(&mpich::Selection),
+        _ => None,
+    }
+}
+
+/// Whether a table has anything that its library can be told.
+pub fn has_choices(table: &Table) -> bool {
+    let told = table
+        .entries()
+        .filter(|entry| entry.deployments != Deployments::Colltune);
+    told.flat_map(|entry| &entry.rules)
+        .any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
 }

@@ -8,7 +8,8 @@ use table::Table;
 
 use crate::file::probe;
 use crate::{
-    Analysis, Event, Measured, Observer, TunerError, Workplace, measure, write_atomically,
+    Analysis, Event, Export, Measured, Observer, TunerError, Workplace, export_beside, measure,
+    write_atomically,
 };
 
 /// What [`tune`] came to.
@@ -24,9 +25,12 @@ pub struct Tuned {
     pub table_path: PathBuf,
     /// Where the report was written.
     pub report_path: PathBuf,
+    /// The table for the library's own settings, where it has decisions for these.
+    pub export: Option<Export>,
 }
 
-/// Measures what is missing, fits, decides, and writes the table and the report.
+/// Measures what is missing, fits, decides, and writes the table, the report, and what of the table the
+/// library itself can be told, in the format that it reads.
 ///
 /// # Errors
 /// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
@@ -56,7 +60,9 @@ pub fn tune(
         &output.report,
         &report::render_markdown(&analysis.view(&table)),
     )?;
+    let search = std::env::var_os("PATH").unwrap_or_default();
     Ok(Tuned {
+        export: export_beside(&table, &output.table, &search)?,
         measured,
         analysis,
         table,

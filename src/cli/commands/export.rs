@@ -88,20 +88,14 @@ impl Args {
         let path = std::env::var_os("PATH")?;
         let measured = &table.provenance.library.version;
         let version = self.library_version.as_ref().unwrap_or(measured);
-        let is_needed = self.format == export::mpich::Selection.name();
-        is_needed.then(|| export::mpich::find(version, &path))?
+        tuner::installed(export::find(&self.format)?, version, &path)
     }
 }
 
-/// The file, and beside it, with `.txt` behind its name, what it has no place for.
 fn write(path: &Path, exported: &Exported, console: Console) -> Result<(), CliError> {
-    tuner::write_atomically(path, &exported.text)?;
+    let beside = tuner::write_export(path, exported)?;
     console.remark(format_args!("{} is written", path.display()))?;
-    if let Some(companion) = &exported.companion {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".txt");
-        let beside = PathBuf::from(beside);
-        tuner::write_atomically(&beside, companion)?;
+    if let Some(beside) = beside {
         console.remark(format_args!("{} says how to activate it", beside.display()))?;
     }
     Ok(())

@@ -1,5 +1,5 @@
 use serde_json::json;
-use tuner::Tuned;
+use tuner::{Export, Tuned};
 
 use super::workplace::CampaignArgs;
 use crate::console::Console;
@@ -8,14 +8,16 @@ use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
-/// Measure a campaign, fit, decide, and write table and report
+/// Measure a campaign, fit, decide, and write table, report and export
 ///
 /// Measures what the campaign asks for and its store does not have yet; an interrupted run is
 /// continued by the same command. Then fits the machine's parameters, decides for every cell, and
-/// writes the decision table and the report. Prints, per collective, where the library's default
+/// writes the decision table and the report, and, if the library's own algorithms (`native:*`) were
+/// among the candidates and some are worth it, a file beside the table that the library reads. Prints, per collective, where the library's default
 /// loses and by how much.
 ///
-/// With --json, prints one object: `name`, `library`, `store`, `table`, `report` (paths),
+/// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `export` (paths, the last
+/// null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
@@ -50,8 +52,30 @@ impl Args {
             console.remark(report::render_summary(&view))?;
             console.remark(format_args!("table:  {}", tuned.table_path.display()))?;
             console.remark(format_args!("report: {}", tuned.report_path.display()))?;
+            tell_export(&tuned, console)?;
         }
         Ok(Answer::Good)
+    }
+}
+
+/// Where the table for the library's own settings is, or why there is none.
+fn tell_export(tuned: &Tuned, console: Console) -> Result<(), CliError> {
+    let library = &tuned.analysis.origin.library;
+    match &tuned.export {
+        None => Ok(()),
+        Some(Export::Written { path, notes }) => {
+            console.remark(format_args!("export: {}", path.display()))?;
+            match notes.len() {
+                0 => Ok(()),
+                notes => console.remark(format_args!(
+                    "        `colltune export` tells what it leaves to {library}: {notes} notes"
+                )),
+            }
+        }
+        Some(Export::Impossible(error)) => {
+            console.warn(format_args!("nothing is exported for {library}: {error}"));
+            Ok(())
+        }
     }
 }
 
@@ -63,6 +87,10 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "store": origin.store,
         "table": tuned.table_path,
         "report": tuned.report_path,
+        "export": match &tuned.export {
+            Some(Export::Written { path, .. }) => Some(path),
+            _ => None,
+        },
         "launches": tuned.measured.launches,
         "done": tuned.measured.progress.done,
         "total": tuned.measured.progress.total,

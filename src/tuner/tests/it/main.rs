@@ -1,6 +1,7 @@
 //! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
 
 mod evaluate;
+mod exports;
 mod fake;
 mod guided;
 mod import;

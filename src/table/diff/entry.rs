@@ -1,0 +1,182 @@
+//! One entry of two tables, compared range by range.
+
+use std::collections::BTreeSet;
+
+use schedule::Collective;
+use wire::{Candidate, CommShape};
+
+use super::{Change, Choice, Group, Side};
+use crate::{
+    Confidence, Decision, Deployment, OperatorClass, Query, ShapeMatch, ShapeRules, Table,
+};
+
+/// One question to both tables, without a size.
+pub(super) struct Entry<'t> {
+    tables: [&'t Table; 2],
+    query: Query,
+    /// The entries that answer, if they are of the very shape.
+    found: [Option<&'t ShapeRules>; 2],
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outcome {
+    Absent,
+    Only(Side),
+    Both(Vec<Range>),
+}
+
+/// A range in which the choices differ.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Range {
+    from_bytes: u64,
+    below_bytes: Option<u64>,
+    before: Choice,
+    after: Choice,
+    worth: Option<f64>,
+}
+
+impl Range {
+    pub(super) fn into_change(self, group: Group) -> Change {
+        let Self {
+            from_bytes,
+            below_bytes,
+            before,
+            after,
+            worth,
+        } = self;
+        Change {
+            group,
+            from_bytes,
+            below_bytes,
+            before,
+            after,
+            worth,
+        }
+    }
+}
+
+impl<'t> Entry<'t> {
+    pub(super) fn new(
+        tables: [&'t Table; 2],
+        collective: Collective,
+        shape: CommShape,
+        operators: OperatorClass,
+        deployment: Deployment,
+    ) -> Self {
+        let query = Query {
+            collective,
+            shape,
+            bytes: 0,
+            operators,
+            deployment,
+        };
+        let found = tables.map(|table| {
+            let entries = table.collectives.get(&collective)?;
+            entries.iter().find(|entry| {
+                entry.shape == shape
+                    && (!collective.is_reduction() || entry.operators.cover(operators))
+                    && entry.deployments.cover(deployment)
+            })
+        });
+        Self {
+            tables,
+            query,
+            found,
+        }
+    }
+
+    pub(super) fn compare(&self) -> Outcome {
+        match self.found {
+            [None, None] => Outcome::Absent,
+            [Some(_), None] => Outcome::Only(Side::Before),
+            [None, Some(_)] => Outcome::Only(Side::After),
+            [Some(before), Some(after)] => Outcome::Both(self.ranges([before, after])),
+        }
+    }
+
+    /// The ranges in which the choices differ; neighbouring ones of the same two choices are one.
+    fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Range> {
+        let starts: BTreeSet<u64> = entries
+            .iter()
+            .flat_map(|entry| entry.rules.iter().map(|rule| rule.from_bytes))
+            .collect();
+        let starts: Vec<u64> = starts.into_iter().collect();
+        let pair = |bytes| {
+            self.decide(bytes)
+                .map(|decision| decision.candidate.clone())
+        };
+        let mut pieces: Vec<(u64, [Candidate; 2])> = Vec::new();
+        for start in starts {
+            let pair = pair(start);
+            if pieces.last().is_none_or(|(_, before)| *before != pair) {
+                pieces.push((start, pair));
+            }
+        }
+        let ends: Vec<Option<u64>> = pieces.iter().skip(1).map(|(from, _)| Some(*from)).collect();
+        let ends = ends.into_iter().chain([None]);
+        pieces
+            .into_iter()
+            .zip(ends)
+            .filter(|((_, [before, after]), _)| before != after)
+            .map(|((from, _), below)| self.range(entries, from, below))
+            .collect()
+    }
+
+    fn decide(&self, bytes: u64) -> [Decision<'t>; 2] {
+        let query = Query {
+            bytes,
+            ..self.query
+        };
+        self.tables.map(|table| {
+            let decision = table.lookup(&query);
+            debug_assert!(matches!(
+                decision.matched,
+                ShapeMatch::Measured | ShapeMatch::Model
+            ));
+            decision
+        })
+    }
+
+    fn range(&self, entries: [&ShapeRules; 2], from_bytes: u64, below_bytes: Option<u64>) -> Range {
+        let is_inside =
+            |bytes: &u64| *bytes >= from_bytes && below_bytes.is_none_or(|below| *bytes < below);
+        let measured = entries.iter().flat_map(|entry| &entry.measured);
+        let mut sizes: BTreeSet<u64> = measured
+            .map(|point| point.bytes)
+            .filter(is_inside)
+            .collect();
+        if sizes.is_empty() {
+            sizes.insert(from_bytes);
+        }
+        let decisions: Vec<[Decision<'t>; 2]> =
+            sizes.iter().map(|bytes| self.decide(*bytes)).collect();
+        let choice = |side: usize| Choice {
+            candidate: decisions[0][side].candidate.clone(),
+            speedup: geometric_mean(decisions.iter().map(|pair| pair[side].speedup)),
+            confidence: decisions
+                .iter()
+                .map(|pair| pair[side].confidence)
+                .min()
+                .unwrap_or(Confidence::Low),
+        };
+        let (before, after) = (choice(0), choice(1));
+        Range {
+            from_bytes,
+            below_bytes,
+            worth: after
+                .speedup
+                .zip(before.speedup)
+                .map(|(after, before)| after / before),
+            before,
+            after,
+        }
+    }
+}
+
+/// The geometric mean, unknown if one of the numbers is.
+pub(super) fn geometric_mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let logarithms: Option<Vec<f64>> = values.map(|value| value.map(f64::ln)).collect();
+    let logarithms = logarithms.filter(|logarithms| !logarithms.is_empty())?;
+    Some((logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp())
+}

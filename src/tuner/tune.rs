@@ -24,9 +24,11 @@ pub struct Tuned {
     pub table_path: PathBuf,
     /// Where the report was written.
     pub report_path: PathBuf,
+    /// Where the same was written as a page with pictures.
+    pub page_path: PathBuf,
 }
 
-/// Measures what is missing, fits, decides, and writes the table and the report.
+/// Measures what is missing, fits, decides, and writes the table and the reports.
 ///
 /// # Errors
 /// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
@@ -37,7 +39,8 @@ pub fn tune(
 ) -> Result<Tuned, TunerError> {
     let output = &at.campaign.output;
     // A table that cannot be written should not cost a night of measuring first.
-    for path in [&output.table, &output.report] {
+    let page = output.page();
+    for path in [&output.table, &output.report, &page] {
         probe(path)?;
     }
     let measured = measure(at, observer, stop)?;
@@ -52,15 +55,17 @@ pub fn tune(
         }
     }
     table.save(&output.table)?;
-    write_atomically(
-        &output.report,
-        &report::render_markdown(&analysis.view(&table)),
-    )?;
+    let view = analysis.view(&table);
+    if output.report != page {
+        write_atomically(&output.report, &report::render_markdown(&view))?;
+    }
+    write_atomically(&page, &report::render_html(&view))?;
     Ok(Tuned {
         measured,
         analysis,
         table,
         table_path: output.table.clone(),
         report_path: output.report.clone(),
+        page_path: page,
     })
 }

@@ -8,14 +8,14 @@ use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
-/// Measure a campaign, fit, decide, and write table and report
+/// Measure a campaign, fit, decide, and write table and reports
 ///
 /// Measures what the campaign asks for and its store does not have yet; an interrupted run is
 /// continued by the same command. Then fits the machine's parameters, decides for every cell, and
-/// writes the decision table and the report. Prints, per collective, where the library's default
+/// writes the decision table and the report, as Markdown and as a page with pictures. Prints, per collective, where the library's default
 /// loses and by how much.
 ///
-/// With --json, prints one object: `name`, `library`, `store`, `table`, `report` (paths),
+/// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page` (paths),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
@@ -49,7 +49,10 @@ impl Args {
             let view = tuned.analysis.view(&tuned.table);
             console.remark(report::render_summary(&view))?;
             console.remark(format_args!("table:  {}", tuned.table_path.display()))?;
-            console.remark(format_args!("report: {}", tuned.report_path.display()))?;
+            if tuned.report_path != tuned.page_path {
+                console.remark(format_args!("report: {}", tuned.report_path.display()))?;
+            }
+            console.remark(format_args!("page:   {}", tuned.page_path.display()))?;
         }
         Ok(Answer::Good)
     }
@@ -63,6 +66,7 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "store": origin.store,
         "table": tuned.table_path,
         "report": tuned.report_path,
+        "page": tuned.page_path,
         "launches": tuned.measured.launches,
         "done": tuned.measured.progress.done,
         "total": tuned.measured.progress.total,

@@ -18,7 +18,7 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
     html! {
         p.headline { (headline(view)) }
         @if groups.iter().any(|group| group.measured().next().is_some()) {
-            (table(numbers(groups)))
+            (table(numbers(view, groups)))
             p.quiet {
                 "Gains are geometric means of the default's time divided by that of what the table chooses; "
                 "over all cells, those in which the default is kept count as 1."
@@ -37,7 +37,8 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
     }
 }
 
-fn numbers(groups: &[Group<'_>]) -> Grid {
+fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
+    let is_simulated = view.provenance.library.is_simulated();
     let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
     let knows_library = library.iter().any(Option::is_some);
     let mut columns = vec![
@@ -52,7 +53,11 @@ fn numbers(groups: &[Group<'_>]) -> Grid {
         columns.insert(4, ("through the library", Right));
     }
     let rows = groups.iter().zip(library).map(|(group, in_library)| {
-        let mut row = row(group, in_library);
+        let mut row = row(group);
+        row.push(match is_simulated {
+            true => "measure on the machine that is meant".to_owned(),
+            false => advice(group, in_library).to_owned(),
+        });
         if knows_library {
             let gain = in_library.map_or_else(|| NONE.to_owned(), factor);
             row.insert(4, gain);
@@ -65,12 +70,10 @@ fn numbers(groups: &[Group<'_>]) -> Grid {
     }
 }
 
-fn row(group: &Group<'_>, in_library: Option<f64>) -> Vec<String> {
+/// All columns but what the library alone gains, and what to do.
+fn row(group: &Group<'_>) -> Vec<String> {
     let cells: Vec<&CellResult> = group.measured().collect();
-    let replaced = cells
-        .iter()
-        .filter(|result| result.verdict.replaces_default());
-    let replaced: Vec<&CellResult> = replaced.copied().collect();
+    let replaced: Vec<&CellResult> = replaced(group).collect();
     let there = match replaced.is_empty() {
         true => NONE.to_owned(),
         false => factor(mean(gains(&replaced))),
@@ -81,8 +84,13 @@ fn row(group: &Group<'_>, in_library: Option<f64>) -> Vec<String> {
         there,
         factor(mean(gains(&cells))),
         most(&replaced),
-        advice(replaced.is_empty(), in_library).to_owned(),
     ]
+}
+
+/// The cells in which the default loses.
+fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellResult> {
+    let cells = group.measured();
+    cells.filter(|result| result.verdict.replaces_default())
 }
 
 fn gains<'a>(cells: &'a [&'a CellResult]) -> impl Iterator<Item = f64> + 'a {
@@ -123,9 +131,9 @@ fn most(replaced: &[&CellResult]) -> String {
 /// Below this the library's own settings bring nothing.
 const WORTHWHILE: f64 = 1.005;
 
-fn advice(is_kept: bool, in_library: Option<f64>) -> &'static str {
+fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
     match in_library {
-        _ if is_kept => "keep the default",
+        _ if replaced(group).next().is_none() => "keep the default",
         Some(gain) if gain > WORTHWHILE => "export the table to the library's settings",
         Some(_) => "deploy the table; the library's settings alone gain nothing",
         None => "deploy the table",

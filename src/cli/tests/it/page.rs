@@ -214,6 +214,7 @@ fn a_browser_shows_what_tune_writes_with_every_kind_of_figure() {
         " id=\"bcast-strong\"",
         " id=\"bcast-weak\"",
         " id=\"bcast-blocks-4x1-1048576\"",
+        "measure on the machine that is meant",
     ];
     check(browser, &place, "reports/wide.html", &figures);
 }

@@ -340,6 +340,13 @@ fn report_comes_in_three_forms() {
     // Three sizes, five candidates at the largest; commutative and other operators.
     assert!(csv.starts_with("collective,operators,datatype,"), "{csv}");
     assert_eq!(csv.lines().count(), 1 + 2 * 10, "{csv}");
+    let help = place.run(&["report", "--help"]).good().out;
+    for column in csv.lines().next().unwrap().split(',') {
+        assert!(
+            help.contains(&format!("`{column}`")),
+            "{column} is not explained"
+        );
+    }
     let chosen = csv.lines().filter(|line| line.contains(",yes,"));
     assert_eq!(chosen.count(), 2 * 3, "{csv}");
 }

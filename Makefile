@@ -38,7 +38,7 @@ help: ## list the targets
 setup: ## install what `make tune` needs and the machine lacks
 	@MPICC='$(MPICC)' scripts/setup tune
 
-tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.md
+tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.*
 	cargo build --profile quick -p cli
 	@library=$$(scripts/driver '$(MPICC)'); \
 	compiler=$$(command -v '$(MPICC)'); \

@@ -177,8 +177,15 @@ pub struct Output {
     pub store: PathBuf,
     /// The decision table.
     pub table: PathBuf,
-    /// The report.
+    /// The report: Markdown, unless its name ends in `.html`.
     pub report: PathBuf,
+}
+
+impl Output {
+    /// The report as a page with pictures, beside the other one; the same path if that is a page.
+    pub fn page(&self) -> PathBuf {
+        self.report.with_extension("html")
+    }
 }
 
 impl Campaign {

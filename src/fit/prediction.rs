@@ -28,6 +28,10 @@ pub struct BlockComparison {
     pub measured_near_prediction: Option<BlockPoint>,
     /// How many block sizes were measured.
     pub blocks_measured: usize,
+    /// All of them, by ascending size.
+    pub points: Vec<BlockPoint>,
+    /// The predicted time of each of `points`, in seconds.
+    pub predicted_of_points: Vec<Option<f64>>,
 }
 
 /// A block size with its time.
@@ -115,21 +119,18 @@ fn compare(
         .iter()
         .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let predicted = machine.and_then(|machine| best(machine, &cell, algorithm, family));
-    let predicted_of_measured = machine.and_then(|machine| {
+    let expected = |point: &BlockPoint| {
         let parameters = Parameters {
-            blocks: Some(measured.blocks),
+            blocks: Some(point.blocks),
             ..family.parameters()
         };
         let algorithm = family.algorithm().to_owned();
-        predicted_seconds(
-            machine,
-            &cell,
-            &Candidate::Ours {
-                algorithm,
-                parameters,
-            },
-        )
-    });
+        let candidate = Candidate::Ours {
+            algorithm,
+            parameters,
+        };
+        predicted_seconds(machine?, &cell, &candidate)
+    };
     let distance = |point: &BlockPoint, predicted: BlockPoint| {
         (f64::from(point.blocks) / f64::from(predicted.blocks))
             .ln()
@@ -141,14 +142,18 @@ fn compare(
         };
         points.iter().min_by(nearer).copied()
     });
+    let mut ascending = points.clone();
+    ascending.sort_by_key(|point| point.block_bytes);
     Some(BlockComparison {
         cell,
         algorithm: family.to_string(),
         predicted,
         measured,
-        predicted_of_measured,
+        predicted_of_measured: expected(&measured),
         measured_near_prediction: near,
         blocks_measured: points.len(),
+        predicted_of_points: ascending.iter().map(expected).collect(),
+        points: ascending,
     })
 }
 

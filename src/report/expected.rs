@@ -19,7 +19,7 @@ pub(crate) fn expected(view: &View) -> String {
          Measured times beside those that follow from the machine's parameters by the algorithms'\n\
          closed forms; of each algorithm that is the best of ours at some size, with its best block\n\
          at each size. Decisions rest on the measured times alone. {}\n\n",
-        verdict(view)
+        verdict(view, "It", ", marked (!)")
     );
     for curve in &view.curves {
         text += &format!("### {} on {}\n\n", curve.algorithm, curve.shape);
@@ -41,13 +41,13 @@ pub(crate) fn expected(view: &View) -> String {
                 format!("{}{mark}", factor(ratio)),
             ]
         });
-        text += &grid(columns, rows);
+        text += &grid(columns, rows).markdown();
     }
     text
 }
 
-/// How often the model is wrong, and where most.
-fn verdict(view: &View) -> String {
+/// How often the model is wrong, and where most; `marked` says how such points can be told.
+pub(crate) fn verdict(view: &View, model: &str, marked: &str) -> String {
     let points = || {
         let curves = view.curves.iter();
         curves.flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
@@ -60,9 +60,9 @@ fn verdict(view: &View) -> String {
         .iter()
         .max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
     {
-        None => format!("It is right within 30 % at all {all} points."),
+        None => format!("{model} is right within 30 % at all {all} points."),
         Some((curve, point)) => format!(
-            "It is wrong by\nmore than 30 % at {} of {all} points, marked (!), most at {} bytes of {} on {}: {}\n\
+            "{model} is wrong by\nmore than 30 % at {} of {all} points{marked}, most at {} bytes of {} on {}: {}\n\
              measured, {} expected.",
             wrong.len(),
             format_bytes(point.bytes),

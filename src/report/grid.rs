@@ -5,7 +5,7 @@ use std::fmt::Display;
 use comfy_table::{CellAlignment, Table, presets};
 
 /// Where a column's content stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Words.
     Left,
@@ -13,33 +13,53 @@ pub(crate) enum Side {
     Right,
 }
 
-/// Lays out rows under headed columns, and ends with an empty line.
+/// Rows under headed columns.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    /// The heads, and where the contents stand.
+    pub(crate) columns: Vec<(&'static str, Side)>,
+    /// The contents: a text a column.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// Rows under headed columns.
 pub(crate) fn grid<const N: usize>(
-    columns: [(&str, Side); N],
+    columns: [(&'static str, Side); N],
     rows: impl IntoIterator<Item = [String; N]>,
-) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_header(columns.map(|(name, _)| name));
-    table.add_rows(rows.into_iter().map(|row| row.map(escape)));
-    for (column, (_, side)) in table.column_iter_mut().zip(columns) {
-        column.set_cell_alignment(match side {
-            Side::Left => CellAlignment::Left,
-            Side::Right => CellAlignment::Right,
-        });
+) -> Grid {
+    Grid {
+        columns: columns.to_vec(),
+        rows: rows.into_iter().map(Vec::from).collect(),
     }
-    let mut text = String::new();
-    for (number, line) in table.lines().enumerate() {
-        let line = if number == 1 {
-            mark_sides(&line, &columns)
-        } else {
-            line
-        };
-        text.push_str(&line);
+}
+
+impl Grid {
+    /// Lays it out as Markdown, and ends with an empty line.
+    pub(crate) fn markdown(self) -> String {
+        let Self { columns, rows } = self;
+        let mut table = Table::new();
+        table.load_style(presets::ASCII_MARKDOWN);
+        table.set_header(columns.iter().map(|(name, _)| *name));
+        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(escape)));
+        for (column, (_, side)) in table.column_iter_mut().zip(&columns) {
+            column.set_cell_alignment(match side {
+                Side::Left => CellAlignment::Left,
+                Side::Right => CellAlignment::Right,
+            });
+        }
+        let mut text = String::new();
+        for (number, line) in table.lines().enumerate() {
+            let line = if number == 1 {
+                mark_sides(&line, &columns)
+            } else {
+                line
+            };
+            text.push_str(&line);
+            text.push('\n');
+        }
         text.push('\n');
+        text
     }
-    text.push('\n');
-    text
 }
 
 /// A cell must neither end its column nor its line.
@@ -64,7 +84,7 @@ mod tests {
     fn columns_are_aligned_and_cells_escaped() {
         let columns = [("bytes", Side::Right), ("candidate", Side::Left)];
         let rows = [["8", "a|b"], ["4096", "default\nor not"]];
-        let text = grid(columns, rows.map(|row| row.map(str::to_owned)));
+        let text = grid(columns, rows.map(|row| row.map(str::to_owned))).markdown();
         let expected = "\
 | bytes | candidate      |
 |------:|----------------|

@@ -1,20 +1,29 @@
 //! Reports: what was measured, fitted and decided, for people.
 //!
 //! A [`View`] holds the content and knows nothing of how it looks; whoever has a store and a fit
-//! builds it. [`render_markdown`] lays it out, [`render_summary`] gives the few lines that a
-//! terminal has room for. Both are pure: the same view gives the same text.
+//! builds it; [`View::of_table`] does of a table alone. [`render_html`] lays it out as a page with
+//! pictures, [`render_markdown`] as text, [`render_csv`] as all cells with all candidates;
+//! [`render_summary`] gives the few lines that a terminal has room for. All are pure: the same view
+//! gives the same text.
 
+mod cells;
+mod csv_text;
 mod expected;
 mod grid;
+mod html;
 mod markdown;
 mod measuring;
 mod pairs;
 mod placement;
 mod repetitions;
 mod summary;
+mod table_view;
 mod text;
 mod view;
 
+pub use cells::{Basis, BlockTime, CellResult, Timed};
+pub use csv_text::{CSV_COLUMNS, render_csv};
+pub use html::render_html;
 pub use markdown::render_markdown;
 pub use repetitions::{OFTEN_INVALID, OftenInvalid, Repetitions};
 pub use summary::render_summary;

@@ -3,16 +3,29 @@
 use table::{Operators, Rule};
 use wire::units::{format_bytes, format_seconds};
 
+use crate::cells::Basis;
 use crate::expected::expected;
-use crate::grid::{Side::Left, Side::Right, grid};
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
 use crate::text::{NONE, code, factor, one_line, percent, quantity, short_name, title};
-use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
+use crate::view::{
+    BlockRow, Comparison, Estimate, Failure, MachineParameter, Ratio, SizeRow, View,
+};
+
+/// What the reader of a report on a table alone has to know.
+pub(crate) const TABLE_ALONE: &str = "\
+This is what the table alone knows: its rules, and the median times of the default and of what it\n\
+chooses. Intervals, other candidates, block sizes, the machine and failures are in the store that it\n\
+was made from.";
 
 /// Lays out a report; it ends with a line end.
 pub fn render_markdown(view: &View) -> String {
+    if view.basis == Basis::TableAlone {
+        let sections = [head(view), summary(view), decisions(view), measuring(view)];
+        return sections.concat().trim_end().to_owned() + "\n";
+    }
     let sections = [
         head(view),
         summary(view),
@@ -37,6 +50,9 @@ fn head(view: &View) -> String {
         provenance.date,
         provenance.colltune,
     );
+    if view.basis == Basis::TableAlone {
+        text += &format!("{TABLE_ALONE}\n\n");
+    }
     for warning in &provenance.warnings {
         text += &format!(
             "> **Warning:** {}.\n>\n",
@@ -59,32 +75,39 @@ fn summary(view: &View) -> String {
     text + "\n"
 }
 
+/// How the tables of decisions are to be read.
+pub(crate) const DECISIONS: &str = "\
+Times are medians over launches of the slowest rank's completion time. The speed-up is\n\
+the default's time divided by the candidate's, paired inside launches: the median and its\n\
+interval over launches.\n\n\
+The default is called faster where the interval lies below 1, as fast within noise where\n\
+it includes 1. Where it lies above 1, but the median gains less than what the campaign\n\
+asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
+default and is about as fast as the fastest that does.";
+
 fn decisions(view: &View) -> String {
-    let mut text = "## Decisions\n\n\
-        Times are medians over launches of the slowest rank's completion time. The speed-up is\n\
-        the default's time divided by the candidate's, paired inside launches: the median and its\n\
-        interval over launches.\n\n\
-        The default is called faster where the interval lies below 1, as fast within noise where\n\
-        it includes 1. Where it lies above 1, but the median gains less than what the campaign\n\
-        asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
-        default and is about as fast as the fastest that does.\n\n"
-        .to_owned();
+    let mut text = "## Decisions\n\n".to_owned();
+    if view.basis == Basis::Measurements {
+        text += &format!("{DECISIONS}\n\n");
+    }
     for comparison in &view.comparisons {
         text += &format!("### {}\n\n", title(comparison));
-        text += &measured_with(comparison);
-        text += &sizes(&comparison.sizes);
+        text += &format!("{}\n\n", measured_with(comparison));
+        if !comparison.sizes.is_empty() {
+            text += &sizes(&comparison.sizes).markdown();
+        }
         text += "Rules:\n\n";
-        text += &rules(&comparison.rules);
+        text += &rules(&comparison.rules).markdown();
         for (operators, of_library) in &comparison.library_rules {
             text += &format!("Rules {}:\n\n", by_library(*operators, comparison));
-            text += &rules(of_library);
+            text += &rules(of_library).markdown();
         }
     }
     text
 }
 
 /// When the rules for the library's own settings hold.
-fn by_library(operators: Operators, comparison: &Comparison) -> String {
+pub(crate) fn by_library(operators: Operators, comparison: &Comparison) -> String {
     let text = "where only the library's own settings are to be had";
     match operators == comparison.operators || operators == Operators::Any {
         true => text.to_owned(),
@@ -93,7 +116,7 @@ fn by_library(operators: Operators, comparison: &Comparison) -> String {
 }
 
 /// What the numbers of a comparison are and how far they can be trusted.
-fn measured_with(comparison: &Comparison) -> String {
+pub(crate) fn measured_with(comparison: &Comparison) -> String {
     let Comparison {
         collective,
         datatype,
@@ -109,13 +132,14 @@ fn measured_with(comparison: &Comparison) -> String {
         .iter()
         .filter_map(|row| row.best.as_ref())
         .map(|b| b.speedup.coverage);
-    match coverages.min_by(f64::total_cmp) {
-        Some(least) => text + &format!("; intervals cover {} or more.\n\n", percent(least)),
-        None => text + ".\n\n",
+    let least = coverages.min_by(f64::total_cmp);
+    match least.filter(|least| *least > 0.0) {
+        Some(least) => text + &format!("; intervals cover {} or more.", percent(least)),
+        None => text + ".",
     }
 }
 
-fn sizes(rows: &[SizeRow]) -> String {
+pub(crate) fn sizes(rows: &[SizeRow]) -> Grid {
     let columns = [
         ("bytes", Right),
         ("default", Right),
@@ -131,11 +155,7 @@ fn sizes(rows: &[SizeRow]) -> String {
                 short_name(&best.candidate),
                 format_seconds(best.seconds),
                 factor(best.speedup.value),
-                format!(
-                    "{} .. {}",
-                    factor(best.speedup.low),
-                    factor(best.speedup.high)
-                ),
+                interval(&best.speedup),
             ],
             None => [NONE; 4].map(str::to_owned),
         };
@@ -153,7 +173,15 @@ fn sizes(rows: &[SizeRow]) -> String {
     grid(columns, rows)
 }
 
-fn rules(rules: &[Rule]) -> String {
+/// The interval of a ratio, if there is one.
+pub(crate) fn interval(ratio: &Ratio) -> String {
+    match ratio.coverage > 0.0 {
+        true => format!("{} .. {}", factor(ratio.low), factor(ratio.high)),
+        false => NONE.to_owned(),
+    }
+}
+
+pub(crate) fn rules(rules: &[Rule]) -> Grid {
     let columns = [
         ("from", Right),
         ("below", Right),
@@ -197,12 +225,12 @@ fn blocks(view: &View) -> String {
         .filter(|comparison| !comparison.blocks.is_empty())
     {
         text += &format!("### {}: blocks\n\n", title(comparison));
-        text += &block_rows(&comparison.blocks);
+        text += &block_rows(&comparison.blocks).markdown();
     }
     text
 }
 
-fn block_rows(rows: &[BlockRow]) -> String {
+pub(crate) fn block_rows(rows: &[BlockRow]) -> Grid {
     let columns = [
         ("algorithm", Left),
         ("bytes", Right),
@@ -239,13 +267,27 @@ fn machine(view: &View) -> String {
     text += "Values are medians over launches, each fitted on its own. An interval is that of the median:\n\
              it covers 96.9 % from 6 launches, 75 % from 3 and 50 % from 2; of a single launch there\n\
              is none. The residual is the typical relative error at the measured points.\n\n";
+    let identified = identified(view);
+    if !identified.rows.is_empty() {
+        text += &identified.markdown();
+    }
+    for MachineParameter { name, estimate } in &view.parameters {
+        if let Estimate::NotIdentified { reason } = estimate {
+            text += &format!("- {name}: not identified: {}.\n", one_line(reason));
+        }
+    }
+    text.trim_end().to_owned() + "\n\n"
+}
+
+/// The parameters that the measurements determine.
+pub(crate) fn identified(view: &View) -> Grid {
     let columns = [
         ("parameter", Left),
         ("value", Right),
         ("interval", Right),
         ("residual", Right),
     ];
-    let identified = view
+    let rows = view
         .parameters
         .iter()
         .filter_map(|MachineParameter { name, estimate }| {
@@ -271,16 +313,7 @@ fn machine(view: &View) -> String {
                 percent(*residual),
             ])
         });
-    let identified: Vec<_> = identified.collect();
-    if !identified.is_empty() {
-        text += &grid(columns, identified);
-    }
-    for MachineParameter { name, estimate } in &view.parameters {
-        if let Estimate::NotIdentified { reason } = estimate {
-            text += &format!("- {name}: not identified: {}.\n", one_line(reason));
-        }
-    }
-    text.trim_end().to_owned() + "\n\n"
+    grid(columns, rows)
 }
 
 fn failures(view: &View) -> String {

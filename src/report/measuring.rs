@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use wire::units::format_seconds;
 
+use crate::cells::Basis;
 use crate::placement::{binding, launcher, settings};
 use crate::repetitions::repetitions;
 use crate::text::{code, grouped, one_line, percent};
@@ -11,9 +12,26 @@ use crate::view::View;
 
 /// The section.
 pub(crate) fn measuring(view: &View) -> String {
-    let (provenance, environment, cost) = (&view.provenance, &view.environment, view.cost);
-    let mut text = format!(
-        "## How it was measured\n\n{} of {}{} in {} launches: {} cells, {} repetitions.\n\n",
+    let mut text = "## How it was measured\n\n".to_owned();
+    for paragraph in paragraphs(view) {
+        text += &format!("{paragraph}\n\n");
+    }
+    text += &repetitions(&view.repetitions);
+    for (name, fact) in facts(view) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {name}: {fact}");
+    }
+    text
+}
+
+/// What it took; nothing of a table alone.
+pub(crate) fn paragraphs(view: &View) -> Vec<String> {
+    let (provenance, cost) = (&view.provenance, view.cost);
+    if view.basis == Basis::TableAlone {
+        return Vec::new();
+    }
+    let mut paragraphs = vec![format!(
+        "{} of {}{} in {} launches: {} cells, {} repetitions.",
         format_seconds(cost.seconds),
         match provenance.library.is_simulated() {
             true => "simulated time",
@@ -29,41 +47,43 @@ pub(crate) fn measuring(view: &View) -> String {
         provenance.launches,
         cost.cells,
         grouped(cost.repetitions),
-    );
+    )];
     if let Some(shares) = cost.shares {
-        text += &format!("Of this time: {shares}.\n\n");
+        paragraphs.push(format!("Of this time: {shares}."));
     }
     if cost.left > 0 {
-        text += &format!(
+        paragraphs.push(format!(
             "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
-             of a launch, because another was faster for certain.\n\n",
+             of a launch, because another was faster for certain.",
             format_seconds(cost.saved_seconds),
             grouped(cost.left),
-        );
+        ));
     }
-    if let Some(search) = search(view) {
-        text += &format!("{search}\n\n");
+    paragraphs.extend(search(view));
+    paragraphs
+}
+
+/// What is known of machine, library and campaign, by name and as Markdown.
+pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
+    let environment = &view.environment;
+    let mut facts = of_provenance(view);
+    if view.basis == Basis::TableAlone {
+        facts.push(("launches", view.provenance.launches.to_string()));
+        return facts;
     }
-    text += &repetitions(&view.repetitions);
-    for (name, fact) in facts(view) {
-        let fact = if fact.is_empty() {
-            "unknown".to_owned()
-        } else {
-            fact
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {name}: {fact}");
+    facts.extend(of_environment(view));
+    for (_, fact) in &mut facts {
+        if fact.is_empty() {
+            "unknown".clone_into(fact);
+        }
     }
-    if let Some(cold) = environment.cold {
-        let _ = writeln!(text, "- caches: {cold}");
-    }
-    for algorithm in &environment.preset {
-        let _ = writeln!(text, "- forced by somebody: {algorithm}");
-    }
-    for (name, value) in &environment.variables {
-        let _ = writeln!(text, "- environment: {}", code(&format!("{name}={value}")));
-    }
-    text
+    let cold = environment.cold.iter();
+    facts.extend(cold.map(|cold| ("caches", cold.to_string())));
+    let preset = environment.preset.iter();
+    facts.extend(preset.map(|algorithm| ("forced by somebody", algorithm.clone())));
+    let variables = environment.variables.iter();
+    facts.extend(variables.map(|(name, value)| ("environment", code(&format!("{name}={value}")))));
+    facts
 }
 
 /// What a guided search has spent beside what measuring everything would have.
@@ -81,24 +101,26 @@ pub(crate) fn search(view: &View) -> Option<String> {
     ))
 }
 
-/// What is known of machine, library and campaign, by name; empty where it is not.
-fn facts(view: &View) -> [(&'static str, String); 16] {
+fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
     let (provenance, environment) = (&view.provenance, &view.environment);
-    [
+    let library = match environment.library_text.as_str() {
+        "" => provenance.library.to_string(),
+        text => format!("{} ({})", provenance.library, one_line(text)),
+    };
+    vec![
         ("campaign", code(&provenance.campaign)),
         ("store", code(&provenance.store)),
-        (
-            "library",
-            format!(
-                "{} ({})",
-                provenance.library,
-                one_line(&environment.library_text)
-            ),
-        ),
+        ("library", library),
         ("colltune", provenance.colltune.clone()),
         ("date", provenance.date.clone()),
         ("hosts", one_line(&provenance.hosts.join(", "))),
         ("CPU", one_line(&provenance.cpu)),
+    ]
+}
+
+fn of_environment(view: &View) -> Vec<(&'static str, String)> {
+    let environment = &view.environment;
+    vec![
         ("launcher", launcher(environment)),
         ("binding", binding(environment)),
         ("transports", one_line(&environment.transports.join(", "))),

@@ -4,7 +4,7 @@ use schedule::Collective;
 use wire::CommShape;
 use wire::units::format_bytes;
 
-use crate::grid::{Side::Left, Side::Right, grid};
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::text::{NONE, factor, grouped};
 use crate::view::{Pair, Ratio, View};
 
@@ -32,7 +32,7 @@ pub(crate) fn pairs(view: &View) -> String {
         text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
         for (what, rows) in [("Twins", &pairs.twins), ("The best", &pairs.best)] {
             if !rows.is_empty() {
-                text += &format!("{what}:\n\n{}", table(rows));
+                text += &format!("{what}:\n\n{}", table(rows).markdown());
             }
         }
         text += &verdict(&pairs.twins);
@@ -41,11 +41,11 @@ pub(crate) fn pairs(view: &View) -> String {
     text
 }
 
-fn title(collective: Collective, shape: CommShape) -> String {
+pub(crate) fn title(collective: Collective, shape: CommShape) -> String {
     format!("{collective} on {shape}")
 }
 
-fn table(rows: &[Pair]) -> String {
+pub(crate) fn table(rows: &[Pair]) -> Grid {
     let columns = [
         ("first", Left),
         ("second", Left),
@@ -81,7 +81,7 @@ fn worst(pair: &Pair) -> Option<(u64, Ratio)> {
 }
 
 /// The geometric mean of positive values; 1 of none.
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {
         (sum + f64::ln(value), count + 1.0)
     });
@@ -93,7 +93,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// How the twins do, all taken together.
-fn verdict(twins: &[Pair]) -> String {
+pub(crate) fn verdict(twins: &[Pair]) -> String {
     let ratios = || twins.iter().flat_map(|pair| &pair.points);
     let count = ratios().count();
     if count == 0 {
@@ -130,7 +130,7 @@ fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
 }
 
 /// What is missing among the twins; nothing where nothing is.
-fn left_out(points: usize) -> String {
+pub(crate) fn left_out(points: usize) -> String {
     let points = match points {
         0 => return String::new(),
         1 => "A point of twins is".to_owned(),

@@ -3,6 +3,7 @@
 use table::OperatorClass;
 use wire::units::format_seconds;
 
+use crate::cells::Basis;
 use crate::measuring::search;
 use crate::text::{factor, size_range, title};
 use crate::view::{Best, Comparison, SizeRow, View};
@@ -55,6 +56,9 @@ pub(crate) fn headline(view: &View) -> String {
         .map(|comparison| comparison.sizes.len())
         .sum();
     let all: Vec<_> = comparisons.into_iter().flat_map(losses).collect();
+    if points == 0 && view.basis == Basis::TableAlone {
+        return format!("The table shows no times beside those of the default of {library}.");
+    }
     if points == 0 {
         return format!("Nothing has been compared with the default of {library} yet.");
     }
@@ -78,7 +82,7 @@ pub(crate) fn line(comparison: &Comparison) -> String {
     let title = title(comparison);
     let count = comparison.sizes.len();
     if count == 0 {
-        return format!("{title}: nothing was measured");
+        return format!("{title}: no times are known");
     }
     let all = losses(comparison);
     let has_sizes = comparison.collective.has_data();

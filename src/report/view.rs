@@ -8,6 +8,7 @@ use wire::units::format_seconds;
 use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Shares, Subject};
 
 use crate::Repetitions;
+use crate::cells::{Basis, BlockTime, CellResult};
 use crate::text::grouped;
 
 /// Everything that a report says.
@@ -15,6 +16,8 @@ use crate::text::grouped;
 pub struct View {
     /// Name of the campaign.
     pub name: String,
+    /// What is known at all.
+    pub basis: Basis,
     /// What the decisions rest on, warnings included: the same as in the table.
     pub provenance: Provenance,
     /// What the last launch reported about where it ran.
@@ -29,6 +32,8 @@ pub struct View {
     pub parameters: Vec<MachineParameter>,
     /// What was compared, one entry a collective, shape and operator class.
     pub comparisons: Vec<Comparison>,
+    /// Every cell with its candidates, ascending by cell and operators.
+    pub cells: Vec<CellResult>,
     /// Algorithms of colltune against the library's own; empty where none of those was forced.
     pub pairs: Vec<Pairs>,
     /// What the model expected, beside what was measured.
@@ -266,6 +271,16 @@ pub struct Ratio {
     pub coverage: f64,
 }
 
+impl Ratio {
+    /// Neither faster nor slower.
+    pub(crate) const ONE: Self = Self {
+        value: 1.0,
+        low: 1.0,
+        high: 1.0,
+        coverage: 0.0,
+    };
+}
+
 /// Whether the best candidate went into the table, and why not. What is said about the default goes
 /// by the interval of the speed-up, at the coverage that it has.
 #[derive(Clone, Debug, PartialEq)]
@@ -289,6 +304,10 @@ pub enum Verdict {
     TypesDisagree,
     /// The default was kept: nothing else was measured.
     NoRival,
+    /// The default was kept, and only the measurements could tell why.
+    Kept,
+    /// Nothing was measured there: it is what the model expects.
+    Expected,
 }
 
 impl Verdict {
@@ -315,6 +334,8 @@ impl fmt::Display for Verdict {
             Self::DefaultFaster => f.pad("default: faster"),
             Self::TypesDisagree => f.pad("default: none good for all types"),
             Self::NoRival => f.pad("default: nothing else measured"),
+            Self::Kept => f.pad("default: kept"),
+            Self::Expected => f.pad("not measured: by the model"),
         }
     }
 }
@@ -334,6 +355,8 @@ pub struct BlockRow {
     pub seconds_at_predicted: Option<f64>,
     /// Measured time with the measured best block size.
     pub seconds_at_measured: f64,
+    /// All block sizes that were measured, ascending.
+    pub points: Vec<BlockTime>,
 }
 
 /// A candidate that failed.

@@ -12,6 +12,7 @@
 
 mod agenda;
 mod analysis;
+mod cells;
 mod curves;
 mod doctor;
 mod effort;

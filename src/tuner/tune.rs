@@ -25,11 +25,13 @@ pub struct Tuned {
     pub table_path: PathBuf,
     /// Where the report was written.
     pub report_path: PathBuf,
+    /// Where the same was written as a page with pictures.
+    pub page_path: PathBuf,
     /// The table for the library's own settings, where it has decisions for these.
     pub export: Option<Export>,
 }
 
-/// Measures what is missing, fits, decides, and writes the table, the report, and what of the table the
+/// Measures what is missing, fits, decides, and writes the table, the reports, and what of the table the
 /// library itself can be told, in the format that it reads.
 ///
 /// # Errors
@@ -41,7 +43,8 @@ pub fn tune(
 ) -> Result<Tuned, TunerError> {
     let output = &at.campaign.output;
     // A table that cannot be written should not cost a night of measuring first.
-    for path in [&output.table, &output.report] {
+    let page = output.page();
+    for path in [&output.table, &output.report, &page] {
         probe(path)?;
     }
     let measured = measure(at, observer, stop)?;
@@ -56,10 +59,11 @@ pub fn tune(
         }
     }
     table.save(&output.table)?;
-    write_atomically(
-        &output.report,
-        &report::render_markdown(&analysis.view(&table)),
-    )?;
+    let view = analysis.view(&table);
+    if output.report != page {
+        write_atomically(&output.report, &report::render_markdown(&view))?;
+    }
+    write_atomically(&page, &report::render_html(&view))?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     Ok(Tuned {
         export: export_beside(&table, &output.table, &search)?,
@@ -68,5 +72,6 @@ pub fn tune(
         table,
         table_path: output.table.clone(),
         report_path: output.report.clone(),
+        page_path: page,
     })
 }

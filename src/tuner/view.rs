@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use fit::statistics::PairedRatio;
 use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio,
-    Repetitions, SearchCost, SizeRow, Unit, Verdict, View,
+    Basis, Best, BlockRow, BlockTime, Comparison, Estimate, Failure, MachineParameter,
+    MeasuringCost, Ratio, Repetitions, SearchCost, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
-use crate::{curves, pairs, repetitions};
+use crate::{cells, curves, pairs, repetitions};
 
 /// What one comparison of a report is about.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
@@ -20,18 +21,19 @@ type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
 impl Analysis {
     /// What a report shows of this analysis and the table that follows from it.
     pub fn view(&self, table: &Table) -> View {
-        let cells = self
+        let measured = self
             .decisions
             .iter()
             .map(|d| d.cell)
             .collect::<std::collections::BTreeSet<_>>();
         View {
             name: self.origin.name.clone(),
+            basis: Basis::Measurements,
             provenance: self.provenance(),
             environment: self.environment(),
             cost: MeasuringCost {
                 seconds: self.measuring_seconds,
-                cells: cells.len(),
+                cells: measured.len(),
                 repetitions: self
                     .summaries
                     .iter()
@@ -53,6 +55,7 @@ impl Analysis {
             },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
+            cells: cells::of(self),
             pairs: pairs::of(&self.summaries, &self.origin.library),
             curves: curves::of(&self.decisions),
             failures: self.failures.iter().map(failure).collect(),
@@ -140,39 +143,46 @@ fn group(
 
 fn size_row(decision: &CellDecision) -> Option<SizeRow> {
     let default = decision.ranked(&Candidate::Default)?;
-    // The fastest that beats the default, or else the fastest other one.
+    Some(SizeRow {
+        bytes: decision.cell.bytes,
+        default_seconds: default.median_seconds,
+        best: rival(decision).and_then(best),
+        verdict: verdict(decision),
+    })
+}
+
+/// The fastest that beats the default, or else the fastest other one.
+fn rival(decision: &CellDecision) -> Option<&Ranked> {
     let rivals = || {
         decision
             .ranking
             .iter()
             .filter(|ranked| ranked.speedup.is_some())
     };
-    let rival = rivals()
+    rivals()
         .find(|ranked| ranked.beats_default)
-        .or_else(|| rivals().next());
-    Some(SizeRow {
-        bytes: decision.cell.bytes,
-        default_seconds: default.median_seconds,
-        best: rival.and_then(best),
-        verdict: match decision.verdict {
-            fit::Verdict::Fastest => Verdict::Chosen,
-            fit::Verdict::NearFastest
-                if rival.is_some_and(|rival| rival.candidate == decision.chosen) =>
-            {
-                Verdict::Chosen
-            }
-            fit::Verdict::NearFastest => Verdict::ChosenAlike {
-                candidate: decision.chosen.clone(),
-            },
-            fit::Verdict::DefaultFastest => Verdict::DefaultFaster,
-            fit::Verdict::Immaterial => Verdict::Immaterial,
-            fit::Verdict::WithinNoise => Verdict::WithinNoise,
-            fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
-            fit::Verdict::NoRival
-            | fit::Verdict::Extrapolated
-            | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+        .or_else(|| rivals().next())
+}
+
+/// What became of the rival.
+pub(crate) fn verdict(decision: &CellDecision) -> Verdict {
+    match decision.verdict {
+        fit::Verdict::Fastest => Verdict::Chosen,
+        fit::Verdict::NearFastest
+            if rival(decision).is_some_and(|rival| rival.candidate == decision.chosen) =>
+        {
+            Verdict::Chosen
+        }
+        fit::Verdict::NearFastest => Verdict::ChosenAlike {
+            candidate: decision.chosen.clone(),
         },
-    })
+        fit::Verdict::DefaultFastest => Verdict::DefaultFaster,
+        fit::Verdict::Immaterial => Verdict::Immaterial,
+        fit::Verdict::WithinNoise => Verdict::WithinNoise,
+        fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
+        fit::Verdict::Extrapolated => Verdict::Expected,
+        fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+    }
 }
 
 fn best(ranked: &Ranked) -> Option<Best> {
@@ -180,13 +190,17 @@ fn best(ranked: &Ranked) -> Option<Best> {
     Some(Best {
         candidate: ranked.candidate.clone(),
         seconds: ranked.median_seconds,
-        speedup: Ratio {
-            value: speedup.median,
-            low: speedup.interval.low,
-            high: speedup.interval.high,
-            coverage: speedup.interval.coverage,
-        },
+        speedup: ratio(&speedup),
     })
+}
+
+pub(crate) fn ratio(paired: &PairedRatio) -> Ratio {
+    Ratio {
+        value: paired.median,
+        low: paired.interval.low,
+        high: paired.interval.high,
+        coverage: paired.interval.coverage,
+    }
 }
 
 fn block_row(block: &BlockComparison) -> BlockRow {
@@ -197,6 +211,16 @@ fn block_row(block: &BlockComparison) -> BlockRow {
         measured_block_bytes: block.measured.block_bytes,
         seconds_at_predicted: at_predicted(block),
         seconds_at_measured: block.measured.seconds,
+        points: block
+            .points
+            .iter()
+            .zip(&block.predicted_of_points)
+            .map(|(point, expected)| BlockTime {
+                block_bytes: point.block_bytes,
+                seconds: point.seconds,
+                expected_seconds: *expected,
+            })
+            .collect(),
     }
 }
 

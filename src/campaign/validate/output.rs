@@ -45,11 +45,28 @@ impl Check<'_> {
             }
         }
         let [store, table, report] = files.map(|file| path(&file));
-        Ok(Output {
+        let output = Output {
             store,
             table,
             report,
-        })
+        };
+        self.page(&field, &output)?;
+        Ok(output)
+    }
+
+    /// Refuses a page, which is written beside the report and nobody names, in the place of others.
+    fn page(&self, field: &Field, output: &Output) -> Checked<()> {
+        let page = normalised(&output.page());
+        for (key, path) in [("store", &output.store), ("table", &output.table)] {
+            if normalised(path) == page {
+                let problem = Problem::SamePath {
+                    path: path.clone(),
+                    other: "report, as a page",
+                };
+                return Err(self.error(&field.key(key), problem));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a path that is empty or ends in no name.

@@ -123,6 +123,7 @@ impl Plan<'_> {
             "store": output.store,
             "table": output.table,
             "report": output.report,
+            "page": output.page(),
             "shapes": at.campaign.shapes,
             "launches": agenda.launches,
             "launches_left": forecast.launches_left,
@@ -191,6 +192,7 @@ impl Plan<'_> {
             ("time", self.describe_time()),
             ("table", output.table.display().to_string()),
             ("report", output.report.display().to_string()),
+            ("page", output.page().display().to_string()),
         ]);
         let names = lines.iter().map(|(name, _)| name.len());
         let width = names.max().unwrap_or(0).max(11);

@@ -2,8 +2,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use report::View;
 use table::Table;
-use tuner::Analysis;
 
 use super::stored::{LibraryArg, analyse};
 use crate::console::Console;
@@ -13,7 +13,16 @@ use crate::exit::Answer;
 /// Report on a store or a table: environment, parameters, times, decisions
 ///
 /// Prints the report unless `--output` is given. A table (a file that ends in .yaml or .yml) is
-/// reported on with the measurements in the store that it names.
+/// reported on with the measurements in the store that it names; if that is not there, with what the
+/// table alone knows.
+///
+/// The columns of the CSV report, one row a cell, class of operators and candidate; times are seconds,
+/// sizes bytes, what is unknown is empty: `collective`, `operators`, `datatype`, `operator`, `nodes`,
+/// `ppn` (ranks per node), `bytes`, `candidate`, `seconds` (median over launches), `seconds_low`,
+/// `seconds_high` (its interval), `launches`, `repetitions`, `speedup` (the default's time divided by
+/// the candidate's, paired inside launches), `speedup_low`, `speedup_high`, `speedup_coverage` (its
+/// interval), `chosen_colltune`, `chosen_library` (by the table, of all candidates and of the
+/// library's own), `expected_seconds` (by the model), `source`, `verdict`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,19 +46,25 @@ pub(crate) struct Args {
 enum Format {
     /// Markdown
     Md,
+    /// One page with pictures, which loads nothing
+    Html,
+    /// All cells with all candidates, for spreadsheets and programs
+    Csv,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   colltune report .colltune/quickstart.db --output reports/quickstart.md
+  colltune report .colltune/quickstart.db --format html --output reports/quickstart.html
   colltune report tables/quickstart.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let (analysis, table) = self.read(console)?;
-        let view = analysis.view(&table);
+        let view = self.view(console)?;
         let text = match self.format {
             Format::Md => report::render_markdown(&view),
+            Format::Html => report::render_html(&view),
+            Format::Csv => report::render_csv(&view).map_err(CliError::Output)?,
         };
         if let Some(path) = &self.output {
             tuner::write_atomically(path, &text)?;
@@ -60,17 +75,24 @@ impl Args {
         Ok(Answer::Good)
     }
 
-    fn read(&self, console: Console) -> Result<(Analysis, Table), CliError> {
+    fn view(&self, console: Console) -> Result<View, CliError> {
         if !is_table(&self.source) {
             let analysis = self.library.analyse(&self.source)?;
-            let table = analysis.table()?;
-            return Ok((analysis, table));
+            return Ok(analysis.view(&analysis.table()?));
         }
         let table = Table::load(&self.source)?;
         let provenance = &table.provenance;
         let library = self.library.given().unwrap_or(&provenance.library);
         let named = self.store.as_deref();
         let store = named.unwrap_or_else(|| Path::new(&provenance.store));
+        if !store.exists() && named.is_none() {
+            console.warn(format_args!(
+                "the store {} is not here, so this is what the table alone knows: name the store with \
+                 --store",
+                store.display()
+            ));
+            return Ok(View::of_table(&table));
+        }
         if !store.exists() {
             return Err(CliError::StoreMoved {
                 table: self.source.clone(),
@@ -85,7 +107,7 @@ impl Args {
                 store.display()
             ));
         }
-        Ok((analysis, table))
+        Ok(analysis.view(&table))
     }
 }
 

@@ -8,16 +8,17 @@ use crate::exit::Answer;
 use crate::interrupt;
 use crate::progress::ProgressDisplay;
 
-/// Measure a campaign, fit, decide, and write table, report and export
+/// Measure a campaign, fit, decide, and write table, reports and export
 ///
 /// Measures what the campaign asks for and its store does not have yet; an interrupted run is
 /// continued by the same command. Then fits the machine's parameters, decides for every cell, and
-/// writes the decision table and the report, and, if the library's own algorithms (`native:*`) were
-/// among the candidates and some are worth it, a file beside the table that the library reads. Prints, per collective, where the library's default
-/// loses and by how much.
+/// writes the decision table and the report, as Markdown and as a page with pictures, and, if the
+/// library's own algorithms (`native:*`) were among the candidates and some are worth it, a file beside
+/// the table that the library reads. Prints, per collective, where the library's default loses and by
+/// how much.
 ///
-/// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `export` (paths, the last
-/// null if nothing was exported),
+/// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
+/// (paths, the last null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
@@ -51,7 +52,10 @@ impl Args {
             let view = tuned.analysis.view(&tuned.table);
             console.remark(report::render_summary(&view))?;
             console.remark(format_args!("table:  {}", tuned.table_path.display()))?;
-            console.remark(format_args!("report: {}", tuned.report_path.display()))?;
+            if tuned.report_path != tuned.page_path {
+                console.remark(format_args!("report: {}", tuned.report_path.display()))?;
+            }
+            console.remark(format_args!("page:   {}", tuned.page_path.display()))?;
             tell_export(&tuned, console)?;
         }
         Ok(Answer::Good)
@@ -87,6 +91,7 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "store": origin.store,
         "table": tuned.table_path,
         "report": tuned.report_path,
+        "page": tuned.page_path,
         "export": match &tuned.export {
             Some(Export::Written { path, .. }) => Some(path),
             _ => None,

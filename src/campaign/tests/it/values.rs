@@ -1,5 +1,7 @@
 //! Values that make no sense are refused where they stand.
 
+use std::path::Path;
+
 use crate::errors::check;
 
 #[test]
@@ -426,6 +428,15 @@ fn results_go_to_three_files() {
     check("report: ../y, table: ./../y", 18, report, table, each);
     let store = "is the path of `output.store` too";
     check("table: y, store: y", 17, "output.table", store, each);
+    let page = "is the path of `output.report, as a page` too";
+    check(
+        "table: y.html, report: y.md",
+        17,
+        "output.table",
+        page,
+        each,
+    );
+    check("store: ./reports/x.html", 17, "output.store", page, each);
     // Equal to a default, which stands nowhere in the file.
     check("store: tables/x.yaml", 17, "output.store", table, each);
     check("table: ./.colltune/x.db", 17, "output.table", store, each);
@@ -441,4 +452,11 @@ fn results_go_to_three_files() {
         let output = crate::campaign(&format!("output: {different}\n")).output;
         assert_ne!(output.table, output.report, "{different}");
     }
+    let page = |report: &str| {
+        crate::campaign(&format!("output: {{report: {report}}}\n"))
+            .output
+            .page()
+    };
+    assert_eq!(page("a/y.md"), Path::new("a/y.html"));
+    assert_eq!(page("a/y.html"), Path::new("a/y.html"));
 }

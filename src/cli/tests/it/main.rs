@@ -16,6 +16,7 @@ mod interrupt;
 mod killed;
 mod made;
 mod mpi;
+mod page;
 mod results;
 mod run;
 mod schedules;

@@ -332,6 +332,49 @@ fn report_is_the_same_from_store_and_table() {
 }
 
 #[test]
+fn report_comes_in_three_forms() {
+    let place = with_table();
+    let page = place.run(&["report", STORE, "--format", "html"]).good().out;
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("id=\"allreduce-map-2\""));
+    let csv = place.run(&["report", STORE, "--format", "csv"]).good().out;
+    // Three sizes, five candidates at the largest; commutative and other operators.
+    assert!(csv.starts_with("collective,operators,datatype,"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 2 * 10, "{csv}");
+    let help = place.run(&["report", "--help"]).good().out;
+    for column in csv.lines().next().unwrap().split(',') {
+        assert!(
+            help.contains(&format!("`{column}`")),
+            "{column} is not explained"
+        );
+    }
+    let chosen = csv.lines().filter(|line| line.contains(",yes,"));
+    assert_eq!(chosen.count(), 2 * 3, "{csv}");
+}
+
+#[test]
+fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
+    let place = with_table();
+    std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();
+    for (format, text) in [
+        ("md", "This is what the table alone knows"),
+        ("html", "This is what the table alone knows"),
+        ("csv", ",allreduce/dual_root[block_bytes=64K],"),
+    ] {
+        let ran = place.run(&["report", "tables/made.yaml", "--format", format]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.out.contains(text), "{}", ran.out);
+        assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+        assert!(ran.err.contains("the store .colltune/made.db is not here"));
+    }
+    // Whoever names a store wants it.
+    place
+        .run(&["report", "tables/made.yaml", "--store", "nowhere.db"])
+        .bad(2, &["there is no nowhere.db", "--store"]);
+    let args = ["report", "tables/made.yaml", "--store", "moved.db"];
+    assert!(!place.run(&args).good().out.contains("table alone"));
+}
+
+#[test]
 fn several_libraries_in_a_store_must_be_told_apart() {
     let place = Place::new();
     made::store(&place.path("both.db"), &["openmpi", "mpich"]);

@@ -70,6 +70,7 @@ fn plan_knows_what_is_done() {
             "launches_left",
             "library",
             "name",
+            "page",
             "report",
             "shapes",
             "spent_seconds",
@@ -109,6 +110,13 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
         place.run(&["decide", ".colltune/made.db"]).out
     );
     assert!(place.read("reports/made.md").starts_with("# "));
+    let page = place
+        .run(&["report", ".colltune/made.db", "--format", "html"])
+        .good();
+    assert_eq!(
+        place.read("reports/made.html").trim_end(),
+        page.out.trim_end()
+    );
 
     assert_eq!(
         place.run(&["tune", "campaign.yaml", "--quiet"]).good().out,
@@ -128,6 +136,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
             "library",
             "measuring_seconds",
             "name",
+            "page",
             "report",
             "saved_seconds",
             "store",

@@ -1,9 +1,9 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter, MeasuringCost,
-    ModelCurve, OftenInvalid, Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict,
-    View,
+    Basis, Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter,
+    MeasuringCost, ModelCurve, OftenInvalid, Pair, Pairs, Ratio, Repetitions, SizeRow, Starts,
+    Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -129,6 +129,7 @@ fn block(bytes: u64, predicted: Option<u64>, best: u64, times: (Option<f64>, f64
         measured_block_bytes: best,
         seconds_at_predicted: times.0,
         seconds_at_measured: times.1,
+        points: crate::cells::blocks(best, times.1),
     }
 }
 
@@ -327,6 +328,7 @@ pub(crate) fn view() -> View {
     };
     View {
         name: "quickstart".to_owned(),
+        basis: Basis::Measurements,
         provenance: Provenance {
             campaign: "9f86d081884c7d659a2feaa0c55ad015".to_owned(),
             store: ".colltune/quickstart.db".to_owned(),
@@ -381,6 +383,7 @@ pub(crate) fn view() -> View {
         },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
+        cells: Vec::new(),
         pairs: vec![pairs()],
         curves: vec![curve()],
         failures: vec![Failure {

@@ -1,6 +1,10 @@
 //! Reports as people read them.
 
+mod cells;
+mod csv;
 mod example;
+mod html;
+mod of_table;
 
 use report::{SizeRow, Verdict, View, render_markdown, render_summary};
 use schedule::Collective;

@@ -1,0 +1,183 @@
+//! Where the numbers come from: machine, failures, how it was measured, provenance.
+
+use maud::{Markup, html};
+
+use super::figure::table;
+use crate::cells::Basis;
+use crate::expected;
+use crate::markdown::{DECISIONS, identified};
+use crate::measuring::{facts, paragraphs};
+use crate::pairs;
+use crate::repetitions::{OFTEN_INVALID, OftenInvalid};
+use crate::text::{grouped, one_line};
+use crate::view::{Estimate, View};
+
+/// Rows of lists that have no end.
+const MOST: usize = 60;
+/// Sets of pairs.
+const MOST_PAIRS: usize = 24;
+
+/// What makes the numbers doubtful, each with what to do; nothing if nothing does.
+pub(super) fn warnings(view: &View) -> Markup {
+    let warnings = &view.provenance.warnings;
+    html! {
+        @if !warnings.is_empty() {
+            section id="warnings" aria-labelledby="warnings-head" {
+                h2 id="warnings-head" { "Before you rely on this" }
+                ul { @for warning in warnings { li.warning { (inline(&one_line(warning))) } } }
+            }
+        }
+    }
+}
+
+/// Algorithms of colltune against the library's own.
+pub(super) fn against_library(view: &View) -> Markup {
+    let shown = view.pairs.len().min(MOST_PAIRS);
+    html! {
+        p {
+            "Times of the first divided by those of the second, paired inside launches: below 1 the first is "
+            "faster. Twins send the same messages; where several stand on a side, the best are compared, each "
+            "launch by the times of the others."
+        }
+        @for pairs in &view.pairs[..shown] {
+            details {
+                summary { (pairs::title(pairs.collective, pairs.shape)) }
+                @for (what, rows) in [("Twins", &pairs.twins), ("The best", &pairs.best)] {
+                    @if !rows.is_empty() { h4 { (what) } (table(pairs::table(rows))) }
+                }
+                p { (pairs::verdict(&pairs.twins)) (pairs::left_out(pairs.left_twins)) }
+            }
+        }
+        @if shown < view.pairs.len() {
+            p.left-out { (shown) " of " (view.pairs.len()) " shapes are shown; the Markdown report has all." }
+        }
+    }
+}
+
+/// The machine as the model sees it, and how far that is right.
+pub(super) fn machine(view: &View) -> Markup {
+    if view.basis == Basis::TableAlone {
+        return html! { p { "The table alone does not know the machine's parameters." } };
+    }
+    let identified = identified(view);
+    html! {
+        @if view.parameters.is_empty() { p { "None were fitted." } }
+        @if !identified.rows.is_empty() {
+            (table(identified))
+            p.quiet {
+                "Medians over launches, each fitted on its own, with the intervals of these medians. The residual "
+                "is the typical relative error at the measured points."
+            }
+        }
+        ul {
+            @for parameter in &view.parameters {
+                @if let Estimate::NotIdentified { reason } = &parameter.estimate {
+                    li { (parameter.name) ": not identified: " (one_line(reason)) "." }
+                }
+            }
+        }
+        @if !view.curves.is_empty() { p { (expected::verdict(view, "The model", "")) } }
+    }
+}
+
+/// What failed.
+pub(super) fn failures(view: &View) -> Markup {
+    let shown = view.failures.len().min(MOST);
+    html! {
+        @if view.basis == Basis::TableAlone {
+            p { "The table alone does not know what failed." }
+        } @else if view.failures.is_empty() {
+            p { "No candidate failed." }
+        } @else {
+            p { "These are in no table for these cells, and are not tried again there unless asked (--retry-failed)." }
+            ul {
+                @for failure in &view.failures[..shown] {
+                    li {
+                        code { (failure.candidate) } " in " (failure.subject) ", launch " (failure.launch) ": "
+                        (failure.kind.name()) ": " code { (one_line(&failure.message)) }
+                    }
+                }
+            }
+            @if shown < view.failures.len() {
+                p.left-out { (shown) " of " (view.failures.len()) " are shown; the Markdown report has all." }
+            }
+        }
+    }
+}
+
+/// How it was measured, on what, and how the numbers are to be read.
+pub(super) fn measuring(view: &View) -> Markup {
+    let about = &view.repetitions;
+    let percent = 100.0 * OFTEN_INVALID;
+    let often = format!(
+        "More than {percent:.0} % of these repetitions were invalid, so that those left may not be typical"
+    );
+    let never = "No repetition of these was valid, so that nothing is known of them: give each rank a core of its \
+                 own, or use synchronisation: barrier";
+    html! {
+        @for paragraph in paragraphs(view) { p { (paragraph) } }
+        @if about.batched_cells > 0 {
+            p {
+                "Calls in " (grouped(about.batched_cells as u64)) " cells were too short for the clock: times there are "
+                "those of up to " (grouped(about.most_calls.into())) " calls in a row, divided by their number."
+            }
+        }
+        @if about.other_batches > 0 {
+            p {
+                (grouped(about.other_batches)) " times a launch of a candidate in a cell was left out, as another "
+                "number of calls was timed together than in most launches of the cell."
+            }
+        }
+        (invalid(&often, &about.often_invalid))
+        (invalid(never, &about.never_valid))
+        dl {
+            @for (name, fact) in facts(view) { dt { (name) } dd { (inline(&fact)) } }
+        }
+        @if view.basis == Basis::Measurements {
+            h3 { "How to read the decisions" }
+            @for paragraph in DECISIONS.split("\n\n") { p { (paragraph) } }
+        }
+    }
+}
+
+fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
+    html! {
+        @if !found.is_empty() {
+            p.warning { (what) ":" }
+            ul {
+                @for found in found.iter().take(MOST) {
+                    li {
+                        code { (found.candidate) } " in " (found.cell) ": " (grouped(found.invalid)) " of "
+                        (grouped(found.repetitions))
+                    }
+                }
+            }
+            @if found.len() > MOST { p.left-out { (MOST) " of " (found.len()) " are shown; the Markdown report has all." } }
+        }
+    }
+}
+
+/// Markdown's inline code as HTML's.
+fn inline(text: &str) -> Markup {
+    let pieces: Vec<&str> = text.split('`').collect();
+    let is_balanced = pieces.len() % 2 == 1;
+    html! {
+        @if !is_balanced { (text) }
+        @else {
+            @for (index, piece) in pieces.iter().enumerate() {
+                @if index % 2 == 1 { code { (piece) } } @else { (piece) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::inline;
+
+    #[test]
+    fn code_within_facts_is_code() {
+        assert_eq!(inline("a `b<` c").into_string(), "a <code>b&lt;</code> c");
+        assert_eq!(inline("a ` b").into_string(), "a ` b");
+    }
+}

@@ -1,0 +1,122 @@
+//! Time against the size of blocks, with the optimum of the pipelining lemma.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use wire::CommShape;
+use wire::units::format_bytes;
+
+use super::figure::{folded, plotted};
+use super::group::Group;
+use super::palette::label;
+use super::plot::{Curve, Plot, Point};
+use super::scale::Quantity;
+use crate::grid::Grid;
+use crate::markdown::block_rows;
+use crate::view::BlockRow;
+
+/// Cells of a collective.
+const MOST_FIGURES: usize = 2;
+const MOST_CURVES: usize = 5;
+/// Rows of the table.
+const MOST_ROWS: usize = 60;
+
+/// Figures and table; a word where there are none.
+pub(super) fn figures(group: &Group<'_>) -> Markup {
+    let mut cells: BTreeMap<(CommShape, u64), Vec<&BlockRow>> = BTreeMap::new();
+    for comparison in &group.comparisons {
+        for row in comparison.blocks.iter().filter(|row| row.points.len() > 1) {
+            cells
+                .entry((comparison.shape, row.bytes))
+                .or_default()
+                .push(row);
+        }
+    }
+    let mut order: Vec<_> = cells.into_iter().collect();
+    let points = |rows: &[&BlockRow]| rows.iter().map(|row| row.points.len()).sum::<usize>();
+    order.sort_by_key(|((shape, bytes), rows)| Reverse((points(rows), *bytes, shape.ranks())));
+    let shown = order.len().min(MOST_FIGURES);
+    html! {
+        @if order.is_empty() {
+            p { "No pipelined algorithm was measured with more than one size of blocks." }
+        } @else {
+            div.figures {
+                @for ((shape, bytes), rows) in &order[..shown] {
+                    @if let Some(figure) = figure(group, *shape, *bytes, rows) { (figure) }
+                }
+            }
+            @if shown < order.len() {
+                p.left-out {
+                    "Drawn are " (shown) " of " (order.len()) " cells, those in which most sizes of blocks were measured."
+                }
+            }
+            (summary(group))
+        }
+    }
+}
+
+/// Predicted beside measured, of all algorithms and sizes.
+fn summary(group: &Group<'_>) -> Markup {
+    let rows = group
+        .comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.blocks);
+    let rows: Vec<BlockRow> = rows.cloned().collect();
+    let Grid { columns, rows } = block_rows(&rows);
+    let all = rows.len();
+    let rows: Vec<_> = rows.into_iter().take(MOST_ROWS).collect();
+    let shown = rows.len();
+    html! {
+        (folded("Predicted and measured sizes of blocks", Grid { columns, rows }))
+        @if shown < all { p.left-out { "The table has the first " (shown) " of " (all) " rows." } }
+    }
+}
+
+fn figure(group: &Group<'_>, shape: CommShape, bytes: u64, rows: &[&BlockRow]) -> Option<Markup> {
+    let mut rows = rows.to_vec();
+    rows.sort_by(|a, b| a.seconds_at_measured.total_cmp(&b.seconds_at_measured));
+    rows.truncate(MOST_CURVES);
+    let curves = rows.iter().map(|row| curve(group, row)).collect();
+    let plot = Plot {
+        id: format!("{}-blocks-{shape}-{bytes}", group.collective),
+        title: format!(
+            "{} of {} bytes on {shape}: time against size of blocks",
+            group.collective,
+            format_bytes(bytes)
+        ),
+        description: "Measured and expected times against the size of blocks on logarithmic axes, a curve an \
+                      algorithm, with the sizes that the pipelining lemma predicts."
+            .to_owned(),
+        x: (Quantity::Bytes, "bytes of a block".to_owned()),
+        y: (Quantity::Seconds, "time".to_owned()),
+        curves,
+        notes: vec![
+            "ring: the fastest measured; upright line: the pipelining lemma's optimum",
+            "dashed: what the model expects",
+        ],
+        reference: None,
+    };
+    let rows: Vec<BlockRow> = rows.into_iter().cloned().collect();
+    plotted(&plot, block_rows(&rows))
+}
+
+fn curve(group: &Group<'_>, row: &BlockRow) -> Curve {
+    // Parameters that do not concern blocks stand behind the algorithm's name.
+    let algorithm = row.algorithm.split('[').next().unwrap_or_default();
+    let point = |time: &crate::BlockTime| Point {
+        is_chosen: time.block_bytes == row.measured_block_bytes,
+        ..Point::bare(time.block_bytes as f64, time.seconds)
+    };
+    let expected = |time: &crate::BlockTime| {
+        let seconds = time.expected_seconds?;
+        Some((time.block_bytes as f64, seconds))
+    };
+    Curve {
+        name: label(&row.algorithm),
+        look: group.looks.look(algorithm),
+        points: row.points.iter().map(point).collect(),
+        expected: row.points.iter().filter_map(expected).collect(),
+        vertical: row.predicted_block_bytes.map(|bytes| bytes as f64),
+    }
+}

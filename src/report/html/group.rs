@@ -1,0 +1,174 @@
+//! All that a page shows of one collective.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schedule::Collective;
+use table::OperatorClass;
+use wire::{Candidate, CommShape, Datatype, Operator};
+
+use super::palette::Looks;
+use crate::cells::CellResult;
+use crate::view::{Comparison, View};
+
+/// A collective: what was found in its cells.
+#[derive(Debug)]
+pub(super) struct Group<'v> {
+    pub(super) collective: Collective,
+    /// Cells for operators that commute, with the datatype and operator that most were measured with;
+    /// ascending, and those of shapes that were not measured last.
+    pub(super) cells: Vec<&'v CellResult>,
+    /// How many cells of other datatypes or operators there are.
+    pub(super) other_types: usize,
+    /// The same for all classes of operators.
+    pub(super) comparisons: Vec<&'v Comparison>,
+    pub(super) looks: Looks,
+}
+
+/// The collectives of a view, in their order.
+pub(super) fn groups(view: &View) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<Collective, Vec<&CellResult>> = BTreeMap::new();
+    for comparison in &view.comparisons {
+        groups.entry(comparison.collective).or_default();
+    }
+    let commutes = |result: &&CellResult| result.operators.cover(OperatorClass::Commutative);
+    for result in view.cells.iter().filter(commutes) {
+        let cells = groups.entry(result.cell.collective).or_default();
+        cells.push(result);
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|(collective, cells)| Group::new(view, collective, cells))
+        .collect()
+}
+
+type Type = (Datatype, Option<Operator>);
+
+fn type_of(result: &CellResult) -> Type {
+    (result.cell.datatype, result.cell.operator)
+}
+
+fn most_frequent_type(cells: &[&CellResult]) -> Option<Type> {
+    let mut counts: BTreeMap<Type, usize> = BTreeMap::new();
+    for result in cells {
+        *counts.entry(type_of(result)).or_default() += 1;
+    }
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    most.map(|(kind, _)| kind)
+}
+
+impl<'v> Group<'v> {
+    fn new(view: &'v View, collective: Collective, mut cells: Vec<&'v CellResult>) -> Self {
+        let of_all_types = cells.len();
+        if let Some(frequent) = most_frequent_type(&cells) {
+            cells.retain(|result| type_of(result) == frequent);
+        }
+        let chosen = cells.iter().map(|result| result.chosen.algorithm());
+        // What is the fastest somewhere is drawn, too.
+        let fastest = cells.iter().filter_map(|result| fastest(result));
+        let all = cells.iter().flat_map(|result| &result.candidates);
+        let all = all.map(|timed| timed.candidate.algorithm());
+        let of_collective = |comparison: &&Comparison| comparison.collective == collective;
+        Self {
+            collective,
+            looks: Looks::of(chosen.chain(fastest.map(Candidate::algorithm)), all),
+            other_types: of_all_types - cells.len(),
+            cells,
+            comparisons: view.comparisons.iter().filter(of_collective).collect(),
+        }
+    }
+
+    /// The cells that were measured together with the default.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &'v CellResult> {
+        let cells = self.cells.iter().copied();
+        cells.filter(|result| result.is_measured() && result.default().is_some())
+    }
+
+    /// The measured shapes with their cells, those with most at stake first.
+    pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellResult>)> {
+        let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+        for result in self.measured() {
+            shapes.entry(result.cell.shape).or_default().push(result);
+        }
+        let mut shapes: Vec<_> = shapes.into_iter().collect();
+        let order = |(shape, cells): &(CommShape, Vec<&CellResult>)| (stake(cells), shape.ranks());
+        shapes.sort_by(|a, b| {
+            let (a, b) = (order(a), order(b));
+            b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+        });
+        shapes
+    }
+}
+
+fn fastest(result: &CellResult) -> Option<&Candidate> {
+    let candidates = result.candidates.iter();
+    let fastest = candidates.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    fastest.map(|timed| &timed.candidate)
+}
+
+/// Which of nodes and ranks per node changes in a figure; the other has one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// Nodes, with so many ranks on each.
+    Nodes(u32),
+    /// Ranks per node, on so many nodes.
+    Ppn(u32),
+}
+
+impl Along {
+    /// The figures that shapes need: one a number of ranks per node, or a single one for one number of
+    /// nodes.
+    pub(super) fn of(shapes: impl Iterator<Item = CommShape>) -> Vec<Self> {
+        let shapes: BTreeSet<CommShape> = shapes.collect();
+        let nodes: BTreeSet<u32> = shapes.iter().map(|shape| shape.nodes).collect();
+        let ppns: BTreeSet<u32> = shapes.iter().map(|shape| shape.ppn).collect();
+        match (nodes.first(), ppns.len()) {
+            (Some(only), 2..) if nodes.len() == 1 => vec![Self::Ppn(*only)],
+            _ => ppns.into_iter().map(Self::Nodes).collect(),
+        }
+    }
+
+    /// Whether a shape has the one value.
+    pub(super) fn holds(self, shape: CommShape) -> bool {
+        match self {
+            Self::Nodes(ppn) => shape.ppn == ppn,
+            Self::Ppn(nodes) => shape.nodes == nodes,
+        }
+    }
+
+    /// The value of a shape that changes.
+    pub(super) fn value(self, shape: CommShape) -> u32 {
+        match self {
+            Self::Nodes(_) => shape.nodes,
+            Self::Ppn(_) => shape.ppn,
+        }
+    }
+
+    /// Part of an id.
+    pub(super) fn id(self) -> String {
+        match self {
+            Self::Nodes(ppn) => ppn.to_string(),
+            Self::Ppn(nodes) => format!("nodes-{nodes}"),
+        }
+    }
+}
+
+impl fmt::Display for Along {
+    /// What stays the same, as in `on 1 node`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(1) => f.write_str("with 1 rank per node"),
+            Self::Nodes(ppn) => write!(f, "with {ppn} ranks per node"),
+            Self::Ppn(1) => f.write_str("on 1 node"),
+            Self::Ppn(nodes) => write!(f, "on {nodes} nodes"),
+        }
+    }
+}
+
+/// What following the table gains in some cells: the sum of the logarithms of its speed-ups.
+pub(super) fn stake(cells: &[&CellResult]) -> f64 {
+    let gains = cells.iter().filter_map(|result| result.gain());
+    gains
+        .map(|gain| gain.value.max(f64::MIN_POSITIVE).ln())
+        .sum()
+}

@@ -1,0 +1,187 @@
+//! Performance guidelines: is a collective slower than the same made of other collectives?
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use schedule::Collective;
+use wire::units::format_bytes;
+use wire::{Candidate, CommShape};
+
+use super::figure::{folded, left_out, plotted};
+use super::palette::Look;
+use super::plot::{Curve, Plot, Point};
+use super::scale::Quantity;
+use crate::cells::{CellResult, Timed};
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::markdown::interval;
+use crate::text::{factor, short_name};
+use crate::view::{Ratio, View};
+
+/// Violations in the table.
+const MOST_ROWS: usize = 40;
+
+/// A cell beside its strongest mock-up.
+#[derive(Clone, Copy)]
+struct Compared<'v> {
+    result: &'v CellResult,
+    mockup: &'v Timed,
+    /// How many times as long as the mock-up the default takes.
+    before: Ratio,
+    /// The same of what the table chooses.
+    after: f64,
+}
+
+/// The section's content, also where there is nothing to tell.
+pub(super) fn guidelines(view: &View) -> Markup {
+    let mut compared: Vec<Compared<'_>> = view.cells.iter().filter_map(compare).collect();
+    if compared.is_empty() {
+        return html! {
+            p {
+                "No mock-ups were measured, so nothing is known of guidelines: name "
+                code { "mockup:*" } " among the " code { "candidates" } " of the campaign to compare each "
+                "collective with the same made of the library's other collectives."
+            }
+        };
+    }
+    let figures = figures(&compared);
+    let cells = compared.len();
+    compared.sort_by(|a, b| b.before.value.total_cmp(&a.before.value));
+    compared.retain(Compared::is_violated);
+    let left = compared
+        .iter()
+        .filter(|one| one.after > 1.0 + TOLERANCE)
+        .count();
+    let shown = compared.len().min(MOST_ROWS);
+    html! {
+        p {
+            "A collective should not be slower than the same made of the library's other collectives "
+            "(self-consistent performance guidelines: Träff, Gropp, Thakur 2010). A guideline is violated "
+            "where the interval of the ratio lies above 1."
+        }
+        p.key-figure {
+            "Violated by the default in " strong { (compared.len()) } " of " (cells) " cells, by what the table "
+            "chooses in " strong { (left) } "."
+        }
+        div.figures { @for figure in figures { (figure) } }
+        (folded("The violations", numbers(&compared[..shown])))
+        (left_out(shown, compared.len(), "violations are shown", super::figure::REST))
+    }
+}
+
+/// After, ratios have no interval: what costs less is no violation.
+const TOLERANCE: f64 = 0.02;
+
+fn mockups(result: &CellResult) -> impl Iterator<Item = &Timed> {
+    let candidates = result.candidates.iter();
+    candidates.filter(|timed| matches!(timed.candidate, Candidate::Mockup { .. }))
+}
+
+/// A cell with its strongest mock-up, if it has one.
+fn compare(result: &CellResult) -> Option<Compared<'_>> {
+    let mockups = mockups(result).filter_map(|mockup| Some((mockup, mockup.speedup?)));
+    let (mockup, before) = mockups.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let gain = result.gain().filter(|_| result.is_measured())?;
+    Some(Compared {
+        result,
+        mockup,
+        before,
+        after: before.value / gain.value,
+    })
+}
+
+/// Of each collective that violates a guideline, the shape in which it does so most often.
+fn figures(compared: &[Compared<'_>]) -> Vec<Markup> {
+    type Shape = (Collective, CommShape);
+    let mut shapes: BTreeMap<Shape, Vec<&Compared<'_>>> = BTreeMap::new();
+    for one in compared.iter().filter(|one| one.result.cell.bytes > 0) {
+        let cell = one.result.cell;
+        shapes
+            .entry((cell.collective, cell.shape))
+            .or_default()
+            .push(one);
+    }
+    let violated = |cells: &[&Compared<'_>]| cells.iter().filter(|one| one.is_violated()).count();
+    let mut worst: BTreeMap<Collective, (usize, CommShape)> = BTreeMap::new();
+    for ((collective, shape), cells) in &shapes {
+        let worst = worst.entry(*collective).or_insert((0, *shape));
+        *worst = (*worst).max((violated(cells), *shape));
+    }
+    let drawn = worst.into_iter().filter(|(_, (violated, _))| *violated > 0);
+    drawn
+        .filter_map(|(collective, (_, shape))| {
+            figure(collective, shape, &shapes[&(collective, shape)])
+        })
+        .collect()
+}
+
+fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> Option<Markup> {
+    let curve = |name: &str, look: Look, point: fn(&Compared<'_>) -> Point| Curve {
+        name: name.to_owned(),
+        look,
+        points: cells.iter().map(|one| point(one)).collect(),
+        expected: Vec::new(),
+        vertical: None,
+    };
+    let before = |one: &Compared<'_>| Point {
+        interval: (one.before.coverage > 0.0).then_some([one.before.low, one.before.high]),
+        ..Point::bare(one.result.cell.bytes as f64, one.before.value)
+    };
+    let after = |one: &Compared<'_>| Point::bare(one.result.cell.bytes as f64, one.after);
+    let plot = Plot {
+        id: format!("{collective}-guidelines"),
+        title: format!("{collective} on {shape}: beside its strongest mock-up"),
+        description:
+            "Times of the default and of what the table chooses, divided by that of the strongest \
+                      mock-up, against size: above 1 the guideline is violated."
+                .to_owned(),
+        x: (Quantity::Bytes, "bytes".to_owned()),
+        y: (Quantity::Factor, "time / time of the mock-up".to_owned()),
+        curves: vec![
+            curve("before: the default", Look::default(), before),
+            curve("after: what the table chooses", Look::numbered(0), after),
+        ],
+        notes: vec!["above the line at 1x the guideline is violated"],
+        reference: Some(1.0),
+    };
+    let cells: Vec<Compared<'_>> = cells.iter().map(|one| **one).collect();
+    plotted(&plot, numbers(&cells))
+}
+
+impl Compared<'_> {
+    /// Whether the mock-up beats the default for certain.
+    fn is_violated(&self) -> bool {
+        self.before.low > 1.0
+    }
+}
+
+fn numbers(compared: &[Compared<'_>]) -> Grid {
+    let columns = [
+        ("collective", Left),
+        ("shape", Left),
+        ("bytes", Right),
+        ("faster mock-up", Left),
+        ("default / mock-up", Right),
+        ("interval", Right),
+        ("chosen", Left),
+        ("chosen / mock-up", Right),
+    ];
+    let rows = compared.iter().map(|one| {
+        let Compared {
+            result,
+            mockup,
+            before,
+            after,
+        } = one;
+        [
+            result.cell.collective.to_string(),
+            result.cell.shape.to_string(),
+            format_bytes(result.cell.bytes),
+            short_name(&mockup.candidate),
+            factor(before.value),
+            interval(before),
+            short_name(&result.chosen),
+            factor(*after),
+        ]
+    });
+    grid(columns, rows)
+}

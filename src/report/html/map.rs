@@ -1,0 +1,266 @@
+//! Decision maps: nodes by size, coloured by algorithm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use wire::units::format_bytes;
+
+use super::figure::{REST, figure};
+use super::group::{Along, Group};
+use super::palette::label;
+use super::plot::{cut, px};
+use crate::cells::CellResult;
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::text::{factor, short_name};
+
+const HEIGHT: f64 = 34.0;
+const LEFT: f64 = 64.0;
+const TOP: f64 = 40.0;
+const LINE: f64 = 21.0;
+const NAMES_IN_A_LINE: usize = 3;
+const NAME: f64 = 250.0;
+
+/// Maps of a collective; with more ranks per node than these, only the first and the last ones.
+const MOST_MAPS: usize = 2;
+const MOST_COLUMNS: usize = 24;
+const MOST_ROWS: usize = 16;
+
+/// The maps, one a number of ranks per node.
+pub(super) fn maps(group: &Group<'_>) -> Markup {
+    let all = Along::of(group.cells.iter().map(|result| result.cell.shape));
+    let shown = thinned(&all, MOST_MAPS);
+    html! {
+        @for along in &shown { (map(group, *along)) }
+        @if shown.len() < all.len() {
+            p.left-out { "Maps of " (shown.len()) " of " (all.len()) " numbers of ranks per node. " (REST) }
+        }
+    }
+}
+
+fn map(group: &Group<'_>, along: Along) -> Markup {
+    let mut cells: BTreeMap<(u32, u64), &CellResult> = BTreeMap::new();
+    let concerned = group.cells.iter().filter(|r| along.holds(r.cell.shape));
+    for result in concerned {
+        cells.insert((along.value(result.cell.shape), result.cell.bytes), result);
+    }
+    let sizes: BTreeSet<u64> = cells.keys().map(|(_, bytes)| *bytes).collect();
+    let rows: BTreeSet<u32> = cells.keys().map(|(row, _)| *row).collect();
+    let map = Map {
+        group,
+        along,
+        sizes: thinned(&sizes.iter().copied().collect::<Vec<_>>(), MOST_COLUMNS),
+        rows: thinned(&rows.iter().copied().collect::<Vec<_>>(), MOST_ROWS),
+        cells: &cells,
+    };
+    let is_whole = map.sizes.len() == sizes.len() && map.rows.len() == rows.len();
+    let id = format!("{}-map-{}", group.collective, along.id());
+    html! {
+        (figure(&id, &map.title(), &map.draw(&id), map.numbers()))
+        @if !is_whole {
+            p.left-out {
+                "The map shows " (map.sizes.len()) " of " (sizes.len()) " sizes and "
+                (map.rows.len()) " of " (rows.len()) " numbers of " (map.unit()) ". " (REST)
+            }
+        }
+    }
+}
+
+/// At most `most` of ascending values, the first and the last among them.
+pub(super) fn thinned<T: Copy>(values: &[T], most: usize) -> Vec<T> {
+    match values.len() {
+        all if all <= most => values.to_vec(),
+        all => {
+            let place = |index: usize| index * (all - 1) / (most - 1).max(1);
+            (0..most).map(|index| values[place(index)]).collect()
+        }
+    }
+}
+
+struct Map<'a, 'v> {
+    group: &'a Group<'v>,
+    along: Along,
+    sizes: Vec<u64>,
+    /// Numbers of nodes or of ranks per node, ascending.
+    rows: Vec<u32>,
+    cells: &'a BTreeMap<(u32, u64), &'v CellResult>,
+}
+
+impl Map<'_, '_> {
+    fn title(&self) -> String {
+        format!(
+            "What the table chooses for {} {}",
+            self.group.collective, self.along
+        )
+    }
+
+    /// What rows are.
+    fn unit(&self) -> &'static str {
+        match self.along {
+            Along::Nodes(_) => "nodes",
+            Along::Ppn(_) => "per node",
+        }
+    }
+
+    /// Those that are shown, by descending row, ascending size.
+    fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellResult)> {
+        let rows = self.rows.iter().rev().enumerate();
+        rows.flat_map(move |(row, nodes)| {
+            let columns = self.sizes.iter().enumerate();
+            columns.filter_map(move |(column, bytes)| {
+                let result = self.cells.get(&(*nodes, *bytes))?;
+                Some((row, column, *result))
+            })
+        })
+    }
+
+    fn cell_width(&self) -> f64 {
+        (720.0 / self.sizes.len().max(1) as f64).clamp(42.0, 74.0)
+    }
+
+    /// The algorithms that are shown, by the order of their keys.
+    fn algorithms(&self) -> Vec<&str> {
+        let shown = self.shown().map(|(_, _, result)| result.chosen.algorithm());
+        let mut algorithms: Vec<&str> = shown.collect::<BTreeSet<_>>().into_iter().collect();
+        algorithms.sort_by_key(|algorithm| {
+            let key = self.group.looks.look(algorithm).key;
+            (key.len(), key)
+        });
+        algorithms
+    }
+
+    fn draw(&self, id: &str) -> Markup {
+        let width = self.cell_width();
+        let right = LEFT + width * self.sizes.len() as f64;
+        let bottom = TOP + HEIGHT * self.rows.len() as f64;
+        let algorithms = self.algorithms();
+        let whole_width = right.max(LEFT + NAME * NAMES_IN_A_LINE as f64) + 8.0;
+        let (names, notes) = (algorithms.len().div_ceil(NAMES_IN_A_LINE), self.notes());
+        let height = bottom + 14.0 + LINE * (names + notes.len()) as f64;
+        let (title, description) = (format!("{id}-title"), format!("{id}-desc"));
+        html! {
+            svg.map role="img" viewBox=(format!("0 0 {} {}", px(whole_width), px(height)))
+                style=(format!("max-width:{}px", px(whole_width)))
+                aria-labelledby=(format!("{title} {description}")) {
+                title id=(title) { (self.title()) }
+                desc id=(description) {
+                    "A field for each row and each size: the letter of the algorithm, and how many \
+                     times as long the library's default takes. The same stands in the table below."
+                }
+                text.axis x=(px((LEFT + right) / 2.0)) y="12" text-anchor="middle" {
+                    "size: " (table::message_size(self.group.collective))
+                }
+                text.axis x=(px(LEFT - 8.0)) y=(px(TOP - 7.0)) text-anchor="end" { (self.unit()) }
+                @for (column, bytes) in self.sizes.iter().enumerate() {
+                    text.tick x=(px(LEFT + width * (column as f64 + 0.5))) y=(px(TOP - 7.0)) text-anchor="middle" {
+                        (format_bytes(*bytes))
+                    }
+                }
+                @for (row, nodes) in self.rows.iter().rev().enumerate() {
+                    text.tick x=(px(LEFT - 8.0)) y=(px(TOP + HEIGHT * (row as f64 + 0.5) + 4.0)) text-anchor="end" {
+                        (nodes)
+                    }
+                }
+                @for (row, column, result) in self.shown() { (self.field(row, column, result)) }
+                (self.legend(&algorithms, bottom + 24.0))
+                @for (index, note) in notes.iter().enumerate() {
+                    text.note x=(px(LEFT)) y=(px(bottom + 22.0 + LINE * (names + index) as f64)) { (note) }
+                }
+            }
+        }
+    }
+
+    /// What fields without colour, and letters in parentheses mean.
+    fn notes(&self) -> Vec<&'static str> {
+        let has_gaps = self.shown().count() < self.sizes.len() * self.rows.len();
+        let is_expected = self.shown().any(|(_, _, result)| !result.is_measured());
+        let gaps =
+            has_gaps.then_some("empty: not measured; the rules further down hold there, too");
+        let expected = is_expected.then_some("in parentheses: not measured, by the model");
+        gaps.into_iter().chain(expected).collect()
+    }
+
+    fn field(&self, row: usize, column: usize, result: &CellResult) -> Markup {
+        let width = self.cell_width();
+        let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
+        let look = self.group.looks.look(result.chosen.algorithm());
+        let gain = result.gain().map(|gain| factor(gain.value));
+        let title = format!(
+            "{}, {} bytes: {}, {}",
+            result.cell.shape,
+            format_bytes(result.cell.bytes),
+            short_name(&result.chosen),
+            result.verdict
+        );
+        // What the model expects stands in parentheses.
+        let key = match result.is_measured() {
+            true => look.key.clone(),
+            false => format!("({})", look.key),
+        };
+        let gain = gain.filter(|_| look.key != "–");
+        let middle = x + width / 2.0;
+        let baseline = y + if gain.is_some() { 15.0 } else { 21.0 };
+        html! {
+            g fill=(look.ink()) {
+                title { (title) }
+                rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(look.area()) {}
+                @if look.is_striped {
+                    rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill="url(#stripes)" {}
+                }
+                text.key x=(px(middle)) y=(px(baseline)) { (key) }
+                @if let Some(gain) = gain { text.gain x=(px(middle)) y=(px(y + 28.0)) { (gain) } }
+            }
+        }
+    }
+
+    fn legend(&self, algorithms: &[&str], top: f64) -> Markup {
+        html! {
+            @for (index, algorithm) in algorithms.iter().enumerate() {
+                @let look = self.group.looks.look(algorithm);
+                @let x = LEFT + NAME * (index % NAMES_IN_A_LINE) as f64;
+                @let y = top + LINE * (index / NAMES_IN_A_LINE) as f64;
+                g fill=(look.ink()) {
+                    rect.field x=(px(x)) y=(px(y - 12.0)) width="28" height="17" fill=(look.area()) {}
+                    @if look.is_striped {
+                        rect x=(px(x)) y=(px(y - 12.0)) width="28" height="17" fill="url(#stripes)" {}
+                    }
+                    text.key x=(px(x + 14.0)) y=(px(y + 1.0)) { (look.key) }
+                }
+                text.name x=(px(x + 35.0)) y=(px(y + 1.0)) { (cut(&label(algorithm))) }
+            }
+        }
+    }
+
+    fn numbers(&self) -> Grid {
+        let columns = [
+            ("shape", Left),
+            ("bytes", Right),
+            ("chosen", Left),
+            ("speed-up", Right),
+            ("why", Left),
+        ];
+        let rows = self.shown().map(|(_, _, result)| {
+            let gain = result.gain().map(|gain| factor(gain.value));
+            [
+                result.cell.shape.to_string(),
+                format_bytes(result.cell.bytes),
+                short_name(&result.chosen),
+                gain.unwrap_or_default(),
+                result.verdict.to_string(),
+            ]
+        });
+        grid(columns, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thinned;
+
+    #[test]
+    fn ends_are_kept() {
+        let many: Vec<u32> = (0..100).collect();
+        assert_eq!(thinned(&many, 4), [0, 33, 66, 99]);
+        assert_eq!(thinned(&many[..3], 4), [0, 1, 2]);
+        assert_eq!(thinned(&many, 2), [0, 99]);
+    }
+}

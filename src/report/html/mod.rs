@@ -1,0 +1,129 @@
+//! A report as one page with pictures: nothing is loaded, no script runs.
+//!
+//! What grows with the measurements is bounded: figures and tables are of what has most at stake,
+//! and the page says what was left out. Texts from outside are escaped by `maud`.
+
+mod about;
+mod blocks;
+mod collective;
+mod figure;
+mod group;
+mod guidelines;
+mod map;
+mod overview;
+mod palette;
+mod plot;
+mod scale;
+mod scaling;
+mod sizes;
+mod speedups;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::cells::Basis;
+use crate::markdown::TABLE_ALONE;
+use crate::text::one_line;
+use crate::view::View;
+use group::{Group, groups};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Nothing but the page's own style: whatever else might get into it, the browser refuses to load.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// Lays out a report as one HTML file.
+pub fn render_html(view: &View) -> String {
+    let groups = groups(view);
+    let title = format!("colltune report: {}", view.name);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (stripes())
+                (head(view))
+                (contents(view, &groups))
+                main {
+                    (about::warnings(view))
+                    (section("summary", "In short", &overview::overview(view, &groups)))
+                    (section("deploying", "What to do", &overview::deploying(view)))
+                    @for group in &groups { (collective::section(view, group)) }
+                    (section("guidelines", "Performance guidelines", &guidelines::guidelines(view)))
+                    @if !view.pairs.is_empty() {
+                        (section("pairs", "Against the library's own algorithms", &about::against_library(view)))
+                    }
+                    (section("machine", "Machine parameters", &about::machine(view)))
+                    (section("failures", "Failures", &about::failures(view)))
+                    (section("measuring", "Environment and provenance", &about::measuring(view)))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The pattern of areas whose colour is another's, too.
+fn stripes() -> Markup {
+    html! {
+        svg.patterns width="0" height="0" aria-hidden="true" {
+            defs {
+                pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)" {
+                    rect width="2" height="6" fill="#ffffff" fill-opacity="0.75" {}
+                }
+            }
+        }
+    }
+}
+
+fn head(view: &View) -> Markup {
+    let provenance = &view.provenance;
+    html! {
+        header {
+            h1 { (view.name) }
+            p {
+                "Collectives of " strong { (provenance.library) } " on " (one_line(&provenance.hosts.join(", ")))
+                ", " (provenance.cpu) ", " (provenance.date) ", colltune " (provenance.colltune) "."
+            }
+            @if view.basis == Basis::TableAlone { p.warning { (TABLE_ALONE) } }
+        }
+    }
+}
+
+fn contents(view: &View, groups: &[Group<'_>]) -> Markup {
+    let entry = |id: &str, name: &str| html! { li { a href=(format!("#{id}")) { (name) } } };
+    html! {
+        nav aria-label="Contents" {
+            ul {
+                @if !view.provenance.warnings.is_empty() { (entry("warnings", "Warnings")) }
+                (entry("summary", "In short"))
+                (entry("deploying", "What to do"))
+                @for group in groups {
+                    @let name = group.collective.to_string();
+                    (entry(&name, &name))
+                }
+                (entry("guidelines", "Guidelines"))
+                @if !view.pairs.is_empty() { (entry("pairs", "Against the library")) }
+                (entry("machine", "Machine"))
+                (entry("failures", "Failures"))
+                (entry("measuring", "Provenance"))
+            }
+        }
+    }
+}
+
+fn section(id: &str, name: &str, content: &Markup) -> Markup {
+    let head = format!("{id}-head");
+    html! {
+        section id=(id) aria-labelledby=(head) {
+            h2 id=(head) { (name) }
+            (content)
+        }
+    }
+}

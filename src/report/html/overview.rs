@@ -1,0 +1,191 @@
+//! What a manager reads: how much is to be gained where, and what is to be done.
+
+use maud::{Markup, html};
+use wire::Candidate;
+use wire::units::format_bytes;
+
+use super::figure::table;
+use super::group::Group;
+use crate::cells::CellResult;
+use crate::grid::{Grid, Side::Left, Side::Right};
+use crate::pairs::mean;
+use crate::summary::headline;
+use crate::text::{NONE, factor, short_name};
+use crate::view::View;
+
+/// The section's content.
+pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
+    html! {
+        p.headline { (headline(view)) }
+        @if groups.iter().any(|group| group.measured().next().is_some()) {
+            (table(numbers(view, groups)))
+            p.quiet {
+                "Gains are geometric means of the default's time divided by that of what the table chooses; "
+                "over all cells, those in which the default is kept count as 1."
+                @if view.cells.iter().any(|result| result.chosen_in_library.is_some()) {
+                    " Through the library: with nothing but its own algorithms, as its settings choose them."
+                }
+                @if view.comparisons.iter().any(|c| c.operators == table::Operators::Noncommutative) {
+                    " For operators that commute: see the rules of each collective for others."
+                }
+            }
+        }
+        @if !view.failures.is_empty() {
+            @let failures = if view.failures.len() == 1 { "failure" } else { "failures" };
+            p { (view.failures.len()) " " (failures) " of candidates: see " a href="#failures" { "Failures" } "." }
+        }
+    }
+}
+
+fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
+    let is_simulated = view.provenance.library.is_simulated();
+    let library: Vec<Option<f64>> = groups.iter().map(|group| in_library(group)).collect();
+    let knows_library = library.iter().any(Option::is_some);
+    let mut columns = vec![
+        ("collective", Left),
+        ("default loses at", Right),
+        ("there by", Right),
+        ("over all cells", Right),
+        ("most", Left),
+        ("what to do", Left),
+    ];
+    if knows_library {
+        columns.insert(4, ("through the library", Right));
+    }
+    let rows = groups.iter().zip(library).map(|(group, in_library)| {
+        let mut row = row(group);
+        row.push(match is_simulated {
+            true => "measure on the machine that is meant".to_owned(),
+            false => advice(group, in_library).to_owned(),
+        });
+        if knows_library {
+            let gain = in_library.map_or_else(|| NONE.to_owned(), factor);
+            row.insert(4, gain);
+        }
+        row
+    });
+    Grid {
+        rows: rows.collect(),
+        columns,
+    }
+}
+
+/// All columns but what the library alone gains, and what to do.
+fn row(group: &Group<'_>) -> Vec<String> {
+    let cells: Vec<&CellResult> = group.measured().collect();
+    let replaced: Vec<&CellResult> = replaced(group).collect();
+    let there = match replaced.is_empty() {
+        true => NONE.to_owned(),
+        false => factor(mean(gains(&replaced))),
+    };
+    vec![
+        group.collective.to_string(),
+        format!("{} of {} cells", replaced.len(), cells.len()),
+        there,
+        factor(mean(gains(&cells))),
+        most(&replaced),
+    ]
+}
+
+/// The cells in which the default loses.
+fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellResult> {
+    let cells = group.measured();
+    cells.filter(|result| result.verdict.replaces_default())
+}
+
+fn gains<'a>(cells: &'a [&'a CellResult]) -> impl Iterator<Item = f64> + 'a {
+    cells
+        .iter()
+        .filter_map(|result| result.gain())
+        .map(|gain| gain.value)
+}
+
+/// What the library's own algorithms gain over all cells; nothing where none was measured.
+fn in_library(group: &Group<'_>) -> Option<f64> {
+    let gain = |result: &CellResult| {
+        let chosen = result.chosen_in_library.as_ref()?;
+        result.speedup_of(chosen).map(|gain| gain.value)
+    };
+    let gains: Vec<f64> = group.measured().filter_map(gain).collect();
+    (!gains.is_empty()).then(|| mean(gains.into_iter()))
+}
+
+/// The greatest gain.
+fn most(replaced: &[&CellResult]) -> String {
+    let gain = |result: &CellResult| result.gain().map_or(1.0, |gain| gain.value);
+    let most = replaced.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
+    most.map_or_else(
+        || NONE.to_owned(),
+        |result| {
+            format!(
+                "{} with {}, {} bytes on {}",
+                factor(gain(result)),
+                short_name(&result.chosen),
+                format_bytes(result.cell.bytes),
+                result.cell.shape
+            )
+        },
+    )
+}
+
+/// Below this the library's own settings bring nothing.
+const WORTHWHILE: f64 = 1.005;
+
+fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
+    match in_library {
+        _ if replaced(group).next().is_none() => "keep the default",
+        Some(gain) if gain > WORTHWHILE => "export the table to the library's settings",
+        Some(_) => "deploy the table; the library's settings alone gain nothing",
+        None => "deploy the table",
+    }
+}
+
+/// Whether the table has anything for the library's own settings.
+pub(super) fn serves_library(view: &View) -> bool {
+    let chosen = view
+        .cells
+        .iter()
+        .filter_map(|result| result.chosen_in_library.as_ref());
+    chosen
+        .into_iter()
+        .any(|candidate| *candidate != Candidate::Default)
+}
+
+/// How the table gets to where it is used.
+pub(super) fn deploying(view: &View) -> Markup {
+    let is_simulated = view.provenance.library.is_simulated();
+    html! {
+        @if is_simulated {
+            p { "These times are simulated: measure on the machine that is meant before anything is deployed." }
+        } @else {
+            ol {
+                @if serves_library(view) {
+                    li {
+                        "Write the table as a file that the library reads: "
+                        code { "colltune export TABLE --format " (export_format(&view.provenance.library.name)) " --output FILE" }
+                        ". The file says how it is activated for one job or for all."
+                    }
+                }
+                li {
+                    "Programs that choose for themselves read the whole table: "
+                    code { "colltune export TABLE --format c-header --output FILE" } "."
+                }
+                @if view.cells.iter().all(|result| result.chosen_in_library.is_none()) {
+                    li {
+                        "What the library's own settings can gain is not known: name " code { "native:*" }
+                        " among the " code { "candidates" } " of the campaign, and tune again."
+                    }
+                }
+                li { "Ask for the evidence behind a choice: " code { "colltune explain TABLE --collective C --nodes N --ppn P --bytes B" } "." }
+                li { "All numbers: " code { "colltune report STORE --format csv" } "." }
+            }
+        }
+    }
+}
+
+fn export_format(library: &str) -> &str {
+    match library {
+        "openmpi" | "mpich" => library,
+        _ => "openmpi|openmpi-json|mpich",
+    }
+}

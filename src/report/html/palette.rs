@@ -1,0 +1,182 @@
+//! How algorithms look: a letter, a colour and a mark each, the same in all figures of a collective.
+
+use std::collections::BTreeMap;
+
+use wire::Candidate;
+
+/// Okabe and Ito (2008), told apart by all common kinds of colour vision; black is the default's.
+const COLOURS: [&str; 7] = [
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
+];
+
+/// The default's name.
+pub(super) const DEFAULT: &str = "default";
+
+/// The default's colour as an area; as a line it is black.
+pub(super) const DEFAULT_AREA: &str = "#e3e6ea";
+
+/// The shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Inverted,
+    Cross,
+    Hexagon,
+}
+
+const MARKS: [Mark; 7] = [
+    Mark::Square,
+    Mark::Triangle,
+    Mark::Diamond,
+    Mark::Inverted,
+    Mark::Cross,
+    Mark::Hexagon,
+    Mark::Circle,
+];
+
+/// How something is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Look {
+    /// A letter, or a dash for the default.
+    pub(super) key: String,
+    pub(super) colour: &'static str,
+    pub(super) mark: Mark,
+    /// Areas are striped, as the colour is another's, too.
+    pub(super) is_striped: bool,
+}
+
+impl Look {
+    /// The library's default.
+    pub(super) fn default() -> Self {
+        Self {
+            key: "–".to_owned(),
+            colour: "#000000",
+            mark: Mark::Circle,
+            is_striped: false,
+        }
+    }
+
+    /// The look of number `index`.
+    pub(super) fn numbered(index: usize) -> Self {
+        Self {
+            key: letters(index),
+            colour: COLOURS[index % COLOURS.len()],
+            mark: MARKS[index % MARKS.len()],
+            is_striped: index >= COLOURS.len(),
+        }
+    }
+
+    /// The colour of text that stands on an area.
+    pub(super) fn ink(&self) -> &'static str {
+        match self.colour {
+            "#0072b2" => "#ffffff",
+            _ => "#000000",
+        }
+    }
+
+    /// The colour as an area.
+    pub(super) fn area(&self) -> &'static str {
+        match self.colour {
+            "#000000" => DEFAULT_AREA,
+            colour => colour,
+        }
+    }
+}
+
+/// `A` to `Z`, then `AA`.
+fn letters(index: usize) -> String {
+    let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
+    match index / 26 {
+        0 => letter(index).to_string(),
+        again => format!("{}{}", letter(again - 1), letter(index)),
+    }
+}
+
+/// The looks of the algorithms of a collective.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looks {
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Looks {
+    /// Numbers algorithms by how often they stand in `chosen`, the most frequent first, and then all
+    /// others.
+    pub(super) fn of<'a>(
+        chosen: impl Iterator<Item = &'a str>,
+        all: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let is_other = |name: &&str| *name != DEFAULT;
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in chosen.filter(is_other) {
+            *counts.entry(name).or_default() += 1;
+        }
+        for name in all.filter(is_other) {
+            counts.entry(name).or_default();
+        }
+        let mut order: Vec<(&str, usize)> = counts.into_iter().collect();
+        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let names = order.into_iter().map(|(name, _)| name.to_owned());
+        Self {
+            numbers: names.zip(0..).collect(),
+        }
+    }
+
+    /// The look of an algorithm by its full name; one that was not counted comes after all others.
+    pub(super) fn look(&self, algorithm: &str) -> Look {
+        match self.numbers.get(algorithm) {
+            _ if algorithm == DEFAULT => Look::default(),
+            Some(number) => Look::numbered(*number),
+            None => Look::numbered(self.numbers.len()),
+        }
+    }
+}
+
+/// The name of an algorithm within its collective: `ring`, `ring (library's own)`.
+pub(super) fn label(algorithm: &str) -> String {
+    let (whose, rest) = match algorithm.split_once(':') {
+        Some((whose, rest)) => (Some(whose), rest),
+        None => (None, algorithm),
+    };
+    let id = rest.split_once('/').map_or(rest, |(_, id)| id);
+    match whose.map(|whose| format!("{whose}:")) {
+        None => id.to_owned(),
+        Some(whose) if whose == Candidate::NATIVE => format!("{id} (library's own)"),
+        Some(whose) if whose == Candidate::MOCKUP => format!("{id} (mock-up)"),
+        Some(whose) => format!("{id} ({})", whose.trim_end_matches(':')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_differ_as_long_as_there_are_colours_and_keys_always() {
+        let looks: Vec<Look> = (0..60).map(Look::numbered).collect();
+        for (index, look) in looks.iter().enumerate() {
+            let same = |other: &&Look| other.key == look.key;
+            assert_eq!(looks.iter().filter(same).count(), 1, "{look:?}");
+            assert_eq!(look.is_striped, index >= COLOURS.len());
+        }
+        assert_eq!(
+            (looks[25].key.as_str(), looks[26].key.as_str()),
+            ("Z", "AA")
+        );
+    }
+
+    #[test]
+    fn algorithms_are_named_by_whose_they_are() {
+        for (algorithm, name) in [
+            ("default", "default"),
+            ("bcast/x", "x"),
+            ("native:bcast/x", "x (library's own)"),
+            ("mockup:bcast/y+z", "y+z (mock-up)"),
+            ("elsewhere:bcast/x", "x (elsewhere)"),
+        ] {
+            assert_eq!(label(algorithm), name);
+        }
+    }
+}

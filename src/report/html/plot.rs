@@ -1,0 +1,231 @@
+//! Curves on logarithmic axes, as SVG.
+
+use maud::{Markup, html};
+
+use super::palette::{Look, Mark};
+use super::scale::{Quantity, Scale};
+
+const WIDTH: f64 = 560.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 292.0;
+/// From the axis to the first line of the legend.
+const BELOW: f64 = 56.0;
+const LINE: f64 = 19.0;
+const NAMES_IN_A_LINE: usize = 2;
+/// Longer names are cut in the legend: they stand in the table below.
+const LONGEST_NAME: usize = 36;
+
+/// One measured or expected value.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// The ends of the interval of `y`.
+    pub(super) interval: Option<[f64; 2]>,
+    /// Whether it follows from measured neighbours, and is drawn hollow.
+    pub(super) is_hollow: bool,
+    /// Whether the table chooses it, and it has a ring.
+    pub(super) is_chosen: bool,
+}
+
+impl Point {
+    /// A value without an interval.
+    pub(super) fn bare(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            interval: None,
+            is_hollow: false,
+            is_chosen: false,
+        }
+    }
+}
+
+/// Points of one kind, by ascending `x`.
+#[derive(Clone, Debug)]
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) look: Look,
+    pub(super) points: Vec<Point>,
+    /// What the model expects along the curve; dashed.
+    pub(super) expected: Vec<(f64, f64)>,
+    /// Where a vertical line stands, in the units of `x`.
+    pub(super) vertical: Option<f64>,
+}
+
+/// A picture of curves.
+#[derive(Clone, Debug)]
+pub(super) struct Plot {
+    /// Unique on the page.
+    pub(super) id: String,
+    pub(super) title: String,
+    /// What can be seen, for those who do not see it.
+    pub(super) description: String,
+    pub(super) x: (Quantity, String),
+    pub(super) y: (Quantity, String),
+    pub(super) curves: Vec<Curve>,
+    /// What a dashed line, a ring, a hollow mark and a vertical line mean, as far as there are any.
+    pub(super) notes: Vec<&'static str>,
+    /// A horizontal line that matters.
+    pub(super) reference: Option<f64>,
+}
+
+impl Plot {
+    /// Draws it; nothing if no point is positive.
+    pub(super) fn draw(&self) -> Option<Markup> {
+        let points = || self.curves.iter().flat_map(|curve| &curve.points);
+        let expected = || self.curves.iter().flat_map(|curve| &curve.expected);
+        let verticals = self.curves.iter().filter_map(|curve| curve.vertical);
+        let xs = points().map(|point| point.x);
+        let xs = xs.chain(expected().map(|point| point.0)).chain(verticals);
+        let ys = points().flat_map(|point| {
+            let interval = point.interval.into_iter().flatten();
+            interval.chain([point.y])
+        });
+        let ys = ys
+            .chain(expected().map(|point| point.1))
+            .chain(self.reference);
+        let x = Scale::new(self.x.0, xs, [LEFT, RIGHT])?;
+        let y = Scale::new(self.y.0, ys, [BOTTOM, TOP])?;
+        let lines = self.curves.len().div_ceil(NAMES_IN_A_LINE) + self.notes.len();
+        let height = BOTTOM + BELOW + LINE * lines as f64;
+        let (title, description) = (format!("{}-title", self.id), format!("{}-desc", self.id));
+        Some(html! {
+            svg role="img" viewBox=(format!("0 0 {WIDTH} {height}"))
+                aria-labelledby=(format!("{title} {description}")) {
+                title id=(title) { (self.title) }
+                desc id=(description) { (self.description) }
+                (self.axes(&x, &y))
+                @for curve in &self.curves { (self.curve(curve, &x, &y)) }
+                (self.legend())
+            }
+        })
+    }
+
+    fn axes(&self, x: &Scale, y: &Scale) -> Markup {
+        html! {
+            rect.frame x=(px(LEFT)) y=(px(TOP)) width=(px(RIGHT - LEFT)) height=(px(BOTTOM - TOP)) {}
+            @for (at, name) in x.ticks() {
+                line.grid x1=(px(at)) y1=(px(TOP)) x2=(px(at)) y2=(px(BOTTOM)) {}
+                text.tick x=(px(at)) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (name) }
+            }
+            @for (at, name) in y.ticks() {
+                line.grid x1=(px(LEFT)) y1=(px(at)) x2=(px(RIGHT)) y2=(px(at)) {}
+                text.tick x=(px(LEFT - 7.0)) y=(px(at + 4.0)) text-anchor="end" { (name) }
+            }
+            @if let Some(at) = self.reference.map(|value| y.at(value)) {
+                line.reference x1=(px(LEFT)) y1=(px(at)) x2=(px(RIGHT)) y2=(px(at)) {}
+            }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 35.0)) text-anchor="middle" { (self.x.1) }
+            text.axis x="0" y="0" text-anchor="middle"
+                transform=(format!("translate(13 {}) rotate(-90)", px((TOP + BOTTOM) / 2.0))) { (self.y.1) }
+        }
+    }
+
+    fn curve(&self, curve: &Curve, x: &Scale, y: &Scale) -> Markup {
+        let colour = curve.look.colour;
+        let path = |points: &mut dyn Iterator<Item = (f64, f64)>| -> String {
+            let places = points.map(|(at, value)| format!("{},{}", px(x.at(at)), px(y.at(value))));
+            places.collect::<Vec<_>>().join(" ")
+        };
+        let measured = path(&mut curve.points.iter().map(|point| (point.x, point.y)));
+        let expected = path(&mut curve.expected.iter().copied());
+        html! {
+            g stroke=(colour) {
+                @if let Some(at) = curve.vertical.map(|value| x.at(value)) {
+                    line.lemma x1=(px(at)) y1=(px(TOP)) x2=(px(at)) y2=(px(BOTTOM)) {}
+                }
+                @if curve.expected.len() > 1 { polyline.expected points=(expected) {} }
+                polyline.curve points=(measured) {}
+                @for point in &curve.points {
+                    (self.point(curve, point, x.at(point.x), &|value| y.at(value)))
+                }
+            }
+        }
+    }
+
+    fn point(&self, curve: &Curve, point: &Point, x: f64, y: &dyn Fn(f64) -> f64) -> Markup {
+        let at = y(point.y);
+        let interval = point.interval.map(|ends| ends.map(y));
+        let range = point.interval.map(|[low, high]| {
+            let [low, high] = [low, high].map(|end| self.y.0.format(end));
+            format!(" ({low} .. {high})")
+        });
+        let title = format!(
+            "{} at {}: {}{}",
+            curve.name,
+            self.x.0.format(point.x),
+            self.y.0.format(point.y),
+            range.unwrap_or_default()
+        );
+        let fill = if point.is_hollow {
+            "#ffffff"
+        } else {
+            curve.look.colour
+        };
+        html! {
+            g {
+                title { (title) }
+                @if let Some([low, high]) = interval {
+                    path.interval d=(format!(
+                        "M{0} {1}h6m-3 0V{2}m-3 0h6", px(x - 3.0), px(low), px(high)
+                    )) {}
+                }
+                @if point.is_chosen { circle.chosen cx=(px(x)) cy=(px(at)) r="7.5" {} }
+                path.mark d=(mark(curve.look.mark, x, at)) fill=(fill) {}
+            }
+        }
+    }
+
+    fn legend(&self) -> Markup {
+        let column = (RIGHT - 16.0) / NAMES_IN_A_LINE as f64;
+        let place = |index: usize| {
+            let line = (index / NAMES_IN_A_LINE) as f64;
+            let x = 16.0 + column * (index % NAMES_IN_A_LINE) as f64;
+            (x, BOTTOM + BELOW + LINE * line)
+        };
+        let names = self.curves.len().div_ceil(NAMES_IN_A_LINE);
+        html! {
+            @for (index, curve) in self.curves.iter().enumerate() {
+                @let (x, y) = place(index);
+                @let colour = curve.look.colour;
+                line.curve stroke=(colour) x1=(px(x)) y1=(px(y)) x2=(px(x + 28.0)) y2=(px(y)) {}
+                path.mark stroke=(colour) fill=(colour) d=(mark(curve.look.mark, x + 14.0, y)) {}
+                text.name x=(px(x + 35.0)) y=(px(y + 4.0)) { (cut(&curve.name)) }
+            }
+            @for (index, note) in self.notes.iter().enumerate() {
+                text.note x="16" y=(px(BOTTOM + BELOW + 4.0 + LINE * (names + index) as f64)) { (note) }
+            }
+        }
+    }
+}
+
+/// A pixel, to a tenth.
+pub(super) fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A name that is not too long for a legend.
+pub(super) fn cut(name: &str) -> String {
+    match name.chars().count() > LONGEST_NAME {
+        true => name.chars().take(LONGEST_NAME - 1).chain(['…']).collect(),
+        false => name.to_owned(),
+    }
+}
+
+/// The path of a mark around a point.
+pub(super) fn mark(mark: Mark, x: f64, y: f64) -> String {
+    let start = |dx: f64, dy: f64| format!("M{} {}", px(x + dx), px(y + dy));
+    match mark {
+        Mark::Circle => start(-3.5, 0.0) + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+        Mark::Square => start(-3.3, -3.3) + "h6.6v6.6h-6.6z",
+        Mark::Triangle => start(0.0, -4.4) + "l4.4 7.6h-8.8z",
+        Mark::Inverted => start(0.0, 4.4) + "l4.4 -7.6h-8.8z",
+        Mark::Diamond => start(0.0, -4.8) + "l4.3 4.8l-4.3 4.8l-4.3 -4.8z",
+        Mark::Cross => start(-1.3, -4.2) + "h2.6v2.9h2.9v2.6h-2.9v2.9h-2.6v-2.9h-2.9v-2.6h2.9z",
+        Mark::Hexagon => start(-2.2, -3.9) + "h4.4l2.2 3.9l-2.2 3.9h-4.4l-2.2 -3.9z",
+    }
+}

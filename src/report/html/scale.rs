@@ -1,0 +1,196 @@
+//! Logarithmic axes.
+
+use wire::units::{format_bytes, format_seconds};
+
+use crate::text::factor;
+
+/// What stands along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Bytes,
+    Ranks,
+    Seconds,
+    Factor,
+}
+
+impl Quantity {
+    /// A value as people read it.
+    pub(super) fn format(self, value: f64) -> String {
+        match self {
+            Self::Bytes => format_bytes(value.round() as u64),
+            Self::Ranks => format!("{value:.0}"),
+            Self::Seconds => format_seconds(value),
+            Self::Factor => factor(value),
+        }
+    }
+
+    /// The same as short as an axis wants it.
+    fn tick(self, value: f64) -> String {
+        match self {
+            Self::Seconds => format_seconds(value)
+                .replace(".00 ", " ")
+                .replace(".0 ", " "),
+            Self::Factor => format!("{value}x"),
+            _ => self.format(value),
+        }
+    }
+}
+
+/// A logarithmic axis on the page.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    quantity: Quantity,
+    /// Ends of the axis, positive.
+    low: f64,
+    high: f64,
+    /// Where these stand, in pixels.
+    from: f64,
+    to: f64,
+}
+
+/// More ticks than this are too many.
+const MOST_TICKS: usize = 8;
+
+impl Scale {
+    /// An axis that holds some values, from pixel `from` to `to`; nothing if none is positive.
+    pub(super) fn new(
+        quantity: Quantity,
+        values: impl Iterator<Item = f64>,
+        [from, to]: [f64; 2],
+    ) -> Option<Self> {
+        let [low, high] = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold([f64::INFINITY, 0.0], |[low, high], value| {
+                [f64::min(low, value), f64::max(high, value)]
+            });
+        if high <= 0.0 {
+            return None;
+        }
+        // Points do not stand on the frame, and a single one in its middle.
+        let room = match high / low {
+            same if same < 1.2 => 1.5,
+            ratio => ratio.powf(0.04),
+        };
+        Some(Self {
+            quantity,
+            low: low / room,
+            high: high * room,
+            from,
+            to,
+        })
+    }
+
+    /// The pixel of a value; one that is not positive stands at the lower end.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
+        self.from + (self.to - self.from) * share.min(1.0)
+    }
+
+    /// Whether a value is on the axis.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// Round values with their pixels and names.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        let values = match self.quantity {
+            Quantity::Bytes | Quantity::Ranks => self.powers(2.0),
+            Quantity::Seconds | Quantity::Factor => self.decimal(),
+        };
+        let place = |value: f64| (self.at(value), self.quantity.tick(value));
+        values.into_iter().map(place).collect()
+    }
+
+    /// Powers of a base, each or every second, third and so on.
+    fn powers(&self, base: f64) -> Vec<f64> {
+        let [first, last] = [
+            self.low.log(base).ceil() as i32,
+            self.high.log(base).floor() as i32,
+        ];
+        let count = usize::try_from(last - first + 1).unwrap_or(0);
+        let step = count.div_ceil(MOST_TICKS).max(1);
+        (first..=last)
+            .step_by(step)
+            .map(|power| base.powi(power))
+            .collect()
+    }
+
+    /// As many of 1, 2, 5 times the powers of ten as there is room for; on short axes more.
+    fn decimal(&self) -> Vec<f64> {
+        let choices: [&[f64]; 4] = [
+            &[
+                1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0,
+                7.0, 8.0, 9.0,
+            ],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0],
+        ];
+        let decades = self.low.log10().floor() as i32..=self.high.log10().floor() as i32;
+        let with = |digits: &[f64]| -> Vec<f64> {
+            decades
+                .clone()
+                .flat_map(|decade| {
+                    // Dividing by whole powers gives the nearest decimals.
+                    let value = move |digit: &f64| match decade < 0 {
+                        true => digit / 10_f64.powi(-decade),
+                        false => digit * 10_f64.powi(decade),
+                    };
+                    digits.iter().map(value).collect::<Vec<_>>()
+                })
+                .filter(|value| self.holds(*value))
+                .collect()
+        };
+        let fitting = choices.iter().map(|digits| with(digits));
+        fitting
+            .into_iter()
+            .find(|values| values.len() <= MOST_TICKS)
+            .unwrap_or_else(|| self.powers(100.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(quantity: Quantity, values: [f64; 2], names: &[&str]) {
+        let scale = Scale::new(quantity, values.into_iter(), [0.0, 100.0]).expect("positive");
+        let ticks = scale.ticks();
+        let found: Vec<&str> = ticks.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(found, names);
+        assert!(ticks.iter().all(|(pixel, _)| (0.0..=100.0).contains(pixel)));
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        check(
+            Quantity::Bytes,
+            [8.0, 1024.0],
+            &["8", "16", "32", "64", "128", "256", "512", "1K"],
+        );
+        check(
+            Quantity::Bytes,
+            [8.0, 4194304.0],
+            &["8", "64", "512", "4K", "32K", "256K", "2M"],
+        );
+        check(
+            Quantity::Ranks,
+            [2.0, 64.0],
+            &["2", "4", "8", "16", "32", "64"],
+        );
+        check(
+            Quantity::Seconds,
+            [1e-6, 1e-3],
+            &["1 us", "10 us", "100 us", "1 ms"],
+        );
+        check(Quantity::Factor, [0.9, 3.1], &["1x", "1.5x", "2x", "3x"]);
+    }
+
+    #[test]
+    fn there_is_no_axis_without_positive_values() {
+        assert!(Scale::new(Quantity::Bytes, [0.0, -1.0].into_iter(), [0.0, 1.0]).is_none());
+        let one = Scale::new(Quantity::Bytes, [8.0].into_iter(), [0.0, 100.0]).expect("positive");
+        assert!((one.at(8.0) - 50.0).abs() < 1e-9);
+        assert!(one.at(0.0).abs() < 1e-9, "nothing leaves the axis");
+    }
+}

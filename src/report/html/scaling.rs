@@ -1,0 +1,290 @@
+//! Time against ranks: with the same data in all (strong), or for each rank (weak).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use wire::CommShape;
+use wire::units::{format_bytes, format_seconds};
+
+use super::figure::plotted;
+use super::group::Group;
+use super::map::thinned;
+use super::palette::label;
+use super::plot::{Curve, Plot, Point};
+use super::scale::Quantity;
+use super::sizes::{algorithms, fastest_of};
+use crate::cells::CellResult;
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
+
+/// Algorithms of a figure, the default among them.
+const MOST_CURVES: usize = 5;
+
+/// Shapes of a figure.
+const MOST_SHAPES: usize = 24;
+
+/// What stays the same while ranks are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The bytes of the whole vector.
+    Strong,
+    /// The bytes of the vector divided by the ranks.
+    Weak,
+}
+
+impl Kind {
+    /// What stays the same, of a cell.
+    fn fixed(self, result: &CellResult) -> f64 {
+        let total = result.cell.vector_bytes() as f64;
+        match self {
+            Self::Strong => total,
+            Self::Weak => total / f64::from(result.cell.shape.ranks()),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+        }
+    }
+
+    fn explains(self, fixed: f64) -> String {
+        let fixed = format_bytes(fixed.round() as u64);
+        match self {
+            Self::Strong => format!("strong scaling, {fixed} bytes in all"),
+            Self::Weak => format!("weak scaling, {fixed} bytes per rank"),
+        }
+    }
+}
+
+/// Shapes along which only one of nodes and ranks per node grows, with their cells by ascending size.
+struct Row<'v> {
+    shapes: Vec<(CommShape, Vec<&'v CellResult>)>,
+    /// What all have in common.
+    name: String,
+    /// Whether these are all shapes.
+    is_whole: bool,
+}
+
+/// The two figures, or why there are none.
+pub(super) fn figures(group: &Group<'_>) -> Markup {
+    let Some(row) = longest_row(group) else {
+        return html! {
+            p { "There is no time against ranks: it takes two numbers of nodes, or of ranks per node." }
+        };
+    };
+    html! {
+        div.figures {
+            @for kind in [Kind::Strong, Kind::Weak] {
+                @if let Some(figure) = figure(group, &row, kind) { (figure) }
+            }
+        }
+    }
+}
+
+fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
+    let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+    for result in group.measured() {
+        shapes.entry(result.cell.shape).or_default().push(result);
+    }
+    let distinct = |of: fn(&CommShape) -> u32| shapes.keys().map(of).collect::<BTreeSet<u32>>();
+    let rows = |values: BTreeSet<u32>, of: fn(&CommShape) -> u32, unit: &str| -> Vec<Row<'v>> {
+        let row = |value: u32| Row {
+            is_whole: true,
+            shapes: shapes
+                .iter()
+                .filter(|(shape, _)| of(shape) == value)
+                .map(|(shape, cells)| (*shape, cells.clone()))
+                .collect(),
+            name: match value {
+                1 => format!("1 {}", unit.replacen('s', "", 1)),
+                many => format!("{many} {unit}"),
+            },
+        };
+        values.into_iter().map(row).collect()
+    };
+    let of_ppn = rows(distinct(|s| s.ppn), |s| s.ppn, "ranks per node");
+    let of_nodes = rows(distinct(|s| s.nodes), |s| s.nodes, "nodes");
+    let longest = |rows: Vec<Row<'v>>| {
+        let rows = rows.into_iter().filter(|row| row.shapes.len() > 1);
+        rows.max_by_key(|row| row.shapes.len())
+    };
+    let row = longest(of_ppn).or_else(|| longest(of_nodes))?;
+    Some(Row {
+        is_whole: row.shapes.len() <= MOST_SHAPES,
+        shapes: thinned(&(0..row.shapes.len()).collect::<Vec<_>>(), MOST_SHAPES)
+            .into_iter()
+            .map(|index| row.shapes[index].clone())
+            .collect(),
+        ..row
+    })
+}
+
+fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
+    let fixed = telling(row, kind)?;
+    let cells: Vec<&CellResult> = row
+        .shapes
+        .iter()
+        .flat_map(|(_, cells)| cells)
+        .copied()
+        .collect();
+    let near: Vec<&CellResult> = {
+        // Who matters at this size: cells within a factor of two.
+        let is_near = |r: &&&CellResult| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
+        cells.iter().filter(is_near).copied().collect()
+    };
+    let names = algorithms(if near.is_empty() { &cells } else { &near });
+    let curves: Vec<Curve> = names
+        .into_iter()
+        .take(MOST_CURVES)
+        .map(|name| Curve {
+            name: label(name),
+            look: group.looks.look(name),
+            points: points(row, kind, fixed, name),
+            expected: expected(row, kind, fixed, name),
+            vertical: None,
+        })
+        .filter(|curve| !curve.points.is_empty())
+        .collect();
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let mut notes = vec!["ring: what the table chooses; bars: intervals of medians over launches"];
+    if !row.is_whole {
+        notes.push("some shapes between the smallest and the largest are left out");
+    }
+    if points().any(|point| point.is_hollow) {
+        notes.push("hollow: interpolated between the measured sizes above and below");
+    }
+    if curves.iter().any(|curve| curve.expected.len() > 1) {
+        notes.push("dashed: what the model expects of the same candidates");
+    }
+    let plot = Plot {
+        id: format!("{}-{}", group.collective, kind.name()),
+        title: format!(
+            "{}: time against ranks, {} on {}",
+            group.collective,
+            kind.explains(fixed),
+            row.name
+        ),
+        description: "Median times on logarithmic axes, a curve an algorithm.".to_owned(),
+        x: (Quantity::Ranks, "ranks".to_owned()),
+        y: (Quantity::Seconds, "time".to_owned()),
+        notes,
+        reference: None,
+        curves,
+    };
+    plotted(&plot, numbers(&plot.curves))
+}
+
+/// The fixed size that most shapes have times of; of these the one with most at stake, or the largest.
+fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
+    let all = || row.shapes.iter().flat_map(|(_, cells)| cells);
+    let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
+    for result in all() {
+        let stake = result
+            .gain()
+            .map_or(0.0, |gain| gain.value.max(f64::MIN_POSITIVE).ln());
+        let fixed = kind.fixed(result);
+        if fixed >= 1.0 && fixed.fract() == 0.0 {
+            *sizes.entry(fixed as u64).or_default() += stake;
+        }
+    }
+    let count = |fixed: f64| {
+        let known = row.shapes.iter().filter(|(_, cells)| {
+            let sizes = || cells.iter().map(|result| kind.fixed(result));
+            sizes().any(|size| size <= fixed) && sizes().any(|size| size >= fixed)
+        });
+        known.count()
+    };
+    let best = sizes.into_iter().max_by(|(a, stake_a), (b, stake_b)| {
+        let shapes = count(*a as f64).cmp(&count(*b as f64));
+        shapes.then(stake_a.total_cmp(stake_b)).then(a.cmp(b))
+    });
+    let (fixed, _) = best?;
+    (count(fixed as f64) > 1).then_some(fixed as f64)
+}
+
+fn points(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<Point> {
+    let point = |(shape, cells): &(CommShape, Vec<&CellResult>)| {
+        let x = f64::from(shape.ranks());
+        let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
+        if let Some(result) = exact {
+            let timed = fastest_of(result, algorithm)?;
+            return Some(Point {
+                interval: timed.interval,
+                is_chosen: result.chosen == timed.candidate,
+                ..Point::bare(x, timed.seconds)
+            });
+        }
+        let seconds = between(cells, kind, fixed, |result| {
+            Some(fastest_of(result, algorithm)?.seconds)
+        })?;
+        Some(Point {
+            is_hollow: true,
+            ..Point::bare(x, seconds)
+        })
+    };
+    row.shapes.iter().filter_map(point).collect()
+}
+
+fn expected(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<(f64, f64)> {
+    let point = |(shape, cells): &(CommShape, Vec<&CellResult>)| {
+        let expected = |result: &CellResult| fastest_of(result, algorithm)?.expected_seconds;
+        let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
+        let seconds = match exact {
+            Some(result) => expected(result),
+            None => between(cells, kind, fixed, expected),
+        };
+        Some((f64::from(shape.ranks()), seconds?))
+    };
+    row.shapes.iter().filter_map(point).collect()
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-9
+}
+
+/// A time between two measured sizes, on a straight line through both on logarithmic axes.
+fn between(
+    cells: &[&CellResult],
+    kind: Kind,
+    fixed: f64,
+    seconds: impl Fn(&CellResult) -> Option<f64>,
+) -> Option<f64> {
+    let known = || {
+        let known = |result: &&CellResult| Some((kind.fixed(result), seconds(result)?));
+        cells
+            .iter()
+            .filter_map(known)
+            .filter(|(size, _)| *size > 0.0)
+    };
+    let order = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0);
+    let below = known().filter(|(size, _)| *size < fixed).max_by(order)?;
+    let above = known().filter(|(size, _)| *size > fixed).min_by(order)?;
+    let share = (fixed / below.0).ln() / (above.0 / below.0).ln();
+    Some(below.1 * (above.1 / below.1).powf(share))
+}
+
+fn numbers(curves: &[Curve]) -> Grid {
+    let columns = [
+        ("algorithm", Left),
+        ("ranks", Right),
+        ("time", Right),
+        ("", Left),
+    ];
+    let rows = curves.iter().flat_map(|curve| {
+        curve.points.iter().map(|point| {
+            [
+                curve.name.clone(),
+                format!("{:.0}", point.x),
+                format_seconds(point.y),
+                match (point.is_hollow, point.is_chosen) {
+                    (true, _) => "interpolated",
+                    (false, true) => "chosen",
+                    (false, false) => "",
+                }
+                .to_owned(),
+            ]
+        })
+    });
+    grid(columns, rows)
+}

@@ -1,0 +1,221 @@
+//! Time against size, in the shapes with most at stake.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use maud::{Markup, html};
+use wire::units::{format_bytes, format_seconds};
+use wire::{Candidate, CommShape};
+
+use super::figure::{REST, left_out, plotted};
+use super::group::Group;
+use super::map::thinned;
+use super::palette::{DEFAULT, label};
+use super::plot::{Curve, Plot, Point};
+use super::scale::Quantity;
+use crate::cells::{CellResult, Timed};
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::text::{NONE, short_name};
+
+/// Shapes of a collective.
+const MOST_SHAPES: usize = 2;
+/// Points of a curve.
+pub(super) const MOST_SIZES: usize = 32;
+/// What is said of more.
+pub(super) const SIZES_LEFT_OUT: &str =
+    "some sizes between the smallest and the largest are left out";
+/// Curves of a shape, beside the default's.
+const MOST_CURVES: usize = 6;
+
+/// The figures.
+pub(super) fn figures(group: &Group<'_>) -> Markup {
+    let shapes = group.shapes_by_stake();
+    let shown = shapes.len().min(MOST_SHAPES);
+    html! {
+        @if !group.collective.has_data() {
+            p { "It has no data: there is no time against size." }
+        } @else {
+            div.figures {
+                @for (shape, cells) in &shapes[..shown] {
+                    @if let Some(figure) = figure(group, *shape, cells) { (figure) }
+                }
+            }
+            (left_out(shown, shapes.len(), "shapes are shown", REST))
+        }
+    }
+}
+
+fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellResult]) -> Option<Markup> {
+    let cells = &thinned(all, MOST_SIZES)[..];
+    let algorithms = algorithms(cells);
+    let curves: Vec<Curve> = algorithms
+        .iter()
+        .map(|algorithm| curve(group, algorithm, cells))
+        .collect();
+    let mut notes = Vec::new();
+    if curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .any(|point| point.is_chosen)
+    {
+        notes.push("ring: what the table chooses; bars: intervals of medians over launches");
+    }
+    if curves.iter().any(|curve| curve.expected.len() > 1) {
+        notes.push("dashed: what the model expects of the same candidates");
+    }
+    if cells.len() < all.len() {
+        notes.push(SIZES_LEFT_OUT);
+    }
+    let title = format!("{} on {shape}: time against size", group.collective);
+    let plot = Plot {
+        id: format!("{}-time-{shape}", group.collective),
+        description: format!(
+            "Median times on logarithmic axes of {}, each with its best parameters at each size.",
+            curves
+                .iter()
+                .map(|curve| curve.name.clone())
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+        title,
+        x: (Quantity::Bytes, "bytes".to_owned()),
+        y: (Quantity::Seconds, "time".to_owned()),
+        curves,
+        notes,
+        reference: None,
+    };
+    plotted(&plot, numbers(&algorithms, cells))
+}
+
+/// The default, then those that the table chooses most often, then those that are the fastest.
+pub(super) fn algorithms<'v>(cells: &[&'v CellResult]) -> Vec<&'v str> {
+    let mut votes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for result in cells {
+        votes.entry(result.chosen.algorithm()).or_default().0 += 1;
+        let fastest = result
+            .candidates
+            .iter()
+            .min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+        if let Some(timed) = fastest {
+            votes.entry(timed.candidate.algorithm()).or_default().1 += 1;
+        }
+    }
+    votes.remove(DEFAULT);
+    let mut order: Vec<(&str, (usize, usize))> = votes.into_iter().collect();
+    order.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
+    let mut seen: BTreeSet<&str> = order.iter().map(|(name, _)| *name).collect();
+    // The best of the library's own, and then of all others, for comparison.
+    let mut order: Vec<&str> = order.into_iter().map(|(name, _)| name).collect();
+    for kind in [Candidate::NATIVE, ""] {
+        order.extend(strongest(cells, kind).filter(|name| seen.insert(name)));
+    }
+    let others = order.into_iter().take(MOST_CURVES);
+    std::iter::once(DEFAULT).chain(others).collect()
+}
+
+/// The algorithm of a kind that is nearest to the default's time or before it, over all sizes.
+fn strongest<'v>(cells: &[&'v CellResult], kind: &str) -> Option<&'v str> {
+    let mut sums: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
+    for result in cells {
+        let Some(default) = result.default() else {
+            continue;
+        };
+        let names: BTreeSet<&str> = result
+            .candidates
+            .iter()
+            .map(|timed| timed.candidate.algorithm())
+            .filter(|name| name.starts_with(kind) && *name != DEFAULT)
+            .collect();
+        for name in names {
+            let Some(timed) = fastest_of(result, name) else {
+                continue;
+            };
+            let sum = sums.entry(name).or_default();
+            sum.0 += 1;
+            sum.1 += (default.seconds / timed.seconds).ln();
+        }
+    }
+    let strength = |(count, sum): &(usize, f64)| (*count, *sum);
+    let best = sums.iter().max_by(|a, b| {
+        let (a, b) = (strength(a.1), strength(b.1));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    best.map(|(name, _)| *name)
+}
+
+/// The fastest member of an algorithm, whatever its parameters; the chosen one if it is a member.
+pub(super) fn fastest_of<'v>(result: &'v CellResult, algorithm: &str) -> Option<&'v Timed> {
+    if result.chosen.algorithm() == algorithm
+        && let Some(chosen) = result.timed(&result.chosen)
+    {
+        return Some(chosen);
+    }
+    let members = result
+        .candidates
+        .iter()
+        .filter(|t| t.candidate.algorithm() == algorithm);
+    members.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellResult]) -> Curve {
+    let members = || {
+        let timed = |result: &&CellResult| {
+            let timed = fastest_of(result, algorithm)?.clone();
+            let is_chosen = result.chosen == timed.candidate;
+            Some((result.cell.bytes as f64, timed, is_chosen))
+        };
+        cells
+            .iter()
+            .filter_map(timed)
+            .filter(|(bytes, ..)| *bytes > 0.0)
+    };
+    Curve {
+        name: label(algorithm),
+        look: group.looks.look(algorithm),
+        points: members()
+            .map(|(x, timed, is_chosen)| Point {
+                interval: timed.interval,
+                is_chosen,
+                ..Point::bare(x, timed.seconds)
+            })
+            .collect(),
+        expected: members()
+            .filter_map(|(x, timed, _)| Some((x, timed.expected_seconds?)))
+            .collect(),
+        vertical: None,
+    }
+}
+
+fn numbers(algorithms: &[&str], cells: &[&CellResult]) -> Grid {
+    let columns = [
+        ("bytes", Right),
+        ("candidate", Left),
+        ("time", Right),
+        ("interval", Right),
+        ("expected", Right),
+        ("launches", Right),
+        ("chosen", Left),
+    ];
+    let rows = cells.iter().flat_map(|result| {
+        let members = algorithms
+            .iter()
+            .filter_map(|name| fastest_of(result, name));
+        members.map(|timed| {
+            let interval = timed
+                .interval
+                .map(|ends| ends.map(format_seconds).join(" .. "));
+            let is_chosen = result.chosen == timed.candidate;
+            [
+                format_bytes(result.cell.bytes),
+                short_name(&timed.candidate),
+                format_seconds(timed.seconds),
+                interval.unwrap_or_else(|| NONE.to_owned()),
+                timed
+                    .expected_seconds
+                    .map_or_else(|| NONE.to_owned(), format_seconds),
+                timed.launches.to_string(),
+                if is_chosen { "yes" } else { "" }.to_owned(),
+            ]
+        })
+    });
+    grid(columns, rows)
+}

@@ -1,0 +1,135 @@
+//! What the table gains over the default, against size.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use wire::CommShape;
+use wire::units::format_bytes;
+
+use super::figure::plotted;
+use super::group::{Along, Group};
+use super::map::thinned;
+use super::palette::Look;
+use super::plot::{Curve, Plot, Point};
+use super::scale::Quantity;
+use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
+use crate::cells::CellResult;
+use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::markdown::interval;
+use crate::text::{factor, short_name};
+
+/// Shapes in a figure; of more, some between the smallest and the largest.
+const MOST_SHAPES: usize = 6;
+/// Figures of a collective, one a number of ranks per node.
+const MOST_FIGURES: usize = 2;
+
+/// The figures; nothing without data.
+pub(super) fn figures(group: &Group<'_>) -> Markup {
+    let all = Along::of(group.measured().map(|result| result.cell.shape));
+    html! {
+        @if group.collective.has_data() {
+            @for along in thinned(&all, MOST_FIGURES) {
+                @if let Some(figure) = figure(group, along) { (figure) }
+            }
+        }
+    }
+}
+
+/// A figure; nothing where the table keeps the default everywhere, as the map shows.
+fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
+    let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+    for result in group.measured().filter(|r| along.holds(r.cell.shape)) {
+        shapes.entry(result.cell.shape).or_default().push(result);
+    }
+    let mut cells = shapes.values().flatten();
+    if !cells.any(|result| result.verdict.replaces_default()) {
+        return None;
+    }
+    let has_many = shapes.values().any(|cells| cells.len() > MOST_SIZES);
+    for cells in shapes.values_mut() {
+        *cells = thinned(cells, MOST_SIZES);
+    }
+    let all: Vec<CommShape> = shapes.keys().copied().collect();
+    let shown = thinned(&all, MOST_SHAPES);
+    let curves: Vec<Curve> = shown
+        .iter()
+        .enumerate()
+        .map(|(index, shape)| curve(index, *shape, &shapes[shape]))
+        .collect();
+    let mut notes = vec!["line at 1x: the library's default; hollow: the table keeps the default"];
+    if curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .any(|point| point.interval.is_some())
+    {
+        notes.push("bars: intervals of the speed-up over launches");
+    }
+    if shown.len() < all.len() {
+        notes.push("some shapes between the smallest and the largest are left out");
+    }
+    if has_many {
+        notes.push(SIZES_LEFT_OUT);
+    }
+    let plot = Plot {
+        id: format!("{}-speedup-{}", group.collective, along.id()),
+        title: format!(
+            "{} {along}: what the table gains over the default",
+            group.collective
+        ),
+        description:
+            "The default's time divided by that of what the table chooses, against size, a curve \
+                      a shape; above 1 the table is faster."
+                .to_owned(),
+        x: (Quantity::Bytes, "bytes".to_owned()),
+        y: (Quantity::Factor, "speed-up".to_owned()),
+        curves,
+        notes,
+        reference: Some(1.0),
+    };
+    let cells: Vec<&CellResult> = shown
+        .iter()
+        .flat_map(|shape| &shapes[shape])
+        .copied()
+        .collect();
+    plotted(&plot, numbers(&cells))
+}
+
+fn curve(index: usize, shape: CommShape, cells: &[&CellResult]) -> Curve {
+    let point = |result: &&CellResult| {
+        let gain = result.gain()?;
+        Some(Point {
+            interval: (gain.coverage > 0.0).then_some([gain.low, gain.high]),
+            is_hollow: !result.verdict.replaces_default(),
+            ..Point::bare(result.cell.bytes as f64, gain.value)
+        })
+    };
+    let points = cells.iter().filter_map(point).filter(|point| point.x > 0.0);
+    Curve {
+        name: shape.to_string(),
+        look: Look::numbered(index),
+        points: points.collect(),
+        expected: Vec::new(),
+        vertical: None,
+    }
+}
+
+fn numbers(cells: &[&CellResult]) -> Grid {
+    let columns = [
+        ("shape", Left),
+        ("bytes", Right),
+        ("chosen", Left),
+        ("speed-up", Right),
+        ("interval", Right),
+    ];
+    let rows = cells.iter().filter_map(|result| {
+        let gain = result.gain()?;
+        Some([
+            result.cell.shape.to_string(),
+            format_bytes(result.cell.bytes),
+            short_name(&result.chosen),
+            factor(gain.value),
+            interval(&gain),
+        ])
+    });
+    grid(columns, rows)
+}

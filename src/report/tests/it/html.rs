@@ -1,0 +1,321 @@
+//! The report as a page.
+
+use std::collections::BTreeSet;
+
+use report::{CellResult, Timed, View, render_html};
+use schedule::Collective;
+use table::RuleSource;
+use wire::{Candidate, CommShape};
+
+use crate::cells;
+
+/// The values of an attribute.
+fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
+    let start = format!(" {name}=\"");
+    let values = page.split(&start).skip(1);
+    values
+        .filter_map(|rest| Some(rest.split_once('"')?.0))
+        .collect()
+}
+
+/// Elements that are opened are closed, in order; what is void is never closed.
+fn check_nesting(page: &str) {
+    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "link"];
+    let mut open = Vec::new();
+    let (_, body) = page.split_once("</style>").expect("a style");
+    for piece in body.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').expect("tags end");
+        let name = tag.split(' ').next().unwrap_or(tag);
+        match name.strip_prefix('/') {
+            Some(name) => {
+                let opened: &str = match open.pop() {
+                    Some(opened) => opened,
+                    // Opened before the style.
+                    None => continue,
+                };
+                assert_eq!(opened, name, "near {piece:.60}");
+            }
+            None if VOID.contains(&name) => {}
+            None => open.push(name),
+        }
+    }
+    assert_eq!(open, [] as [&str; 0]);
+}
+
+/// What holds for every page.
+fn check(view: &View) -> String {
+    let page = render_html(view);
+    check_nesting(&page);
+    let ids = attributes(&page, "id");
+    let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), distinct.len(), "an id stands twice");
+    for target in attributes(&page, "href") {
+        let id = target
+            .strip_prefix('#')
+            .expect("nothing is linked but this page");
+        assert!(distinct.contains(id), "{target} leads nowhere");
+    }
+    for labels in attributes(&page, "aria-labelledby") {
+        assert!(
+            labels.split(' ').all(|id| distinct.contains(id)),
+            "{labels}"
+        );
+    }
+    for loading in [
+        " src=", "url(http", "@import", "<script", "http://", "https://",
+    ] {
+        assert!(!page.contains(loading), "{loading} may load something");
+    }
+    let pictures = page.matches("<svg").count();
+    assert_eq!(
+        pictures,
+        page.matches("<figure").count() + 1,
+        "each has a caption"
+    );
+    assert_eq!(page.matches("<figcaption").count() + 1, pictures);
+    assert!(!page.contains("NaN") && !page.contains("inf ") && !page.contains("\"inf"));
+    page
+}
+
+#[test]
+fn a_page_has_all_figures() {
+    let page = check(&cells::view());
+    for id in [
+        "warnings",
+        "summary",
+        "deploying",
+        "bcast",
+        "bcast-map-2",
+        "bcast-speedup-2",
+        "bcast-time-1x2",
+        "bcast-strong",
+        "bcast-weak",
+        "allgather-weak",
+        "allreduce-blocks-1x2-16777216",
+        "guidelines",
+        "pairs",
+        "machine",
+        "failures",
+        "measuring",
+    ] {
+        assert!(page.contains(&format!(" id=\"{id}\"")), "{id} is missing");
+    }
+    for text in ["few_steps", "of_library (library's own)"] {
+        assert!(page.contains(text), "{text}");
+    }
+    // What the model expects of a shape that was not measured stands in parentheses.
+    let keys = page.split("<text class=\"key\"").skip(1);
+    let in_parentheses =
+        keys.filter(|rest| rest.split_once('>').is_some_and(|k| k.1.starts_with('(')));
+    assert_eq!(in_parentheses.count(), 1);
+}
+
+#[test]
+fn the_summary_counts_what_the_table_gains() {
+    let view = cells::view();
+    let page = check(&view);
+    let measured = || {
+        view.cells
+            .iter()
+            .filter(|r| r.cell.collective == Collective::Allreduce)
+    };
+    let replaced = measured()
+        .filter(|r| r.chosen != Candidate::Default)
+        .count();
+    let told = format!(
+        "<td>allreduce</td><td class=\"number\">{replaced} of {} cells</td>",
+        measured().count()
+    );
+    assert!(replaced > 0 && replaced < measured().count());
+    assert!(page.contains(&told), "{told}");
+}
+
+#[test]
+fn guidelines_are_judged_before_and_after() {
+    let mut view = cells::view();
+    // What the table chooses does not help in one cell.
+    let last = view
+        .cells
+        .iter_mut()
+        .rfind(|r| r.source == RuleSource::Measured);
+    last.expect("measured").chosen = Candidate::Default;
+    let page = check(&view);
+    let measured = || {
+        view.cells
+            .iter()
+            .filter(|r| r.source == RuleSource::Measured)
+    };
+    let is_mockup = |timed: &&Timed| matches!(timed.candidate, Candidate::Mockup { .. });
+    let low = |result: &CellResult| {
+        let mut mockups = result.candidates.iter().filter(is_mockup);
+        mockups
+            .find_map(|mockup| mockup.speedup)
+            .expect("compared")
+            .low
+    };
+    let violated = measured().filter(|result| low(result) > 1.0).count();
+    assert!((1..measured().count()).contains(&violated));
+    let told = format!(
+        "Violated by the default in <strong>{violated}</strong> of {} cells, by what the table chooses in \
+         <strong>1</strong>.",
+        measured().count()
+    );
+    assert!(page.contains(&told), "{told}");
+    assert!(page.contains(" id=\"bcast-guidelines\""));
+    let page = check(&cells::empty());
+    assert!(page.contains("No mock-ups were measured"));
+}
+
+#[test]
+fn nothing_measured_is_a_page_too() {
+    let page = check(&cells::empty());
+    assert!(page.contains("Nothing has been compared with the default"));
+    let one_shape = View {
+        cells: cells::results(
+            &[Collective::Barrier, Collective::Bcast],
+            [2].into_iter(),
+            [0].into_iter(),
+        ),
+        ..cells::empty()
+    };
+    let page = check(&one_shape);
+    assert!(page.contains("It has no data") && page.contains("There is no time against ranks"));
+}
+
+/// The default's times in seconds by ranks, without its latency, from the table behind a figure.
+fn default_times(page: &str, id: &str) -> Vec<(u32, f64)> {
+    let (_, figure) = page
+        .split_once(&format!("<figure id=\"{id}\""))
+        .expect("a figure");
+    let (figure, _) = figure.split_once("</figure>").expect("an end");
+    let rows = figure
+        .split("<td>default</td><td class=\"number\">")
+        .skip(1);
+    rows.map(|row| {
+        let (ranks, rest) = row
+            .split_once("</td><td class=\"number\">")
+            .expect("a cell");
+        let (time, _) = rest.split_once("</td>").expect("a time");
+        let (number, unit) = time.split_once(' ').expect("a unit");
+        let scale = match unit {
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            _ => panic!("{time}"),
+        };
+        let number: f64 = number.parse().expect("a number");
+        (ranks.parse().expect("ranks"), number * scale - 1.5e-6)
+    })
+    .collect()
+}
+
+/// A default whose time is nothing but that of its bytes takes as long for the same bytes in all, and
+/// in proportion to the ranks for the same bytes per rank, whether a size is that of a part or of all.
+#[test]
+fn strong_and_weak_scaling_fix_what_they_say() {
+    let page = check(&cells::view());
+    for collective in ["bcast", "allgather"] {
+        let strong = default_times(&page, &format!("{collective}-strong"));
+        let weak = default_times(&page, &format!("{collective}-weak"));
+        assert_eq!(strong.len(), 4, "{strong:?}");
+        assert!(weak.len() > 1, "{weak:?}");
+        for (_, time) in &strong {
+            assert!((time / strong[0].1 - 1.0).abs() < 0.02, "{strong:?}");
+        }
+        for (ranks, time) in &weak {
+            let expected = weak[0].1 * f64::from(*ranks) / f64::from(weak[0].0);
+            assert!(
+                (time / expected - 1.0).abs() < 0.02,
+                "{collective}: {weak:?}"
+            );
+        }
+    }
+    assert!(
+        page.contains("hollow: interpolated"),
+        "nothing is interpolated"
+    );
+}
+
+#[test]
+fn on_one_node_ranks_per_node_are_the_rows() {
+    let shape = |ppn| CommShape { nodes: 1, ppn };
+    let results = [2, 4, 8].map(|ppn| cells::result(Collective::Bcast, shape(ppn), 1 << 20));
+    let view = View {
+        cells: results.to_vec(),
+        ..cells::empty()
+    };
+    let page = check(&view);
+    assert!(page.contains("What the table chooses for bcast on 1 node"));
+    for id in [
+        "bcast-map-nodes-1",
+        "bcast-speedup-nodes-1",
+        "bcast-strong",
+        "bcast-weak",
+    ] {
+        let expected = id != "bcast-weak";
+        let is_there = page.contains(&format!(" id=\"{id}\""));
+        assert_eq!(
+            is_there, expected,
+            "{id}: one size has the same bytes in all alone"
+        );
+    }
+}
+
+#[test]
+fn texts_from_outside_are_escaped() {
+    let mut view = cells::view();
+    let evil = "</title><script>alert(1)</script>\"' onload=\"x".to_owned();
+    view.name.clone_from(&evil);
+    view.provenance.hosts = vec![evil.clone()];
+    view.provenance.cpu.clone_from(&evil);
+    view.provenance.warnings.push(evil.clone());
+    view.environment.launcher.clone_from(&evil);
+    view.environment
+        .variables
+        .insert(evil.clone(), evil.clone());
+    view.failures[0].message.clone_from(&evil);
+    for result in &mut view.cells {
+        if let Candidate::Mockup { algorithm } = &mut result.candidates[0].candidate {
+            algorithm.push_str(&evil);
+        }
+        result.chosen = Candidate::Foreign {
+            algorithm: format!("{evil}:bcast/{evil}"),
+            parameters: Default::default(),
+        };
+        result.candidates[1].candidate = result.chosen.clone();
+    }
+    let page = check(&view);
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;alert(1)"));
+    assert!(!page.contains("\" onload="), "an attribute is broken open");
+}
+
+/// Of very many cells the page shows what has most at stake, and says what it leaves out.
+#[test]
+fn the_page_of_a_hundred_thousand_cells_is_small() {
+    let collectives = [
+        Collective::Bcast,
+        Collective::Reduce,
+        Collective::Allreduce,
+        Collective::Gather,
+        Collective::Allgather,
+    ];
+    let of_nodes = |nodes: u32| View {
+        cells: cells::results(
+            &collectives,
+            1..=nodes,
+            (0..80_u32).map(|step| (8.0 * 2_f64.powf(f64::from(step) / 4.0)) as u64),
+        ),
+        ..cells::view()
+    };
+    let [small, large] = [of_nodes(40), of_nodes(250)];
+    assert_eq!(large.cells.len(), 100_000);
+    let [small, large] = [&small, &large].map(check);
+    assert!(large.len() < 2_500_000, "{} bytes", large.len());
+    let growth = large.len() as f64 / small.len() as f64;
+    assert!(growth < 1.2, "grows with the store: {growth:.2} times");
+    for text in [
+        "of 250 shapes are shown, those with most at stake",
+        "16 of 250 numbers of nodes",
+    ] {
+        assert!(large.contains(text), "{text}");
+    }
+}

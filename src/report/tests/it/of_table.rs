@@ -1,0 +1,75 @@
+//! What a table alone can tell.
+
+use report::{View, render_csv, render_html, render_markdown};
+use table::Table;
+
+const TABLE: &str = r#"
+format: colltune-table 2
+name: example
+provenance:
+  campaign: 9f86d081
+  store: .colltune/example.db
+  library: {name: openmpi, version: "4.1.4"}
+  colltune: "0.1.0"
+  date: "2026-11-20"
+  hosts: [n1]
+  cpu: Some CPU
+  launches: 6
+  warnings: ["ranks were not bound"]
+collectives:
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: any
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+          - {from: 1500, candidate: allreduce/dual_root, block_bytes: 64K, speedup: 1.3, confidence: high}
+        measured:
+          bytes: [64, 1M]
+          microseconds: [2, 512]
+          default_microseconds: [2, 768]
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+"#;
+
+fn view() -> View {
+    let table = Table::parse(TABLE, "tables/example.yaml".as_ref());
+    View::of_table(&table.unwrap_or_else(|error| panic!("{error}")))
+}
+
+#[test]
+fn markdown_has_rules_and_times_and_says_what_it_lacks() {
+    insta::assert_snapshot!(render_markdown(&view()));
+}
+
+#[test]
+fn page_and_csv_have_them_too() {
+    let page = render_html(&view());
+    for text in [
+        "This is what the table alone knows",
+        "ranks were not bound",
+        "allreduce-map-2",
+        "allreduce-time-1x2",
+        "The table alone does not know what failed",
+        "dual_root[block_bytes=64K]",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let csv = render_csv(&view()).expect("written");
+    let rows: Vec<&str> = csv.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        [
+            "allreduce,any,,,1,2,64,default,2e-6,,,,,,,,,yes,,,measured,default: kept",
+            "allreduce,any,,,1,2,1048576,default,7.68e-4,,,,,,,,,no,,,measured,chosen",
+            "allreduce,any,,,1,2,1048576,allreduce/dual_root[block_bytes=64K],5.12e-4,,,,,1.5,,,,yes,,,measured,chosen",
+        ]
+    );
+}

@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 19] = [
     "doctor",
     "init",
     "plan",
@@ -16,6 +16,8 @@ const VERBS: [&str; 17] = [
     "lookup",
     "explain",
     "export",
+    "validate",
+    "check",
     "schedule",
     "simulate",
     "completions",

@@ -1,0 +1,8 @@
+//! Tables that are measured again: by scripts, and on simulated machines.
+
+mod points;
+mod power;
+mod repair;
+mod script;
+mod simulation;
+mod stages;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use campaign::launcher::{Job, Launcher, Outcome};
 use guard::{GuardError, Measurer, Times};
-use model::{Machine, Placement};
+use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
@@ -51,8 +51,14 @@ pub(crate) fn tuned() -> Tuned {
 
 /// The machine that was tuned.
 pub(crate) fn machine() -> SimulatedLauncher {
+    with_noise(|noise| noise)
+}
+
+/// The same with other noise.
+pub(crate) fn with_noise(change: impl FnOnce(Noise) -> Noise) -> SimulatedLauncher {
     let text = std::fs::read_to_string(machine_file()).expect("a machine");
-    let machine = Machine::from_yaml(&text).expect("a machine");
+    let mut machine = Machine::from_yaml(&text).expect("a machine");
+    machine.noise = machine.noise.map(change);
     SimulatedLauncher::new(machine, Placement::Block).expect("a launcher")
 }
 
@@ -61,7 +67,10 @@ pub(crate) struct Simulation<'a> {
     pub(crate) machine: &'a SimulatedLauncher,
     pub(crate) folder: &'a Path,
     pub(crate) seed: u64,
+    /// Launches so far.
     pub(crate) launches: u32,
+    /// Repetitions of a candidate in a launch, at most.
+    pub(crate) repetitions: u32,
 }
 
 impl Simulation<'_> {
@@ -89,7 +98,7 @@ impl Simulation<'_> {
             watchdog_seconds: 30.0,
             repetition: Repetition {
                 minimum: 10,
-                maximum: 1000,
+                maximum: self.repetitions,
                 precision: 0.03,
                 confidence: 0.95,
                 slice_seconds: 0.05,

@@ -60,19 +60,6 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let Some(place) = place("openmpi", native("pipeline", Some(256))) else {
         return;
     };
-    let validate = ["validate", TABLE, "--deployment", "library", "--json"];
-    let ran = run(&place, &validate);
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    let found = ran.json();
-    assert_eq!(found["via"], "export");
-    let points = found["points"].as_array().unwrap();
-    let long = points
-        .iter()
-        .find(|point| point["bytes"] == 1 << 20)
-        .unwrap();
-    assert_eq!(long["judgement"], "slower", "{found}");
-    assert!(long["speedup"].as_f64().unwrap() < 0.8, "{found}");
-
     let check = [
         "check",
         TABLE,
@@ -81,23 +68,34 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "--tolerance",
         "99",
     ];
-    let lenient = [&check[..], &["--materiality", "0.2"]].concat();
-    let checked = run(&place, &lenient);
+    let strict = [&check[..], &["--materiality", "0.2"]].concat();
+    let checked = run(&place, &strict);
     assert_eq!(checked.code, Some(1), "{checked:?}");
-    assert!(
-        checked.out.contains("pipeline[segment_bytes=256] takes"),
-        "{}",
-        checked.out
-    );
+    let slower = "pipeline[segment_bytes=256] takes";
+    assert!(checked.out.contains(slower), "{}", checked.out);
 
-    let repaired = run(&place, &[&validate[..], &["--repair"]].concat());
+    let validate = [
+        "validate",
+        TABLE,
+        "--deployment",
+        "library",
+        "--launches",
+        "4",
+    ];
+    let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
+    let found = repaired.json();
+    assert_eq!(found["via"], "export");
+    let points = found["points"].as_array().unwrap();
+    let long = points.iter().find(|point| point["bytes"] == 1 << 20);
+    let long = long.unwrap();
+    assert_eq!(long["judgement"], "slower", "{found}");
+    assert!(long["speedup"].as_f64().unwrap() < 0.8, "{found}");
     let table = Table::load(&place.path(TABLE)).unwrap();
     let last = table.collectives[&schedule::Collective::Bcast][0]
         .rules
-        .last()
-        .unwrap();
-    assert_eq!(last.candidate, Candidate::Default);
+        .last();
+    assert_eq!(last.unwrap().candidate, Candidate::Default);
     let lenient = [&check[..], &["--materiality", "5"]].concat();
     let checked = run(&place, &lenient);
     assert_eq!(checked.code, Some(0), "{checked:?}");

@@ -1,5 +1,6 @@
 //! Tables that are measured again: by scripts, and on simulated machines.
 
+mod alternating;
 mod points;
 mod power;
 mod repair;

@@ -163,6 +163,7 @@ fn of_tuner(error: &TunerError) -> Code {
 fn of_guard(error: &GuardError) -> Code {
     match error {
         GuardError::Tuner(error) => of_tuner(error),
+        GuardError::Interrupted => Code::Interrupted,
         GuardError::OtherLibrary { .. }
         | GuardError::NoLauncher { .. }
         | GuardError::NothingMeasured => Code::Environment,

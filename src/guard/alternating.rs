@@ -40,6 +40,8 @@ impl<'a> Alternating<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let without = at.campaign.output.store.clone();
+        // Each store has a budget of its own.
+        at.campaign.budget_seconds /= 2.0;
         let sides = [
             Side {
                 environment: Vec::new(),

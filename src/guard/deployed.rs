@@ -15,13 +15,20 @@ use crate::GuardError;
 pub struct Deployed {
     /// The variables of such a launch's environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The class of operators for which the file decides about the operator of campaigns, which commutes.
-    pub operators: OperatorClass,
     /// What the exporter has to say, each a full sentence.
     pub notes: Vec<String>,
 }
 
 impl Deployed {
+    /// The operators whose rules a library's file has for the operators of campaigns, which commute: MPICH
+    /// tells operators apart, rules of Open MPI hold for all.
+    pub fn operators(library: &Library, assume_commutative: bool) -> OperatorClass {
+        match library.name == export::mpich::Selection.name() || assume_commutative {
+            true => OperatorClass::Commutative,
+            false => OperatorClass::Noncommutative,
+        }
+    }
+
     /// Exports a table for a library into a folder, which all hosts of launches must see. `path` is where
     /// MPICH's own file is looked for, beside launchers.
     ///
@@ -50,11 +57,6 @@ impl Deployed {
         write_atomically(&file, &exported.text)?;
         Ok(Self {
             environment: exported.environment(&file),
-            // MPICH tells operators apart, rules of Open MPI hold for all.
-            operators: match is_mpich || assume_commutative {
-                true => OperatorClass::Commutative,
-                false => OperatorClass::Noncommutative,
-            },
             notes: exported.notes,
         })
     }

@@ -59,6 +59,9 @@ pub enum GuardError {
     /// Launches ended without any result.
     #[error("nothing could be measured in the time given")]
     NothingMeasured,
+    /// The user asked to stop.
+    #[error("interrupted; what was measured is not kept")]
+    Interrupted,
     /// The folder for measurements.
     #[error("cannot create a folder in {}: {source}", path.display())]
     Folder {
@@ -90,14 +93,17 @@ impl GuardError {
                     .to_owned()
             }
             Self::NothingMeasured => "give more time with `--budget`".to_owned(),
-            Self::NoLauncher { .. } | Self::Folder { .. } => return None,
+            Self::Interrupted | Self::NoLauncher { .. } | Self::Folder { .. } => return None,
         })
     }
 }
 
 impl From<TunerError> for GuardError {
     fn from(error: TunerError) -> Self {
-        Self::Tuner(Box::new(error))
+        match error {
+            TunerError::Interrupted => Self::Interrupted,
+            error => Self::Tuner(Box::new(error)),
+        }
     }
 }
 

@@ -104,6 +104,18 @@ impl Site {
         at.campaign.output.store = folder.path().join("measured.db");
         Ok(Self { at, folder })
     }
+
+    /// What came of measuring here. The folder is gone then, unless something went wrong with launches,
+    /// whose logs are there.
+    ///
+    /// # Errors
+    /// The one given.
+    pub fn conclude<T>(self, outcome: Result<T, GuardError>) -> Result<T, GuardError> {
+        if let Err(GuardError::Tuner(_)) = outcome {
+            let _ = self.folder.keep();
+        }
+        outcome
+    }
 }
 
 /// The table's library, with the campaign's launcher.

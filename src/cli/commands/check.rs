@@ -105,9 +105,10 @@ impl Args {
         let checked = {
             let mut progress = ProgressDisplay::new(console);
             let mut launches = Launches::new(&site.at, &mut progress, &stop);
-            check(&points, &rivals, &mut launches, &options)?
+            check(&points, &rivals, &mut launches, &options)
         };
         let library = site.at.library.to_string();
+        let checked = site.conclude(checked)?;
         let found = Found {
             table: &self.table.path,
             library: &library,

@@ -1,7 +1,8 @@
+use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Deployed, Launches, TurnedBack, ValidateOptions, Validated, ValidatedPoint,
-    points, repair, validate,
+    Alternating, Deployed, GuardError, Launches, Point, Site, TurnedBack, ValidateOptions,
+    Validated, ValidatedPoint, points, repair, validate,
 };
 use serde_json::{Value, json};
 use table::{Deployment, Table};
@@ -88,54 +89,21 @@ struct Found {
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (mut table, campaign) = self.table.read(console)?;
-        let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operator);
-        let mut points = points(&table, deployment, elements, true);
-        if points.is_empty() {
-            let deployment = deployment.name();
-            return Err(guard::GuardError::NothingToMeasure { deployment }.into());
-        }
-        let all = points.len();
-        points.retain(|point| !point.keeps_default());
-        let kept = all - points.len();
-        points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
-        let options = ValidateOptions {
-            launches: self.launches,
-            materiality: self.materiality,
-        };
-        let mut site = self
+        let (points, kept) = self.points(&table, &campaign)?;
+        let site = self
             .table
             .site(&table, campaign, &points, self.launches, console)?;
-        let stop = interrupt::flag()?;
-        let exports = deployment == Deployment::Library && self.via == Via::Export;
-        let validated = if exports {
-            let (library, path) = (site.at.library.clone(), places().path);
-            let folder = site.folder.path();
-            let deployed = Deployed::put(&table, &library, folder, self.assume_commutative, &path)?;
-            for note in &deployed.notes {
-                console.warn(note);
-            }
-            let class = deployed.operators;
-            points.retain(|point| {
-                !point.cell.collective.is_reduction() || point.operators.cover(class)
-            });
-            let mut progress = ProgressDisplay::new(console);
-            let mut turns = Alternating::new(&mut site.at, &deployed, &mut progress, &stop);
-            validate(&points, &mut turns, &options)?
-        } else {
-            let mut progress = ProgressDisplay::new(console);
-            let mut launches = Launches::new(&site.at, &mut progress, &stop);
-            validate(&points, &mut launches, &options)?
-        };
+        let library = site.at.library.to_string();
+        let validated = self.measure(&table, site, &points, console)?;
         let repaired = match self.repair {
             true => self.repair(&mut table, &validated)?,
             false => Vec::new(),
         };
         let found = Found {
             table: self.table.path.display().to_string(),
-            library: site.at.library.to_string(),
-            deployment,
-            via: match (deployment, exports) {
+            library,
+            deployment: self.table.deployment,
+            via: match (self.table.deployment, self.exports()) {
                 (_, true) => "export",
                 (Deployment::Colltune, _) => "driver",
                 (Deployment::Library, _) => "force",
@@ -149,6 +117,63 @@ impl Args {
             true => Answer::Good,
             false => Answer::No,
         })
+    }
+
+    /// Whether an exported file is put in place.
+    fn exports(&self) -> bool {
+        self.table.deployment == Deployment::Library && self.via == Via::Export
+    }
+
+    /// What is to be measured, and at how many points the table keeps the default.
+    fn points(&self, table: &Table, campaign: &Campaign) -> Result<(Vec<Point>, usize), CliError> {
+        let deployment = self.table.deployment;
+        let elements = (campaign.datatype, campaign.operator);
+        let mut points = points(table, deployment, elements, true);
+        if points.is_empty() {
+            let deployment = deployment.name();
+            return Err(GuardError::NothingToMeasure { deployment }.into());
+        }
+        let all = points.len();
+        points.retain(|point| !point.keeps_default());
+        let kept = all - points.len();
+        if self.exports() {
+            let class = Deployed::operators(&table.provenance.library, self.assume_commutative);
+            points.retain(|point| {
+                !point.cell.collective.is_reduction() || point.operators.cover(class)
+            });
+        }
+        points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
+        Ok((points, kept))
+    }
+
+    fn measure(
+        &self,
+        table: &Table,
+        mut site: Site,
+        points: &[Point],
+        console: Console,
+    ) -> Result<Validated, CliError> {
+        let options = ValidateOptions {
+            launches: self.launches,
+            materiality: self.materiality,
+        };
+        let stop = interrupt::flag()?;
+        let validated = if self.exports() {
+            let (library, path) = (site.at.library.clone(), places().path);
+            let folder = site.folder.path();
+            let deployed = Deployed::put(table, &library, folder, self.assume_commutative, &path)?;
+            for note in &deployed.notes {
+                console.warn(note);
+            }
+            let mut progress = ProgressDisplay::new(console);
+            let mut turns = Alternating::new(&mut site.at, &deployed, &mut progress, &stop);
+            validate(points, &mut turns, &options)
+        } else {
+            let mut progress = ProgressDisplay::new(console);
+            let mut launches = Launches::new(&site.at, &mut progress, &stop);
+            validate(points, &mut launches, &options)
+        };
+        Ok(site.conclude(validated)?)
     }
 
     /// Rewrites the table if there is anything to turn back.

@@ -6,6 +6,7 @@ use std::path::Path;
 use table::{Rule, Table};
 use wire::{Candidate, Parameters};
 
+use crate::made;
 use crate::run::{Place, Ran, keys};
 
 const CAMPAIGN: &str = "\
@@ -217,6 +218,42 @@ fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
     place
         .run(&["check", "tables/absent.yaml"])
         .bad(2, &["format"]);
+}
+
+#[test]
+fn without_the_tables_library_nothing_can_be_said() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "--output", "table.yaml"])
+        .good();
+    // Whose launches all fail.
+    for verb in ["check", "validate"] {
+        let ran = place
+            .run(&[verb, "table.yaml"])
+            .bad(3, &["the launcher exited with code 1"]);
+        // It names a log, which is there.
+        let (_, log) = ran.err.split_once("log: DIR/").unwrap();
+        assert!(place.path(log.trim()).exists(), "{log}");
+    }
+    place.add_mpirun_of("4.1.6", "exit 1");
+    place.run(&["check", "table.yaml"]).bad(3, &["4.1.4"]);
+    fs::remove_file(place.path("bin/mpirun")).unwrap();
+    place.run(&["check", "table.yaml"]).bad(3, &["MPI"]);
+}
+
+/// The example of a job is one that the command understands.
+#[test]
+fn the_example_of_a_job_is_sound() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs/check.yml");
+    let job = fs::read_to_string(path).unwrap();
+    let (_, script) = job.split_once("- colltune ").unwrap();
+    let (script, _) = script.split_once("allow_failure").unwrap();
+    let args: Vec<&str> = script.split_whitespace().collect();
+    assert_eq!(args[..2], ["check", "tables/night.yaml"]);
+    // All that is missing is the table.
+    Place::new()
+        .run(&args)
+        .bad(2, &["cannot read", "tables/night.yaml"]);
 }
 
 #[test]

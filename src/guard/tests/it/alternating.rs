@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use campaign::launcher::{Job, LaunchError, Launcher, Running};
 use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate};
 use simulated::SimulatedLauncher;
-use table::{Deployment, OperatorClass};
+use table::Deployment;
 use tuner::{Places, Silent, Workplace};
 use wire::{Datatype, Operator};
 
@@ -64,7 +64,6 @@ fn the_default_with_the_table_is_compared_with_that_without() {
     assert_eq!(points.len(), 2, "{points:?}");
     let deployed = Deployed {
         environment: variables(),
-        operators: OperatorClass::Commutative,
         notes: Vec::new(),
     };
     let options = ValidateOptions {

@@ -17,17 +17,17 @@ pub enum Place {
     BelowThreshold,
 }
 
-/// A size at which an entry of a table decides.
+/// A size at which an entry of a table decides, or several that decide alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// What is called; operators that do not commute are measured with one that does.
     pub cell: Cell,
-    /// The operators of the entry.
+    /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
     /// Why this size.
     pub place: Place,
-    /// The rule that decides.
-    pub rule: RulePlace,
+    /// The rules that decide, one an entry.
+    pub rules: Vec<RulePlace>,
     /// What it chooses.
     pub chosen: Candidate,
     /// What the table says was measured there.
@@ -82,7 +82,25 @@ pub fn points(
         }
     }
     points.retain(|point| !matches!(point.chosen, Candidate::Foreign { .. }));
-    by_stake(points)
+    by_stake(merged(points))
+}
+
+/// Entries for some operators each that choose the same at a size are measured once.
+fn merged(points: Vec<Point>) -> Vec<Point> {
+    let mut all: Vec<Point> = Vec::new();
+    for point in points {
+        let alike = |known: &&mut Point| known.cell == point.cell && known.chosen == point.chosen;
+        match all.iter_mut().find(alike) {
+            Some(known) => {
+                known.rules.extend(point.rules);
+                known.operators = Operators::Any;
+                known.place = known.place.min(point.place);
+                known.recorded = known.recorded.or(point.recorded);
+            }
+            None => all.push(point),
+        }
+    }
+    all
 }
 
 /// The sizes in bytes of whole elements, each once.
@@ -129,7 +147,7 @@ fn point(
         cell,
         operators: entry.operators,
         place,
-        rule: decision.rule,
+        rules: vec![decision.rule],
         chosen: decision.candidate.clone(),
         recorded: recorded.copied(),
         stake: decision.speedup.unwrap_or(1.0),

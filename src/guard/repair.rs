@@ -40,15 +40,15 @@ impl fmt::Display for TurnedBack {
 /// end. Says so in the table's provenance.
 pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
     let mut by_rule: BTreeMap<String, Vec<&ValidatedPoint>> = BTreeMap::new();
+    let mut places: BTreeMap<String, RulePlace> = BTreeMap::new();
     for point in points {
-        by_rule
-            .entry(point.point.rule.to_string())
-            .or_default()
-            .push(point);
+        for rule in &point.point.rules {
+            places.insert(rule.to_string(), *rule);
+            by_rule.entry(rule.to_string()).or_default().push(point);
+        }
     }
     let mut changes = Vec::new();
-    for of_rule in by_rule.into_values() {
-        let place = of_rule[0].point.rule;
+    for (place, of_rule) in places.into_values().zip(by_rule.into_values()) {
         let Some(entry) = entry(table, place) else {
             continue;
         };

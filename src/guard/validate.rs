@@ -31,7 +31,7 @@ const CONFIDENCE: f64 = 0.95;
 /// What launches say of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// What is chosen is faster than the default: the interval of its speed-up lies above 1.
+    /// What is chosen is faster than the default: the interval of its speed-up lies above 1, with 95 %.
     Faster,
     /// It cannot be told.
     Same,
@@ -186,6 +186,11 @@ pub fn validate(
     })
 }
 
+/// Whether it is faster for certain: of too few launches, nothing is certain.
+fn is_faster(speedup: &PairedRatio) -> bool {
+    speedup.interval.low > 1.0 && speedup.interval.coverage >= CONFIDENCE
+}
+
 fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
     let of = |candidate| times.of(&point.cell, candidate);
     paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
@@ -209,7 +214,7 @@ fn judge(point: &Point, rounds: [&Times; 2], is_slower: bool) -> ValidatedPoint 
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
         (None, None) => Judgement::NotMeasured,
         (None, Some(_)) if is_slower => Judgement::Slower,
-        (None, Some(speedup)) if speedup.interval.low > 1.0 => Judgement::Faster,
+        (None, Some(speedup)) if is_faster(&speedup) => Judgement::Faster,
         (None, Some(_)) => Judgement::Same,
     };
     ValidatedPoint {

@@ -91,7 +91,7 @@ pub(super) fn point_json(point: &Point) -> Value {
             guard::Place::Threshold => "threshold",
             guard::Place::BelowThreshold => "below_threshold",
         },
-        "rule": point.rule.to_string(),
+        "rule": rules_of(point),
         "chosen": point.chosen.to_string(),
     })
 }
@@ -115,6 +115,12 @@ pub(super) fn name_of(point: &Point) -> String {
         name += &format!(", {}", point.operators);
     }
     name
+}
+
+/// The rules that decide at a point.
+pub(super) fn rules_of(point: &Point) -> String {
+    let rules = point.rules.iter().map(ToString::to_string);
+    rules.collect::<Vec<_>>().join("; ")
 }
 
 /// A time, or a dash.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::super::guarded::name_of;
+use super::super::guarded::{name_of, rules_of};
 use super::Found;
 
 /// One suite. A point at which the table does not hold is a failure, one that was not measured is skipped.
@@ -29,7 +29,7 @@ pub(super) fn render(found: &Found<'_>) -> String {
         // Writing to a string cannot fail.
         let _ = if checked.is_regression() {
             let message = escaped(&reasons.join("; "));
-            let rule = escaped(&checked.point.rule.to_string());
+            let rule = escaped(&rules_of(&checked.point));
             writeln!(
                 text,
                 "{case}>\n      <failure type=\"regression\" message=\"{message}\">rule: {rule}</failure>\n    \

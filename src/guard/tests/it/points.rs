@@ -1,7 +1,7 @@
 //! Which sizes of a table are looked at, and in which order.
 
 use guard::{Place, Point, points};
-use table::Deployment;
+use table::{Deployment, Operators};
 use wire::{Datatype, Operator};
 
 use crate::script::table;
@@ -32,7 +32,7 @@ fn one_of_each_algorithm_comes_first_and_the_default_last() {
         points[0].recorded.map(|recorded| recorded.seconds),
         Some(10e-6)
     );
-    assert!(points[0].rule.to_string().ends_with("from 10000 bytes"));
+    assert!(points[0].rules[0].to_string().ends_with("from 10000 bytes"));
 }
 
 #[test]
@@ -56,6 +56,34 @@ fn thresholds_are_looked_at_from_both_sides() {
             .iter()
             .all(|point| point.recorded.is_some() == (point.place == Place::Measured))
     );
+}
+
+#[test]
+fn entries_that_decide_alike_are_one_point() {
+    let mut table = table();
+    let collective = schedule::Collective::Allreduce;
+    let entries = table.collectives.remove(&schedule::Collective::Bcast);
+    let entry = entries.expect("entries").remove(0);
+    let with = |operators, rules: usize| table::ShapeRules {
+        operators,
+        rules: entry.rules[..rules].to_vec(),
+        ..entry.clone()
+    };
+    let both = vec![
+        with(Operators::Commutative, 3),
+        with(Operators::Noncommutative, 2),
+    ];
+    table.collectives.insert(collective, both);
+    let points = points(&table, Deployment::Library, ELEMENTS, false);
+    let at = |bytes| {
+        let of_size = points.iter().filter(move |point| point.cell.bytes == bytes);
+        of_size
+            .map(|point| (point.operators, point.rules.len()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at(4096), [(Operators::Any, 2)]);
+    let apart = [(Operators::Commutative, 1), (Operators::Noncommutative, 1)];
+    assert_eq!(at(65536), apart);
 }
 
 #[test]

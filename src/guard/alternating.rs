@@ -92,8 +92,10 @@ impl Measurer for Alternating<'_> {
         for _ in 0..launches {
             self.pairs += 1;
             let first = (self.pairs % 2) as usize;
+            let mut is_over = false;
             for side in [first, 1 - first] {
                 let measured = self.launch(side, &defaults)?;
+                is_over |= measured.is_empty();
                 match side {
                     0 => samples.extend(measured),
                     _ => {
@@ -101,6 +103,10 @@ impl Measurer for Alternating<'_> {
                         failed = broken(self.at)?;
                     }
                 }
+            }
+            // Time is up: whoever has a launch more has nobody to be compared with.
+            if is_over {
+                break;
             }
         }
         let failed = failed.iter().flat_map(|broken| {

@@ -77,6 +77,8 @@ pub struct Finding {
     pub launches: u32,
     /// Whether it is slower for certain.
     pub is_confirmed: bool,
+    /// Whether time was up before it could have been.
+    pub is_undecided: bool,
 }
 
 /// What was found at a point. Times are medians over launches in seconds.
@@ -109,6 +111,12 @@ impl CheckedPoint {
     /// What is certain.
     pub fn confirmed(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.is_confirmed)
+    }
+
+    /// Whether time was up before it was certain that the table does not hold here.
+    pub fn is_undecided(&self) -> bool {
+        let mut findings = self.findings.iter();
+        !self.is_regression() && findings.any(|finding| finding.is_undecided)
     }
 
     /// Whether anything can be said.
@@ -252,6 +260,7 @@ pub fn check(
                 bound: *bound,
                 launches: ratios.len() as u32,
                 is_confirmed,
+                is_undecided: !is_confirmed && (ratios.len() as u32) < further_launches,
             };
             Some((question.point, finding))
         })

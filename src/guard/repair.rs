@@ -35,9 +35,9 @@ impl fmt::Display for TurnedBack {
     }
 }
 
-/// Turns the surroundings of wrong points back to the default: within the point's rule, up to half way (on a
-/// logarithmic scale) to the next size at which the rule was measured and not found wrong, or to the rule's
-/// end. Says so in the table's provenance.
+/// Turns the surroundings of wrong points back to the default: within the point's rule, up to the next sizes
+/// at which it was measured and not found wrong, or to its ends. Nothing is known in between, and the
+/// default is never wrong. Says so in the table's provenance.
 pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
     let mut by_rule: BTreeMap<String, Vec<&ValidatedPoint>> = BTreeMap::new();
     let mut places: BTreeMap<String, RulePlace> = BTreeMap::new();
@@ -121,18 +121,12 @@ fn wrong_sizes(
     for &size in &wrong {
         let before = good.range(..size).next_back();
         let after = good.range(size..).next();
-        let start = before.map_or(rule.start, |good| between(*good, size));
-        let end = after.map_or(rule.end, |good| between(size, *good));
+        let start = before.map_or(rule.start, |good| good + 1);
+        let end = after.map_or(rule.end, |good| *good);
         match ranges.last_mut() {
             Some(last) if last.end >= start => last.end = end,
             _ => ranges.push(start..end),
         }
     }
     ranges
-}
-
-/// The middle of two sizes on a logarithmic scale: above the lower, and not above the upper.
-fn between(low: u64, high: u64) -> u64 {
-    let middle = ((low.max(1) as f64) * (high.max(1) as f64)).sqrt().round() as u64;
-    middle.clamp(low.saturating_add(1).min(high), high)
 }

@@ -37,6 +37,8 @@ pub enum Judgement {
     Same,
     /// Slower for certain, after further launches.
     Slower,
+    /// It seems slower, and time was up before that was certain.
+    Undecided,
     /// It fails, as said here.
     Broken(String),
     /// Time was up before.
@@ -50,6 +52,7 @@ impl Judgement {
             Self::Faster => "faster",
             Self::Same => "same",
             Self::Slower => "slower",
+            Self::Undecided => "undecided",
             Self::Broken(_) => "broken",
             Self::NotMeasured => "not_measured",
         }
@@ -169,16 +172,22 @@ pub fn validate(
             bound,
         )
     };
-    let verdicts = confirmed(&suspects.iter().map(ratios).collect::<Vec<_>>());
+    let ratios: Vec<(Vec<f64>, f64)> = suspects.iter().map(ratios).collect();
+    let verdicts = confirmed(&ratios);
+    let verdicts = ratios
+        .iter()
+        .zip(verdicts)
+        .map(|((ratios, _), is_slower)| match is_slower {
+            true => Judgement::Slower,
+            false if (ratios.len() as u32) < further_launches => Judgement::Undecided,
+            false => Judgement::Same,
+        });
+    let verdicts: Vec<Judgement> = verdicts.collect();
     let judged = points.iter().map(|point| {
         let mut suspected = suspects.iter().zip(&verdicts);
         let verdict = suspected.find(|(suspect, _)| std::ptr::eq(**suspect, point));
         let rounds = [&further, &first];
-        judge(
-            point,
-            rounds,
-            verdict.is_some_and(|(_, is_slower)| *is_slower),
-        )
+        judge(point, rounds, verdict.map(|(_, verdict)| verdict.clone()))
     });
     Ok(Validated {
         points: judged.collect(),
@@ -197,7 +206,7 @@ fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
 }
 
 /// The speed-up is that of the last launches that measured the point; `rounds` are the last ones first.
-fn judge(point: &Point, rounds: [&Times; 2], is_slower: bool) -> ValidatedPoint {
+fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> ValidatedPoint {
     let found = rounds
         .iter()
         .find_map(|times| Some((times, speedup(point, times)?)));
@@ -213,7 +222,9 @@ fn judge(point: &Point, rounds: [&Times; 2], is_slower: bool) -> ValidatedPoint 
     let judgement = match (broken, speedup) {
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
         (None, None) => Judgement::NotMeasured,
-        (None, Some(_)) if is_slower => Judgement::Slower,
+        (None, Some(speedup)) if !is_faster(&speedup) && verdict.is_some() => {
+            verdict.unwrap_or(Judgement::Same)
+        }
         (None, Some(speedup)) if is_faster(&speedup) => Judgement::Faster,
         (None, Some(_)) => Judgement::Same,
     };

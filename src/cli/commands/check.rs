@@ -31,7 +31,8 @@ use crate::values;
 /// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`), `rule`, `chosen`, `runner_up`,
 /// `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown), `launches`,
 /// `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`, each with
-/// `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`.
+/// `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`, `undecided`
+/// (time was up).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -103,7 +104,7 @@ impl Args {
             .site(&table, campaign, &points, self.launches, console)?;
         let stop = interrupt::flag()?;
         let checked = {
-            let mut progress = ProgressDisplay::new(console);
+            let mut progress = ProgressDisplay::once(console);
             let mut launches = Launches::new(&site.at, &mut progress, &stop);
             check(&points, &rivals, &mut launches, &options)
         };
@@ -146,6 +147,10 @@ impl Found<'_> {
             0 => String::new(),
             missing => format!(", {missing} were not measured in the time given"),
         };
+        let missing = match points.iter().filter(|point| point.is_undecided()).count() {
+            0 => missing,
+            undecided => format!("{missing}, {undecided} remained suspects when time was up"),
+        };
         match wrong {
             0 => format!(
                 "The table holds at {measured} points measured with {}{missing}.",
@@ -186,6 +191,7 @@ fn checked_json(checked: &CheckedPoint) -> Value {
             "bound": finding.bound,
             "launches": finding.launches,
             "confirmed": finding.is_confirmed,
+            "undecided": finding.is_undecided,
         })
     };
     let of_point = json!({
@@ -208,6 +214,7 @@ fn state(checked: &CheckedPoint) -> &'static str {
     match () {
         () if checked.is_regression() => "WRONG",
         () if !checked.is_measured() => "not measured",
+        () if checked.is_undecided() => "undecided",
         () => "holds",
     }
 }

@@ -30,7 +30,7 @@ use crate::values;
 ///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
 /// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
-/// `broken`, `not_measured` (numbers of points), `further_launches` (that decided about what seemed slower),
+/// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches` (that decided about what seemed slower),
 /// `repaired` (sentences), `points`, each with `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place`
 /// (`measured`, `threshold`, `below_threshold`), `rule`, `chosen`, `judgement`, `speedup`, `interval` (`low`,
 /// `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null if unknown), `failure`.
@@ -165,11 +165,11 @@ impl Args {
             for note in &deployed.notes {
                 console.warn(note);
             }
-            let mut progress = ProgressDisplay::new(console);
+            let mut progress = ProgressDisplay::once(console);
             let mut turns = Alternating::new(&mut site.at, &deployed, &mut progress, &stop);
             validate(points, &mut turns, &options)
         } else {
-            let mut progress = ProgressDisplay::new(console);
+            let mut progress = ProgressDisplay::once(console);
             let mut launches = Launches::new(&site.at, &mut progress, &stop);
             validate(points, &mut launches, &options)
         };
@@ -218,11 +218,13 @@ impl Found {
         }
         lines.push(format!(
             "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; {} failed, \
-             {} were not measured. At {} further points the table keeps the default.",
+             {} remained suspects when time was up, {} were not measured. At {} further points the table \
+             keeps the default.",
             validated.count("faster"),
             validated.count("same"),
             validated.count("slower"),
             validated.count("broken"),
+            validated.count("undecided"),
             validated.count("not_measured"),
             self.kept
         ));
@@ -278,6 +280,7 @@ impl Found {
             "same": validated.count("same"),
             "slower": validated.count("slower"),
             "broken": validated.count("broken"),
+            "undecided": validated.count("undecided"),
             "not_measured": validated.count("not_measured"),
             "further_launches": validated.further_launches,
             "repaired": self.repaired.iter().map(ToString::to_string).collect::<Vec<_>>(),

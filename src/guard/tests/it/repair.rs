@@ -53,14 +53,14 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
     };
     let unchanged = [(0, "default"), (100, "a"), (10000, "b")];
     check(&[], &unchanged);
-    // Half way to 1K and to 9999.
+    // Up to 1K and to 9999, which are good.
     check(
         &[4096],
         &[
             (0, "default"),
             (100, "a"),
-            (2048, "default"),
-            (6400, "a"),
+            (1025, "default"),
+            (9999, "a"),
             (10000, "b"),
         ],
     );
@@ -70,13 +70,13 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
         &[
             (0, "default"),
             (100, "a"),
-            (320, "default"),
-            (6400, "a"),
+            (101, "default"),
+            (9999, "a"),
             (10000, "b"),
         ],
     );
-    // From its threshold on, up to half way to the next.
-    check(&[100], &[(0, "default"), (320, "a"), (10000, "b")]);
+    // From its threshold on, up to the next.
+    check(&[100], &[(0, "default"), (1024, "a"), (10000, "b")]);
     // Everything that a rule was measured at.
     check(
         &[10000, 65536, 1 << 20],
@@ -84,12 +84,7 @@ fn the_surroundings_of_a_wrong_size_are_the_defaults() {
     );
     check(
         &[1 << 20],
-        &[
-            (0, "default"),
-            (100, "a"),
-            (10000, "b"),
-            (262144, "default"),
-        ],
+        &[(0, "default"), (100, "a"), (10000, "b"), (65537, "default")],
     );
 }
 
@@ -99,7 +94,7 @@ fn what_was_changed_is_told_and_stands_in_the_table() {
     assert_eq!(
         changes,
         [
-            "bcast, 1x4, any deployment, from 100 bytes: native:bcast/a is not chosen from 2048 to 6399 bytes"
+            "bcast, 1x4, any deployment, from 100 bytes: native:bcast/a is not chosen from 1025 to 9998 bytes"
         ]
     );
     let warning = table.provenance.warnings.last().expect("a warning");

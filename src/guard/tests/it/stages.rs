@@ -1,8 +1,8 @@
 //! First launches, suspects, and who is found.
 
 use guard::{
-    Against, CheckOptions, Checked, GuardError, Judgement, Point, Rivals, ValidateOptions, check,
-    points, validate,
+    Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Point, Rivals,
+    ValidateOptions, check, points, validate,
 };
 use table::Deployment;
 use wire::{Candidate, Cell, Datatype, Operator};
@@ -184,4 +184,30 @@ fn validating_tells_faster_from_slower_and_from_neither() {
         summary.worst < 1.0 && summary.geometric_mean > 1.1,
         "{summary:?}"
     );
+}
+
+#[test]
+fn suspects_that_could_not_be_measured_again_stay_suspects() {
+    // Time is up after the first launches.
+    let late = |launch: u32, seconds| match launch {
+        ..=6 => Take::Seconds(seconds),
+        _ => Take::Nothing,
+    };
+    let mut script = Script::new(|_: &Cell, candidate: &Candidate, launch| {
+        let is_default = *candidate == Candidate::Default;
+        late(launch, if is_default { 1.0 } else { 1.5 })
+    });
+    let validated = validate(&all(), &mut script, &ValidateOptions::default()).expect("validated");
+    assert_eq!(validated.count("undecided"), 4);
+    assert!(validated.is_good());
+
+    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+        late(launch, 2.0 * recorded(cell, candidate))
+    });
+    let options = CheckOptions {
+        launches: 6,
+        ..CheckOptions::default()
+    };
+    let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
+    assert!(checked.holds() && checked.points.iter().all(CheckedPoint::is_undecided));
 }

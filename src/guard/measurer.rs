@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+use campaign::launcher::LaunchError;
 use store::Store;
 use tuner::{Observer, TunerError, Workplace, measure_cells};
 use wire::{Candidate, Cell, Sample, Subject};
@@ -116,7 +117,15 @@ pub(crate) fn measure_more(
         true => Store::open(path)?.next_launch()?,
         false => 1,
     };
-    measure_cells(at, cells, launches, observer, stop)?;
+    let measured = measure_cells(at, cells, launches, observer, stop);
+    // Launchers of one user may get into each other's way: Open MPI's share a folder for their sessions,
+    // which the last to end removes, perhaps under the next one's feet.
+    match measured {
+        Err(TunerError::Launch(LaunchError::Failed { .. })) => {
+            measure_cells(at, cells, launches, observer, stop)?
+        }
+        measured => measured?,
+    };
     let mut samples = Store::open(path)?.samples(&at.library)?;
     samples.retain(|sample| sample.launch >= first);
     Ok(samples)

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup, man,
-    measure, plan, report, schedule, simulate, tune,
+    check, completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup,
+    man, measure, plan, report, schedule, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -52,6 +52,8 @@ enum Verb {
     Explain(explain::Args),
     Export(export::Args),
     Diff(diff::Args),
+    Validate(validate::Args),
+    Check(check::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -77,6 +79,8 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Explain(args) => args.run(console),
         Verb::Export(args) => args.run(console),
         Verb::Diff(args) => args.run(console),
+        Verb::Validate(args) => args.run(console),
+        Verb::Check(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

@@ -1,5 +1,6 @@
 //! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
 
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod decide;
 pub(crate) mod diff;
@@ -18,8 +19,10 @@ pub(crate) mod report;
 pub(crate) mod schedule;
 pub(crate) mod simulate;
 pub(crate) mod tune;
+pub(crate) mod validate;
 
 mod grid;
+mod guarded;
 mod query;
 mod stored;
 mod workplace;

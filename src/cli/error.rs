@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use export::ExportError;
+use guard::GuardError;
 use schedule::export::TooLong;
 use schedule::{Collective, Unsupported};
 use store::StoreError;
@@ -22,6 +23,9 @@ pub(crate) enum CliError {
     /// Writing in the format of a library.
     #[error(transparent)]
     Export(Box<ExportError>),
+    /// Looking at a table that is in use.
+    #[error(transparent)]
+    Guard(Box<GuardError>),
     /// Simulating.
     #[error(transparent)]
     Simulate(Box<SimulateError>),
@@ -124,6 +128,7 @@ impl CliError {
         match self {
             Self::Tuner(error) => error.help(),
             Self::Export(error) => error.help(),
+            Self::Guard(error) => error.help(),
             Self::Simulate(error) => error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
                 let all = "`colltune schedule list` names them all";
@@ -176,6 +181,16 @@ impl From<Unsupported> for CliError {
 impl From<ExportError> for CliError {
     fn from(error: ExportError) -> Self {
         Self::Export(Box::new(error))
+    }
+}
+
+impl From<GuardError> for CliError {
+    fn from(error: GuardError) -> Self {
+        match error {
+            GuardError::Tuner(error) => Self::Tuner(error),
+            GuardError::Export(error) => error.into(),
+            other => Self::Guard(Box::new(other)),
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 //! | code | meaning | examples |
 //! |---|---|---|
 //! | 0 | good | also when the reader of the output goes away early |
-//! | 1 | the answer is "no" | `schedule verify` found a fault |
+//! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold |
 //! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; a full disk; another colltune at work on the store |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
 
@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use campaign::launcher::LaunchError;
 use export::ExportError;
 use fit::FitError;
+use guard::GuardError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
@@ -92,6 +93,7 @@ pub(crate) fn of(error: &CliError) -> Code {
             ExportError::Unfaithful(_) => Code::Internal,
             _ => Code::Input,
         },
+        CliError::Guard(error) => of_guard(error),
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -156,6 +158,21 @@ fn of_tuner(error: &TunerError) -> Code {
         },
         TunerError::Interrupted => Code::Interrupted,
         TunerError::NoProgress { .. } => Code::Environment,
+    }
+}
+
+fn of_guard(error: &GuardError) -> Code {
+    match error {
+        GuardError::Tuner(error) => of_tuner(error),
+        GuardError::Interrupted => Code::Interrupted,
+        GuardError::OtherLibrary { .. }
+        | GuardError::NoLauncher { .. }
+        | GuardError::NothingMeasured => Code::Environment,
+        GuardError::Export(_)
+        | GuardError::NoCampaign { .. }
+        | GuardError::ReadsNoTables { .. }
+        | GuardError::NothingToMeasure { .. }
+        | GuardError::Folder { .. } => Code::Input,
     }
 }
 

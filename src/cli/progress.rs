@@ -11,6 +11,8 @@ use crate::console::{Console, complain};
 pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
     begun: bool,
+    /// What gives more time.
+    budget: &'static str,
 }
 
 impl ProgressDisplay {
@@ -28,7 +30,18 @@ impl ProgressDisplay {
         if let Ok(style) = style {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, begun: false }
+        Self {
+            bar,
+            begun: false,
+            budget: "a larger `budget` in the campaign goes on from here",
+        }
+    }
+
+    /// The same for measurements that are not kept.
+    pub(crate) fn once(console: Console) -> Self {
+        let mut once = Self::new(console);
+        once.budget = "a larger `--budget` gives more time";
+        once
     }
 
     fn advance(&mut self, Progress { done, total }: Progress) {
@@ -92,8 +105,8 @@ impl Observer for ProgressDisplay {
             Event::BudgetSpent {
                 progress: Progress { done, total },
             } => self.warn(&format!(
-                "the budget is spent with {done} of {total} measurements made; a larger `budget` \
-                 in the campaign goes on from here"
+                "the budget is spent with {done} of {total} measurements made; {}",
+                self.budget
             )),
         }
     }

@@ -14,7 +14,8 @@ mod header;
 pub mod mpich;
 pub mod openmpi;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use table::{Deployments, Table};
 use wire::{Candidate, Library};
@@ -64,8 +65,22 @@ pub struct Exported {
     pub text: String,
     /// How to activate it and where it comes from, where the file itself has no place for that.
     pub companion: Option<String>,
+    /// What the environment of a job has that uses the file, by name; a variable without a value is to
+    /// have the file's absolute path.
+    pub variables: Vec<(String, Option<String>)>,
     /// What whoever deploys it must know, each a full sentence.
     pub notes: Vec<String>,
+}
+
+impl Exported {
+    /// The environment of a job that uses the file at this absolute path.
+    pub fn environment(&self, file: &Path) -> Vec<(OsString, OsString)> {
+        let variables = self.variables.iter();
+        let value = |given: &Option<String>| given.as_ref().map_or_else(|| file.into(), Into::into);
+        variables
+            .map(|(name, given)| (name.into(), value(given)))
+            .collect()
+    }
 }
 
 /// Every format.

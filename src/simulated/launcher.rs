@@ -37,6 +37,16 @@ impl SimulatedLauncher {
         })
     }
 
+    /// The same machine, on which an algorithm takes so many times longer wherever it is used, also by
+    /// the library's default. It keeps its name: as after an update that nobody was told of.
+    pub fn slowed(self, algorithm: &str, factor: f64) -> Self {
+        let Self { library, times } = self;
+        Self {
+            library,
+            times: Arc::new(times.slowed(algorithm, factor)),
+        }
+    }
+
     /// The library that stands for this machine.
     pub fn library(&self) -> &Library {
         &self.library

@@ -32,6 +32,8 @@ pub(crate) struct Times {
     machine: Machine,
     placement: Placement,
     rules: Rules,
+    /// Algorithms that take so many times longer than the simulator finds.
+    slowed: Vec<(String, f64)>,
     known: Mutex<HashMap<(Subject, Candidate), Time>>,
 }
 
@@ -41,6 +43,20 @@ impl Times {
             machine,
             placement,
             rules,
+            slowed: Vec::new(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// The same with an algorithm that takes so many times longer.
+    pub(crate) fn slowed(&self, algorithm: &str, factor: f64) -> Self {
+        let mut slowed = self.slowed.clone();
+        slowed.push((algorithm.to_owned(), factor));
+        Self {
+            machine: self.machine.clone(),
+            placement: self.placement,
+            rules: self.rules.clone(),
+            slowed,
             known: Mutex::default(),
         }
     }
@@ -121,7 +137,10 @@ impl Times {
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
         let request = cell.request(&parameters);
-        self.simulate(algorithm, &request, cell.shape, cell.datatype.size_bytes())
+        let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
+        let factor: f64 = slowed.map(|(_, factor)| factor).product();
+        let seconds = self.simulate(algorithm, &request, cell.shape, cell.datatype.size_bytes())?;
+        Ok(seconds * factor)
     }
 
     /// One message is what any broadcast to one other rank sends. Ranks are full duplex: an exchange

@@ -2,10 +2,12 @@
 
 pub mod clock;
 mod sequential;
+mod sign;
 
 use serde::Serialize;
 
 pub use sequential::sequential_median_interval;
+pub use sign::{holm, sign_test, values_for_sign_test};
 
 /// The values that cut a distribution in four equal parts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

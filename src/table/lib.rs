@@ -60,6 +60,7 @@ mod lookup;
 mod other;
 mod parse;
 mod problem;
+mod repair;
 mod rule;
 mod scalar;
 mod types;

@@ -139,6 +139,16 @@ impl Agenda {
         })
     }
 
+    /// An agenda of these cells alone, each with all its candidates in so many launches.
+    pub(crate) fn of_cells(cells: &[(Cell, Vec<Candidate>)], launches: u32) -> Self {
+        Self {
+            experiments: Vec::new(),
+            cells: cells.to_vec(),
+            launches,
+            search: None,
+        }
+    }
+
     /// Candidates of all cells together.
     pub fn candidates(&self) -> usize {
         self.cells

@@ -106,7 +106,7 @@ impl<'a> Launch<'a> {
             ranks: shape.ranks(),
             ppn: shape.ppn,
             log: file(&store, self.plan.launch, "log"),
-            environment: Vec::new(),
+            environment: at.environment.clone(),
             timeout: Some(Duration::from_secs_f64(
                 seconds + self.plan.watchdog_seconds,
             )),

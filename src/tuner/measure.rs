@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use store::{Lock, Outcome, Store};
-use wire::{Candidate, Finish, Plan, Racing, Subject, WIRE_VERSION};
+use wire::{Candidate, Cell, Finish, Plan, Racing, Subject, WIRE_VERSION};
 
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::import::Definition;
@@ -39,12 +39,51 @@ pub fn measure(
 ) -> Result<Measured, TunerError> {
     let path = &at.campaign.output.store;
     let _lock = Lock::acquire(path)?;
-    let mut store = Store::open_or_create(path)?;
+    let store = Store::open_or_create(path)?;
     check_conditions(&store, at)?;
+    let of_campaign =
+        |store: &Store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives);
+    carry_out(at, store, &of_campaign, observer, stop)
+}
+
+/// Measures each of these cells with its candidates, the default among them, until the store has it from
+/// so many launches: for questions about a few cells, without experiments and whatever the campaign asks for
+/// besides.
+///
+/// The store is that of the workplace's campaign and should be of nothing else: conditions of earlier
+/// measurements are not looked at. Otherwise as [`measure`].
+///
+/// # Errors
+/// As of [`measure`].
+pub fn measure_cells(
+    at: &Workplace,
+    cells: &[(Cell, Vec<Candidate>)],
+    launches: u32,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Measured, TunerError> {
+    let path = &at.campaign.output.store;
+    let _lock = Lock::acquire(path)?;
+    let store = Store::open_or_create(path)?;
+    let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches));
+    carry_out(at, store, &of_cells, observer, stop)
+}
+
+/// What there is to do, given what a store has.
+type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
+
+fn carry_out(
+    at: &Workplace,
+    mut store: Store,
+    agenda: &AgendaOf<'_>,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Measured, TunerError> {
     store.record_campaign(&at.campaign.digest(), &at.campaign.name, at.campaign.text())?;
     recover(&mut store, observer)?;
     let mut campaign = Measuring {
         at,
+        agenda,
         store,
         observer,
         stop,
@@ -115,6 +154,7 @@ enum Verdict {
 
 struct Measuring<'a> {
     at: &'a Workplace,
+    agenda: &'a AgendaOf<'a>,
     store: Store,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
@@ -125,14 +165,8 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn progress(&self) -> Result<Progress, TunerError> {
-        let library = &self.at.library;
-        let agenda = Agenda::new(
-            &self.at.campaign,
-            Some(&self.store),
-            library,
-            &self.at.natives,
-        )?;
-        Ok(agenda.progress(&Stock::of(&self.store, library)?))
+        let agenda = (self.agenda)(&self.store)?;
+        Ok(agenda.progress(&Stock::of(&self.store, &self.at.library)?))
     }
 
     /// Makes the next launch; false if there is nothing left to do or to spend.
@@ -140,7 +174,7 @@ impl Measuring<'_> {
         let Workplace {
             campaign, library, ..
         } = self.at;
-        let agenda = Agenda::new(campaign, Some(&self.store), library, &self.at.natives)?;
+        let agenda = (self.agenda)(&self.store)?;
         let stock = Stock::of(&self.store, library)?;
         let tasks = agenda.next(&stock);
         let progress = agenda.progress(&stock);

@@ -46,6 +46,9 @@ pub struct Workplace {
     pub cores: Option<u32>,
     /// What starts it.
     pub launcher: Box<dyn Launcher>,
+    /// Variables that launches have in their environment beyond those of the campaign, which say what
+    /// is measured and not how: a store holds measurements with one such environment only.
+    pub environment: Vec<(OsString, OsString)>,
     /// What is known to make the numbers less trustworthy before anything ran.
     pub warnings: Vec<Warning>,
 }
@@ -61,7 +64,18 @@ impl Workplace {
         library: Option<LibraryChoice>,
         places: &Places,
     ) -> Result<Self, TunerError> {
-        let campaign = Campaign::load(path)?;
+        Self::of(Campaign::load(path)?, library, places)
+    }
+
+    /// The same for a campaign that has been read.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn of(
+        campaign: Campaign,
+        library: Option<LibraryChoice>,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
         // Not written into the campaign: it asks for the same measurements of whichever library,
         // so its digest must not change.
         match campaign.launcher.clone() {
@@ -83,6 +97,7 @@ impl Workplace {
             driver: None,
             natives: Vec::new(),
             cores: None,
+            environment: Vec::new(),
             warnings: vec![Warning::Simulated {
                 machine: machine.name.clone(),
             }],
@@ -117,6 +132,7 @@ impl Workplace {
             natives,
             cores: planned,
             launcher: Box::new(launcher),
+            environment: Vec::new(),
             warnings,
         })
     }

@@ -47,6 +47,7 @@ impl Format for CHeader {
         Ok(Exported {
             text,
             companion: None,
+            variables: Vec::new(),
             notes: Vec::new(),
         })
     }

@@ -24,6 +24,9 @@ const LARGEST: u64 = i32::MAX as u64;
 /// if the file fills its last page.
 const PAGE: usize = 4096;
 
+/// What tells the library where the file is.
+const FILE_VARIABLE: &str = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE";
+
 impl Format for Selection {
     fn name(&self) -> &'static str {
         "mpich"
@@ -67,12 +70,16 @@ impl Format for Selection {
             notes.push(format!(
                 "Deploy it with {}: the library otherwise takes collectives apart before it looks \
                  into the file.",
-                settings(&plan.changed).join(" ")
+                lines(&plan.changed).join(" ")
             ));
         }
+        let mut variables = vec![(FILE_VARIABLE.to_owned(), None)];
+        let settings = settings(&plan.changed).into_iter();
+        variables.extend(settings.map(|(name, value)| (name, Some(value.to_owned()))));
         Ok(Exported {
             text,
             companion: Some(companion),
+            variables,
             notes,
         })
     }
@@ -272,14 +279,25 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[Node]) -> Vec<No
     nodes
 }
 
-/// The settings that let the library look into the file for these collectives.
-fn settings(changed: &[Collective]) -> Vec<String> {
-    let mut settings = vec!["MPIR_CVAR_DEVICE_COLLECTIVES=percoll".to_owned()];
+/// The settings that let the library look into the file for these collectives; none for none.
+fn settings(changed: &[Collective]) -> Vec<(String, &'static str)> {
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let mut settings = vec![("MPIR_CVAR_DEVICE_COLLECTIVES".to_owned(), "percoll")];
     settings.extend(changed.iter().map(|collective| {
         let name = collective.name().to_uppercase();
-        format!("MPIR_CVAR_{name}_DEVICE_COLLECTIVE=0")
+        (format!("MPIR_CVAR_{name}_DEVICE_COLLECTIVE"), "0")
     }));
     settings
+}
+
+/// The same as a shell has them.
+fn lines(changed: &[Collective]) -> Vec<String> {
+    let settings = settings(changed).into_iter();
+    settings
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
 }
 
 /// What stands beside the file.
@@ -300,9 +318,9 @@ fn companion(
     paragraphs.extend(header::provenance(table));
     let mut text = header::comment(&paragraphs, "");
     text += "\nFor one job, or in the profile of a site:\n";
-    text += "  export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=/ABSOLUTE/PATH/OF/THE-FILE\n";
+    text += &format!("  export {FILE_VARIABLE}=/ABSOLUTE/PATH/OF/THE-FILE\n");
     if !changed.is_empty() {
-        for setting in settings(changed) {
+        for setting in lines(changed) {
             text += &format!("  export {setting}\n");
         }
         text += "\n";

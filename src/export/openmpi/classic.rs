@@ -49,6 +49,7 @@ impl Format for Classic {
         Ok(Exported {
             text,
             companion: None,
+            variables: super::variables(),
             notes: plan.notes,
         })
     }

@@ -144,9 +144,13 @@ impl Format for Json {
                 compare(&read, planned, *distribution)?;
             }
         }
+        let mut variables = super::variables();
+        // Which would come before the component that reads the file.
+        variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
         Ok(Exported {
             text: text + "\n",
             companion: Some(companion(table, &library.version, &notes)),
+            variables,
             notes,
         })
     }

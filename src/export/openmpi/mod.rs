@@ -16,3 +16,15 @@ pub use reader::{File, Row, read};
 
 /// The library's name in tables.
 pub(crate) const NAME: &str = "openmpi";
+
+/// What lets the component read a file: [`crate::Exported::variables`].
+fn variables() -> Vec<(String, Option<String>)> {
+    let named = |name: &str, value: Option<&str>| {
+        let name = format!("OMPI_MCA_coll_tuned_{name}");
+        (name, value.map(str::to_owned))
+    };
+    vec![
+        named("use_dynamic_rules", Some("1")),
+        named("dynamic_rules_filename", None),
+    ]
+}

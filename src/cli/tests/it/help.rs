@@ -17,6 +17,8 @@ const VERBS: &[&str] = &[
     "lookup",
     "explain",
     "export",
+    "validate",
+    "check",
     "schedule",
     "simulate",
     "completions",

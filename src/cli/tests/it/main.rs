@@ -8,6 +8,8 @@ mod environment;
 mod evaluate;
 mod exports;
 mod faulty;
+mod guarded;
+mod guarded_mpi;
 mod help;
 mod house;
 mod import;

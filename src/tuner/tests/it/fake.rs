@@ -96,6 +96,7 @@ impl Bench {
                 elapsed_seconds: self.elapsed_seconds,
                 plans: Arc::clone(&self.plans),
             }),
+            environment: Vec::new(),
             warnings: Vec::new(),
         }
     }

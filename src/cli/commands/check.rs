@@ -1,0 +1,251 @@
+mod junit;
+mod markdown;
+
+use std::path::{Path, PathBuf};
+
+use guard::{CheckOptions, Checked, CheckedPoint, Finding, Launches, Rivals, check, points};
+use serde_json::{Value, json};
+
+use super::grid::grid;
+use super::guarded::{TableArgs, joined, name_of, point_json, time};
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::interrupt;
+use crate::progress::ProgressDisplay;
+use crate::values;
+
+/// Look whether a table still holds, as for continuous integration
+///
+/// Measures the points of the table with most at stake again: what the table chooses, the library's default,
+/// and the runner-up, which the store knows that the table was made from. The table no longer holds where
+/// what it chooses is slower than one of these, or takes longer than the table says, for certain and by
+/// enough to matter; or where it fails. A few launches look for suspects; these are measured again, and only
+/// the further launches decide, so that a table that holds is called wrong in 5 % of all runs at most.
+///
+/// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
+/// measured, as where the library has another version than the table's.
+///
+/// With --json, prints one object: `table`, `library` (that was measured), `holds`, `runners_up` (null, or
+/// why they are not known), `further_launches` (that decided about suspects), `points`, each with
+/// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`), `rule`, `chosen`, `runner_up`,
+/// `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown), `launches`,
+/// `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`, each with
+/// `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`, `undecided`
+/// (time was up).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    table: TableArgs,
+    /// Points to look at, those with most at stake first, one of each algorithm before a second of any
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..))]
+    cells: u32,
+    /// Launches that look for suspects
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    launches: u32,
+    /// How much longer than default and runner-up is too long, as a share; by default the campaign's
+    /// materiality
+    #[arg(long, value_name = "SHARE", value_parser = values::share)]
+    materiality: Option<f64>,
+    /// How much longer than its time in the table is too long, as a share: measurements of different days
+    /// differ by more than those of one launch
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::share)]
+    tolerance: f64,
+    /// The store with the measurements, if it is not where the table says
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
+    /// Write a test case a point to this file, in the XML of JUnit
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune check tables/night.yaml
+  colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md";
+
+/// What was found, for people and programs.
+struct Found<'a> {
+    table: &'a Path,
+    library: &'a str,
+    /// Why runners-up are not known.
+    silence: Option<&'a str>,
+    checked: &'a Checked,
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let (table, campaign) = self.table.read(console)?;
+        let deployment = self.table.deployment;
+        let elements = (campaign.datatype, campaign.operator);
+        let mut points = points(&table, deployment, elements, false);
+        if points.is_empty() {
+            let deployment = deployment.name();
+            return Err(guard::GuardError::NothingToMeasure { deployment }.into());
+        }
+        points.truncate(self.cells as usize);
+        let store = match &self.store {
+            // Asked for by name: then it must be there.
+            Some(store) => {
+                store::Store::open(store)?;
+                store
+            }
+            None => Path::new(&table.provenance.store),
+        };
+        let rivals = Rivals::find(&table, store, deployment, &points)?;
+        let options = CheckOptions {
+            launches: self.launches,
+            materiality: self.materiality.unwrap_or(campaign.materiality),
+            tolerance: self.tolerance,
+        };
+        let site = self
+            .table
+            .site(&table, campaign, &points, self.launches, console)?;
+        let stop = interrupt::flag()?;
+        let checked = {
+            let mut progress = ProgressDisplay::once(console);
+            let mut launches = Launches::new(&site.at, &mut progress, &stop);
+            check(&points, &rivals, &mut launches, &options)
+        };
+        let library = site.at.library.to_string();
+        let checked = site.conclude(checked)?;
+        let found = Found {
+            table: &self.table.path,
+            library: &library,
+            silence: rivals.silence.as_deref(),
+            checked: &checked,
+        };
+        self.tell(&found, console)?;
+        Ok(match checked.holds() {
+            true => Answer::Good,
+            false => Answer::No,
+        })
+    }
+
+    fn tell(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
+        if let Some(path) = &self.junit {
+            tuner::write_atomically(path, &junit::render(found))?;
+        }
+        if let Some(path) = &self.table.markdown {
+            tuner::write_atomically(path, &markdown::render(found))?;
+        }
+        if self.table.json {
+            return console.json(&to_json(found));
+        }
+        console.print(describe(found))
+    }
+}
+
+impl Found<'_> {
+    /// The answer as a sentence.
+    fn verdict(&self) -> String {
+        let points = &self.checked.points;
+        let wrong = points.iter().filter(|point| point.is_regression()).count();
+        let measured = points.iter().filter(|point| point.is_measured()).count();
+        let missing = match points.len() - measured {
+            0 => String::new(),
+            missing => format!(", {missing} were not measured in the time given"),
+        };
+        let missing = match points.iter().filter(|point| point.is_undecided()).count() {
+            0 => missing,
+            undecided => format!("{missing}, {undecided} remained suspects when time was up"),
+        };
+        match wrong {
+            0 => format!(
+                "The table holds at {measured} points measured with {}{missing}.",
+                self.library
+            ),
+            _ => format!(
+                "The table does not hold at {wrong} of {measured} points measured with {}{missing}.",
+                self.library
+            ),
+        }
+    }
+
+    /// What is known of runners-up, as a sentence, if they are not.
+    fn silence(&self) -> Option<String> {
+        let why = self.silence?;
+        Some(format!(
+            "Runners-up are not known, as {why}: compared with the default alone."
+        ))
+    }
+}
+
+fn to_json(found: &Found<'_>) -> Value {
+    json!({
+        "table": found.table,
+        "library": found.library,
+        "holds": found.checked.holds(),
+        "runners_up": found.silence,
+        "further_launches": found.checked.further_launches,
+        "points": found.checked.points.iter().map(checked_json).collect::<Vec<_>>(),
+    })
+}
+
+fn checked_json(checked: &CheckedPoint) -> Value {
+    let finding = |finding: &Finding| {
+        json!({
+            "against": finding.against.name(),
+            "ratio": finding.ratio,
+            "bound": finding.bound,
+            "launches": finding.launches,
+            "confirmed": finding.is_confirmed,
+            "undecided": finding.is_undecided,
+        })
+    };
+    let of_point = json!({
+        "runner_up": checked.runner_up.as_ref().map(ToString::to_string),
+        "seconds": checked.seconds,
+        "default_seconds": checked.default_seconds,
+        "runner_up_seconds": checked.runner_up_seconds,
+        "recorded_seconds": checked.point.recorded.map(|recorded| recorded.seconds),
+        "launches": checked.launches,
+        "regression": checked.is_regression(),
+        "broken": checked.broken,
+        "reasons": checked.reasons(),
+        "findings": checked.findings.iter().map(finding).collect::<Vec<_>>(),
+    });
+    joined(point_json(&checked.point), of_point)
+}
+
+/// A word about a point.
+fn state(checked: &CheckedPoint) -> &'static str {
+    match () {
+        () if checked.is_regression() => "WRONG",
+        () if !checked.is_measured() => "not measured",
+        () if checked.is_undecided() => "undecided",
+        () => "holds",
+    }
+}
+
+fn describe(found: &Found<'_>) -> String {
+    let rows = found.checked.points.iter().map(|checked| {
+        [
+            name_of(&checked.point),
+            state(checked).to_owned(),
+            checked.point.chosen.to_string(),
+            time(checked.seconds),
+            time(checked.point.recorded.map(|recorded| recorded.seconds)),
+            time(checked.default_seconds),
+            time(checked.runner_up_seconds),
+        ]
+    });
+    let columns = [
+        "point",
+        "",
+        "chosen",
+        "now>",
+        "in the table>",
+        "default>",
+        "runner-up>",
+    ];
+    let mut lines = vec![grid(columns, rows), String::new()];
+    lines.extend(found.silence());
+    for checked in &found.checked.points {
+        let reasons = checked.reasons().into_iter();
+        lines.extend(reasons.map(|reason| format!("{}: {reason}.", name_of(&checked.point))));
+    }
+    lines.push(found.verdict());
+    lines.join("\n")
+}

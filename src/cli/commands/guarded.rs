@@ -1,0 +1,129 @@
+//! What the verbs share that measure a table again.
+
+use std::path::PathBuf;
+
+use campaign::Campaign;
+use guard::{Point, Site, SiteOptions};
+use serde_json::{Value, json};
+use table::{Deployment, Operators, Table};
+
+use super::lookup::warn_of_simulation;
+use super::workplace::places;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::values;
+
+/// The table, and how it is measured.
+#[derive(Debug, clap::Args)]
+pub(super) struct TableArgs {
+    /// The decision table
+    #[arg(value_name = "TABLE")]
+    pub(super) path: PathBuf,
+    /// The campaign that says how to launch, if the table's store does not tell
+    #[arg(long, value_name = "CAMPAIGN.yaml")]
+    campaign: Option<PathBuf>,
+    /// Whose decisions are meant: those for colltune, or those for the library's own settings
+    #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
+    pub(super) deployment: Deployment,
+    /// Time that all launches may take, as in 5m; by default the campaign's budget
+    #[arg(long, value_name = "DURATION", value_parser = wire::units::parse_seconds)]
+    budget: Option<f64>,
+    /// Measure whatever version of the library there is, or simulated machine, if it is not the table's
+    #[arg(long)]
+    any_version: bool,
+    /// Write what was found to this file, in Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(super) markdown: Option<PathBuf>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl TableArgs {
+    /// Reads the table and finds its campaign.
+    pub(super) fn read(&self, console: Console) -> Result<(Table, Campaign), CliError> {
+        let table = Table::load(&self.path)?;
+        warn_of_simulation(&table, console);
+        let campaign = guard::campaign_of(&table, self.campaign.as_deref())?;
+        Ok((table, campaign))
+    }
+
+    /// Finds what launches of these points need, and says what makes their numbers less trustworthy.
+    pub(super) fn site(
+        &self,
+        table: &Table,
+        campaign: Campaign,
+        points: &[Point],
+        launches: u32,
+        console: Console,
+    ) -> Result<Site, CliError> {
+        let options = SiteOptions {
+            any_version: self.any_version,
+            budget_seconds: self.budget,
+            launches,
+        };
+        let site = Site::new(table, campaign, points, &options, &places())?;
+        let found = &site.at.library;
+        if *found != table.provenance.library {
+            console.warn(format_args!(
+                "the table is about {}.",
+                table.provenance.library
+            ));
+        }
+        // That all of it is simulated has been said.
+        for warning in site.at.warnings.iter().filter(|_| !found.is_simulated()) {
+            console.warn(format_args!("{warning}."));
+        }
+        Ok(site)
+    }
+}
+
+/// What tells a point from others, as the first keys of an object.
+pub(super) fn point_json(point: &Point) -> Value {
+    json!({
+        "collective": point.cell.collective.name(),
+        "nodes": point.cell.shape.nodes,
+        "ppn": point.cell.shape.ppn,
+        "bytes": point.cell.bytes,
+        "operators": point.operators.name(),
+        "place": match point.place {
+            guard::Place::Measured => "measured",
+            guard::Place::Threshold => "threshold",
+            guard::Place::BelowThreshold => "below_threshold",
+        },
+        "rule": rules_of(point),
+        "chosen": point.chosen.to_string(),
+    })
+}
+
+/// Adds the second object's entries to the first.
+pub(super) fn joined(mut first: Value, second: Value) -> Value {
+    if let (Value::Object(all), Value::Object(further)) = (&mut first, second) {
+        all.extend(further);
+    }
+    first
+}
+
+/// A point in a few words, as in `allreduce 1x2 4K, commutative`.
+pub(super) fn name_of(point: &Point) -> String {
+    let cell = &point.cell;
+    let mut name = format!("{} {}", cell.collective, cell.shape);
+    if cell.collective.has_data() {
+        name += &format!(" {}", wire::units::format_bytes(cell.bytes));
+    }
+    if point.operators != Operators::Any {
+        name += &format!(", {}", point.operators);
+    }
+    name
+}
+
+/// The rules that decide at a point.
+pub(super) fn rules_of(point: &Point) -> String {
+    let rules = point.rules.iter().map(ToString::to_string);
+    rules.collect::<Vec<_>>().join("; ")
+}
+
+/// A time, or a dash.
+pub(super) fn time(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "-".to_owned(), wire::units::format_seconds)
+}

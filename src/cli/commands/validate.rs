@@ -1,0 +1,327 @@
+use campaign::Campaign;
+use clap::ValueEnum;
+use guard::{
+    Alternating, Deployed, GuardError, Launches, Point, Site, TurnedBack, ValidateOptions,
+    Validated, ValidatedPoint, points, repair, validate,
+};
+use serde_json::{Value, json};
+use table::{Deployment, Table};
+
+use super::grid::grid;
+use super::guarded::{TableArgs, joined, name_of, point_json, time};
+use super::workplace::places;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+use crate::interrupt;
+use crate::progress::ProgressDisplay;
+use crate::values;
+
+/// Measure what a table is worth: the library's default against what it chooses
+///
+/// Measures the sizes that the table was made from, and those just below and at its thresholds, wherever it
+/// does not keep the default. For the deployment `colltune`, both are measured in the same launches. For the
+/// deployment `library`, the exported table is put in place (--via export): launches without and with it
+/// take turns and are compared in pairs; with --via force, what it chooses is forced within the same
+/// launches instead.
+///
+/// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
+/// 1 if anything is slower or fails, unless --repair has turned that back to the default.
+///
+/// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
+/// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
+/// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches` (that decided about what seemed slower),
+/// `repaired` (sentences), `points`, each with `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place`
+/// (`measured`, `threshold`, `below_threshold`), `rule`, `chosen`, `judgement`, `speedup`, `interval` (`low`,
+/// `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null if unknown), `failure`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    table: TableArgs,
+    /// How the table is put in place for the deployment `library`
+    #[arg(long, value_enum, default_value_t = Via::Export)]
+    via: Via,
+    /// Points to measure, those with most at stake first, one of each algorithm before a second of any; all
+    /// by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cells: Option<u32>,
+    /// Launches that measure all points, with --via export pairs of launches
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    launches: u32,
+    /// How much slower than the default something may be without being called slower, as a share
+    #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
+    materiality: f64,
+    /// Export for programs without operators that do not commute, as of `export`
+    #[arg(long)]
+    assume_commutative: bool,
+    /// Turn what is slower, or fails, back to the default, and rewrite the table
+    #[arg(long)]
+    repair: bool,
+}
+
+/// How a library comes to do what its table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// By the exported file, as a site would use it
+    Export,
+    /// By the measuring program, algorithm by algorithm
+    Force,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune validate tables/night.yaml
+  colltune validate tables/night.yaml --deployment library --repair --markdown validated.md";
+
+/// What was found, for people and programs.
+struct Found {
+    table: String,
+    library: String,
+    deployment: Deployment,
+    via: &'static str,
+    /// Points at which the table keeps the default.
+    kept: usize,
+    validated: Validated,
+    repaired: Vec<TurnedBack>,
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let (mut table, campaign) = self.table.read(console)?;
+        let (points, kept) = self.points(&table, &campaign)?;
+        let site = self
+            .table
+            .site(&table, campaign, &points, self.launches, console)?;
+        let library = site.at.library.to_string();
+        let validated = self.measure(&table, site, &points, console)?;
+        let repaired = match self.repair {
+            true => self.repair(&mut table, &validated)?,
+            false => Vec::new(),
+        };
+        let found = Found {
+            table: self.table.path.display().to_string(),
+            library,
+            deployment: self.table.deployment,
+            via: match (self.table.deployment, self.exports()) {
+                (_, true) => "export",
+                (Deployment::Colltune, _) => "driver",
+                (Deployment::Library, _) => "force",
+            },
+            kept,
+            validated,
+            repaired,
+        };
+        self.tell(&found, console)?;
+        Ok(match found.validated.is_good() || self.repair {
+            true => Answer::Good,
+            false => Answer::No,
+        })
+    }
+
+    /// Whether an exported file is put in place.
+    fn exports(&self) -> bool {
+        self.table.deployment == Deployment::Library && self.via == Via::Export
+    }
+
+    /// What is to be measured, and at how many points the table keeps the default.
+    fn points(&self, table: &Table, campaign: &Campaign) -> Result<(Vec<Point>, usize), CliError> {
+        let deployment = self.table.deployment;
+        let elements = (campaign.datatype, campaign.operator);
+        let mut points = points(table, deployment, elements, true);
+        if points.is_empty() {
+            let deployment = deployment.name();
+            return Err(GuardError::NothingToMeasure { deployment }.into());
+        }
+        let all = points.len();
+        points.retain(|point| !point.keeps_default());
+        let kept = all - points.len();
+        if self.exports() {
+            let class = Deployed::operators(&table.provenance.library, self.assume_commutative);
+            points.retain(|point| {
+                !point.cell.collective.is_reduction() || point.operators.cover(class)
+            });
+        }
+        points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
+        Ok((points, kept))
+    }
+
+    fn measure(
+        &self,
+        table: &Table,
+        mut site: Site,
+        points: &[Point],
+        console: Console,
+    ) -> Result<Validated, CliError> {
+        let options = ValidateOptions {
+            launches: self.launches,
+            materiality: self.materiality,
+        };
+        let stop = interrupt::flag()?;
+        let validated = if self.exports() {
+            let (library, path) = (site.at.library.clone(), places().path);
+            let folder = site.folder.path();
+            let deployed = Deployed::put(table, &library, folder, self.assume_commutative, &path)?;
+            for note in &deployed.notes {
+                console.warn(note);
+            }
+            let mut progress = ProgressDisplay::once(console);
+            let mut turns = Alternating::new(&mut site.at, &deployed, &mut progress, &stop);
+            validate(points, &mut turns, &options)
+        } else {
+            let mut progress = ProgressDisplay::once(console);
+            let mut launches = Launches::new(&site.at, &mut progress, &stop);
+            validate(points, &mut launches, &options)
+        };
+        Ok(site.conclude(validated)?)
+    }
+
+    /// Rewrites the table if there is anything to turn back.
+    fn repair(
+        &self,
+        table: &mut Table,
+        validated: &Validated,
+    ) -> Result<Vec<TurnedBack>, CliError> {
+        let repaired = repair(table, &validated.points);
+        if !repaired.is_empty() {
+            table.save(&self.table.path)?;
+        }
+        Ok(repaired)
+    }
+
+    fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
+        if let Some(path) = &self.table.markdown {
+            tuner::write_atomically(path, &found.markdown())?;
+        }
+        if self.table.json {
+            return console.json(&found.to_json());
+        }
+        console.print(found.describe())
+    }
+}
+
+impl Found {
+    /// The answer, as sentences.
+    fn verdict(&self) -> Vec<String> {
+        let validated = &self.validated;
+        let mut lines = Vec::new();
+        if let Some(summary) = validated.summary() {
+            lines.push(format!(
+                "Speed-up over the default of {}: {:.2} in geometric mean over {} points, {:.2} at best, \
+                 {:.2} at worst.",
+                self.library,
+                summary.geometric_mean,
+                validated.points.len() - validated.count("not_measured"),
+                summary.best,
+                summary.worst
+            ));
+        }
+        lines.push(format!(
+            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; {} failed, \
+             {} remained suspects when time was up, {} were not measured. At {} further points the table \
+             keeps the default.",
+            validated.count("faster"),
+            validated.count("same"),
+            validated.count("slower"),
+            validated.count("broken"),
+            validated.count("undecided"),
+            validated.count("not_measured"),
+            self.kept
+        ));
+        let changes = self.repaired.iter();
+        lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));
+        lines
+    }
+
+    fn describe(&self) -> String {
+        let points = self.validated.points.iter();
+        let columns = [
+            "point",
+            "chosen",
+            "default>",
+            "with it>",
+            "speed-up>",
+            "interval",
+            "",
+        ];
+        let mut lines = vec![grid(columns, points.map(row)), String::new()];
+        if self.validated.points.is_empty() {
+            lines.clear();
+        }
+        lines.extend(self.verdict());
+        lines.join("\n")
+    }
+
+    fn markdown(&self) -> String {
+        let Self {
+            table, deployment, ..
+        } = self;
+        let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
+        text += &self.verdict().join("\n\n");
+        text += "\n\n| point | chosen | default | with it | speed-up | interval | |\n";
+        text += "|---|---|--:|--:|--:|---|---|\n";
+        for point in &self.validated.points {
+            text += &format!("| {} |\n", row(point).join(" | ").replace('\n', " "));
+        }
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        let (validated, summary) = (&self.validated, self.validated.summary());
+        json!({
+            "table": self.table,
+            "library": self.library,
+            "deployment": self.deployment,
+            "via": self.via,
+            "geometric_mean": summary.map(|summary| summary.geometric_mean),
+            "best": summary.map(|summary| summary.best),
+            "worst": summary.map(|summary| summary.worst),
+            "faster": validated.count("faster"),
+            "same": validated.count("same"),
+            "slower": validated.count("slower"),
+            "broken": validated.count("broken"),
+            "undecided": validated.count("undecided"),
+            "not_measured": validated.count("not_measured"),
+            "further_launches": validated.further_launches,
+            "repaired": self.repaired.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "points": validated.points.iter().map(validated_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn row(validated: &ValidatedPoint) -> [String; 7] {
+    let speedup = validated.speedup;
+    let number = |value: f64| format!("{value:.2}");
+    let interval =
+        |ratio: fit::statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
+    let failure = match &validated.judgement {
+        guard::Judgement::Broken(how) => format!("FAILS: {how}"),
+        guard::Judgement::Slower => "SLOWER".to_owned(),
+        other => other.name().replace('_', " "),
+    };
+    [
+        name_of(&validated.point),
+        validated.point.chosen.to_string(),
+        time(validated.default_seconds),
+        time(validated.seconds),
+        speedup.map_or_else(String::new, |speedup| number(speedup.median)),
+        speedup.map_or_else(String::new, |speedup| interval(speedup.interval)),
+        failure,
+    ]
+}
+
+fn validated_json(validated: &ValidatedPoint) -> Value {
+    let of_point = json!({
+        "judgement": validated.judgement.name(),
+        "speedup": validated.speedup.map(|speedup| speedup.median),
+        "interval": validated.speedup.map(|speedup| speedup.interval),
+        "launches": validated.speedup.map(|speedup| speedup.launches),
+        "seconds": validated.seconds,
+        "default_seconds": validated.default_seconds,
+        "failure": match &validated.judgement {
+            guard::Judgement::Broken(how) => Some(how),
+            _ => None,
+        },
+    });
+    joined(point_json(&validated.point), of_point)
+}

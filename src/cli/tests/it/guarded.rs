@@ -1,0 +1,324 @@
+//! Tables that are measured again: `validate` and `check`, on a simulated machine.
+
+use std::fs;
+use std::path::Path;
+
+use table::{Rule, Table};
+use wire::{Candidate, Parameters};
+
+use crate::made;
+use crate::run::{Place, Ran, keys};
+
+const CAMPAIGN: &str = "\
+name: small
+launcher: {simulated: {machine: fat-tree.yaml, seed: 7}}
+shapes: [4x4]
+collectives: [allreduce, bcast]
+sizes: [64, 2056, 64K, 1M]
+strategy: exhaustive
+parameters: {block_bytes: 16K, predicted: false, radix: 4}
+repetitions: {slice: 20ms}
+budget: 10h
+";
+
+const TABLE: &str = "tables/small.yaml";
+
+/// A place with a tuned table and its store.
+fn place() -> Place {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
+    let machine = fs::read_to_string(root.join("fat-tree.yaml")).unwrap();
+    place.write("fat-tree.yaml", machine);
+    place.write("campaign.yaml", CAMPAIGN);
+    let tuned = place.run(&["tune", "campaign.yaml"]);
+    assert_eq!(tuned.code, Some(0), "{tuned:?}");
+    place
+}
+
+/// Has the table choose, for long broadcasts, what is far slower than the default.
+fn spoil(place: &Place) {
+    let path = place.path(TABLE);
+    let mut table = Table::load(&path).unwrap();
+    let entry = &mut table
+        .collectives
+        .get_mut(&schedule::Collective::Bcast)
+        .unwrap()[0];
+    let slow = Candidate::Ours {
+        algorithm: "bcast/linear".to_owned(),
+        parameters: Parameters::default(),
+    };
+    entry.rules.retain(|rule| rule.from_bytes < 30_000);
+    let confidence = table::Confidence::High;
+    entry
+        .rules
+        .push(Rule::new(30_000, slow, Some(9.0), confidence));
+    table.save(&path).unwrap();
+}
+
+/// Asserts how a run ended; that all is simulated is all that it warned of, and nothing is left behind.
+#[track_caller]
+fn ended(place: &Place, ran: Ran, code: i32) -> Ran {
+    assert_eq!(ran.code, Some(code), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(
+        ran.err.starts_with("warning: nothing was measured"),
+        "{}",
+        ran.err
+    );
+    let names = place.files().into_keys();
+    let left: Vec<_> = names
+        .filter(|name| name.to_string_lossy().contains("/table-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    ran
+}
+
+/// The elements of an XML text with their attributes, which must be well formed.
+#[track_caller]
+fn elements(xml: &str) -> Vec<(String, String)> {
+    let body = xml
+        .strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+        .unwrap();
+    let (mut open, mut found) = (Vec::new(), Vec::new());
+    for piece in body.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap();
+        assert!(!text.contains('>'), "{text}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+            continue;
+        }
+        let inner = tag.strip_suffix('/').unwrap_or(tag);
+        let (name, attributes) = inner.split_once(' ').unwrap_or((inner, ""));
+        assert_eq!(attributes.matches('"').count() % 2, 0, "{attributes}");
+        found.push((name.to_owned(), attributes.to_owned()));
+        if inner == tag {
+            open.push(name.to_owned());
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    found
+}
+
+#[test]
+fn a_table_that_holds_passes_its_check() {
+    let place = place();
+    let before = place.read(TABLE);
+    let files = ["--junit", "out/check.xml", "--markdown", "out/check.md"];
+    let args = [&["check", TABLE, "--cells", "5", "--json"], &files[..]].concat();
+    let found = ended(&place, place.run(&args), 0).json();
+    let expected = [
+        "further_launches",
+        "holds",
+        "library",
+        "points",
+        "runners_up",
+        "table",
+    ];
+    assert_eq!(keys(&found), expected);
+    assert_eq!(found["holds"], true);
+    assert_eq!(found["runners_up"], serde_json::Value::Null);
+    let points = found["points"].as_array().unwrap();
+    assert_eq!(points.len(), 5);
+    for point in points {
+        assert_eq!(point["regression"], false);
+        assert!(point["seconds"].as_f64().unwrap() > 0.0);
+        assert!(point["recorded_seconds"].as_f64().unwrap() > 0.0);
+        assert!(
+            point["runner_up_seconds"].as_f64().unwrap() > 0.0,
+            "{point}"
+        );
+    }
+    let elements = elements(&place.read("out/check.xml"));
+    let count = |name: &str| elements.iter().filter(|(found, _)| found == name).count();
+    assert_eq!((count("testcase"), count("failure")), (5, 0));
+    assert!(
+        elements[1].1.contains("tests=\"5\" failures=\"0\""),
+        "{elements:?}"
+    );
+    let markdown = place.read("out/check.md");
+    assert!(
+        markdown.contains("The table holds at 5 points"),
+        "{markdown}"
+    );
+    assert_eq!(place.read(TABLE), before);
+
+    // The same answer comes of the same seed; and of the table alone, beside which the campaign stands.
+    let again = ended(&place, place.run(&args), 0).json();
+    assert_eq!(again, found);
+    fs::rename(place.path(".colltune"), place.path("moved")).unwrap();
+    let refused = place.run(&["check", TABLE]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("--campaign FILE"), "{}", refused.err);
+    let alone = place.run(&["check", TABLE, "--campaign", "campaign.yaml"]);
+    let told = ended(&place, alone, 0).out;
+    assert!(
+        told.contains("Runners-up are not known, as the store"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_table_that_no_longer_holds_fails_its_check() {
+    let place = place();
+    spoil(&place);
+    let files = ["--junit", "check.xml", "--markdown", "check.md"];
+    let ran = place.run(&[&["check", TABLE], &files[..]].concat());
+    let told = ended(&place, ran, 1).out;
+    assert!(told.contains("bcast/linear takes"), "{told}");
+    assert!(told.contains("times the default, in"), "{told}");
+    let elements = elements(&place.read("check.xml"));
+    let failures: Vec<_> = elements
+        .iter()
+        .filter(|(name, _)| name == "failure")
+        .collect();
+    assert_eq!(failures.len(), 2, "{elements:?}");
+    assert!(failures[0].1.contains("times the default"), "{failures:?}");
+    let markdown = place.read("check.md");
+    assert!(markdown.contains("does not hold at 2 of"), "{markdown}");
+    assert!(
+        markdown.contains("| WRONG | `bcast/linear` |"),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
+    let place = place();
+    let slower = place.read("fat-tree.yaml").replace("1.6e-6", "3.2e-6");
+    place.write("fat-tree.yaml", slower);
+    let refused = place.run(&["check", TABLE]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(
+        refused
+            .err
+            .contains("the table is about simulated-fat-tree-"),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.contains("--any-version"), "{}", refused.err);
+    let ran = place.run(&["check", TABLE, "--any-version"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.out.contains("the library or the machine became slower"),
+        "{}",
+        ran.out
+    );
+    // Who does not mind is not told.
+    let ran = place.run(&[
+        "check",
+        TABLE,
+        "--any-version",
+        "--tolerance",
+        "9",
+        "--materiality",
+        "9",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    place.write("tables/absent.yaml", "format: colltune-table 9\n");
+    place
+        .run(&["check", "tables/absent.yaml"])
+        .bad(2, &["format"]);
+}
+
+#[test]
+fn without_the_tables_library_nothing_can_be_said() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "--output", "table.yaml"])
+        .good();
+    // Whose launches all fail.
+    for verb in ["check", "validate"] {
+        let ran = place
+            .run(&[verb, "table.yaml"])
+            .bad(3, &["the launcher exited with code 1"]);
+        // It names a log, which is there.
+        let (_, log) = ran.err.split_once("log: DIR/").unwrap();
+        assert!(place.path(log.trim()).exists(), "{log}");
+    }
+    place.add_mpirun_of("4.1.6", "exit 1");
+    place.run(&["check", "table.yaml"]).bad(3, &["4.1.4"]);
+    fs::remove_file(place.path("bin/mpirun")).unwrap();
+    place.run(&["check", "table.yaml"]).bad(3, &["MPI"]);
+}
+
+/// The example of a job is one that the command understands.
+#[test]
+fn the_example_of_a_job_is_sound() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jobs/check.yml");
+    let job = fs::read_to_string(path).unwrap();
+    let (_, script) = job.split_once("- colltune ").unwrap();
+    let (script, _) = script.split_once("allow_failure").unwrap();
+    let args: Vec<&str> = script.split_whitespace().collect();
+    assert_eq!(args[..2], ["check", "tables/night.yaml"]);
+    // All that is missing is the table.
+    Place::new()
+        .run(&args)
+        .bad(2, &["cannot read", "tables/night.yaml"]);
+}
+
+#[test]
+fn a_good_table_is_validated() {
+    let place = place();
+    let before = place.read(TABLE);
+    let ran = place.run(&[
+        "validate",
+        TABLE,
+        "--repair",
+        "--markdown",
+        "valid.md",
+        "--json",
+    ]);
+    let found = ended(&place, ran, 0).json();
+    assert_eq!(found["slower"], 0, "{found}");
+    assert_eq!(found["via"], "driver");
+    assert!(found["faster"].as_u64().unwrap() > 2, "{found}");
+    assert!(found["geometric_mean"].as_f64().unwrap() > 1.1, "{found}");
+    let points = found["points"].as_array().unwrap();
+    assert!(
+        points.iter().any(|point| point["place"] == "threshold"),
+        "{found}"
+    );
+    for point in points {
+        assert_ne!(point["chosen"], "default");
+        assert!(
+            point["interval"]["low"].as_f64() <= point["speedup"].as_f64(),
+            "{point}"
+        );
+    }
+    let markdown = place.read("valid.md");
+    assert!(markdown.contains("in geometric mean over"), "{markdown}");
+    // There is nothing to repair.
+    assert_eq!(place.read(TABLE), before);
+    let none = place.run(&["validate", TABLE, "--deployment", "library"]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.err.contains("`native:*`"), "{}", none.err);
+}
+
+#[test]
+fn what_is_slower_than_the_default_is_found_and_turned_back() {
+    let place = place();
+    spoil(&place);
+    let before = place.read(TABLE);
+    let told = ended(&place, place.run(&["validate", TABLE]), 1).out;
+    assert!(
+        told.contains("SLOWER") && told.contains("significantly slower at 3;"),
+        "{told}"
+    );
+    assert_eq!(place.read(TABLE), before);
+
+    let told = ended(&place, place.run(&["validate", TABLE, "--repair"]), 0).out;
+    let change = "bcast, 4x4, from 30000 bytes: bcast/linear is not chosen from 30000 bytes on";
+    assert!(
+        told.contains(&format!("Turned back to the default: {change}.")),
+        "{told}"
+    );
+    let table = Table::load(&place.path(TABLE)).unwrap();
+    let last = table.collectives[&schedule::Collective::Bcast][0]
+        .rules
+        .last()
+        .unwrap();
+    assert_eq!(last.candidate, Candidate::Default);
+    assert!(place.read(TABLE).contains("validate --repair"));
+    let told = ended(&place, place.run(&["validate", TABLE]), 0).out;
+    assert!(told.contains("significantly slower at 0;"), "{told}");
+}

@@ -1,0 +1,147 @@
+//! Launches without an exported table and with it, in turns.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use tuner::{Observer, Workplace};
+use wire::{Candidate, Cell, Sample, Subject};
+
+use crate::measurer::{broken, measure_more};
+use crate::{Broken, Deployed, GuardError, Measurer, Times};
+
+/// A library with and without its table: the default is measured in both, in stores of their own, since they
+/// are measurements under different conditions. What the table chooses is the default of the launches with
+/// it.
+///
+/// A launch without and one with the table make a pair; who comes first alternates, so that a machine that
+/// becomes slower favours neither.
+pub struct Alternating<'a> {
+    at: &'a mut Workplace,
+    sides: [Side; 2],
+    observer: &'a mut dyn Observer,
+    stop: &'a AtomicBool,
+    /// Pairs so far.
+    pairs: u32,
+}
+
+/// Launches with one environment.
+struct Side {
+    environment: Vec<(OsString, OsString)>,
+    store: PathBuf,
+}
+
+impl<'a> Alternating<'a> {
+    /// Launches at a workplace, in whose store is nothing yet.
+    pub fn new(
+        at: &'a mut Workplace,
+        deployed: &Deployed,
+        observer: &'a mut dyn Observer,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let without = at.campaign.output.store.clone();
+        // Each store has a budget of its own.
+        at.campaign.budget_seconds /= 2.0;
+        let sides = [
+            Side {
+                environment: Vec::new(),
+                store: without.clone(),
+            },
+            Side {
+                environment: deployed.environment.clone(),
+                store: without.with_extension("table.db"),
+            },
+        ];
+        Self {
+            at,
+            sides,
+            observer,
+            stop,
+            pairs: 0,
+        }
+    }
+
+    /// One launch more with one of the environments; all its samples belong to the pair.
+    fn launch(
+        &mut self,
+        side: usize,
+        cells: &[(Cell, Vec<Candidate>)],
+    ) -> Result<Vec<Sample>, GuardError> {
+        let Side { environment, store } = &self.sides[side];
+        self.at.environment.clone_from(environment);
+        self.at.campaign.output.store.clone_from(store);
+        let mut samples = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
+        for sample in &mut samples {
+            sample.launch = self.pairs;
+        }
+        Ok(samples)
+    }
+}
+
+impl Measurer for Alternating<'_> {
+    fn measure(
+        &mut self,
+        cells: &[(Cell, Vec<Candidate>)],
+        launches: u32,
+    ) -> Result<Times, GuardError> {
+        let defaults: Vec<(Cell, Vec<Candidate>)> = cells
+            .iter()
+            .map(|(cell, _)| (*cell, vec![Candidate::Default]))
+            .collect();
+        let (mut samples, mut failed) = (Vec::new(), Vec::new());
+        for _ in 0..launches {
+            self.pairs += 1;
+            let first = (self.pairs % 2) as usize;
+            let mut is_over = false;
+            for side in [first, 1 - first] {
+                let measured = self.launch(side, &defaults)?;
+                is_over |= measured.is_empty();
+                match side {
+                    0 => samples.extend(measured),
+                    _ => {
+                        samples.extend(measured.iter().flat_map(|sample| chosen(sample, cells)));
+                        failed = broken(self.at)?;
+                    }
+                }
+            }
+            // Time is up: whoever has a launch more has nobody to be compared with.
+            if is_over {
+                break;
+            }
+        }
+        let failed = failed.iter().flat_map(|broken| {
+            let chosen = chosen_in(&broken.cell, cells);
+            chosen.map(|candidate| Broken {
+                candidate: candidate.clone(),
+                ..broken.clone()
+            })
+        });
+        Times::of_samples(&samples, failed.collect())
+    }
+}
+
+/// A sample of the default with the table as one of what the table chooses.
+fn chosen<'c>(
+    sample: &'c Sample,
+    cells: &'c [(Cell, Vec<Candidate>)],
+) -> impl Iterator<Item = Sample> + 'c {
+    let cell = match &sample.subject {
+        Subject::Cell(cell) => Some(cell),
+        Subject::Experiment(_) => None,
+    };
+    let chosen = cell.into_iter().flat_map(|cell| chosen_in(cell, cells));
+    chosen.map(|candidate| Sample {
+        candidate: candidate.clone(),
+        ..sample.clone()
+    })
+}
+
+/// What is asked for in a cell beside the default.
+fn chosen_in<'c>(
+    cell: &Cell,
+    cells: &'c [(Cell, Vec<Candidate>)],
+) -> impl Iterator<Item = &'c Candidate> {
+    let asked = cells.iter().find(|(known, _)| known == cell);
+    let candidates = asked.into_iter().flat_map(|(_, candidates)| candidates);
+    candidates.filter(|candidate| **candidate != Candidate::Default)
+}

@@ -1,0 +1,38 @@
+//! Tables that are in use: what one is worth ([`validate()`]), and whether it still holds ([`check()`]).
+//!
+//! ```text
+//! Point ────── a size at which an entry of the table decides, most at stake first
+//! Site ─────── launcher and library of the table, with a store for the while
+//! Measurer ─── launches points: on a site, with an exported file in place or not, or in a test
+//! Verdicts ─── what launches say: suspects of the first ones, confirmed or not by further ones
+//! ```
+//!
+//! Both questions are answered in two stages. A few launches measure all points and name suspects.
+//! Suspects alone are measured again, in as many further launches as the test of so many suspects needs,
+//! and these launches alone decide: sign tests on launches with Holm's correction, so that all is well and
+//! something is found with a probability of 5 % at most, over the whole run. As the first launches play no
+//! part in the second stage, it does not matter how suspects were chosen.
+
+mod alternating;
+mod check;
+mod deployed;
+mod error;
+mod measurer;
+mod point;
+mod repair;
+mod rivals;
+mod site;
+mod suspects;
+mod validate;
+
+pub use alternating::Alternating;
+pub use check::{Against, CheckOptions, Checked, CheckedPoint, Finding, check};
+pub use deployed::Deployed;
+pub use error::GuardError;
+pub use measurer::{Broken, Launches, Measurer, Times};
+pub use point::{Place, Point, points};
+pub use repair::{TurnedBack, repair};
+pub use rivals::Rivals;
+pub use site::{Site, SiteOptions, campaign_of};
+pub use suspects::LEVEL;
+pub use validate::{Judgement, Summary, ValidateOptions, Validated, ValidatedPoint, validate};

@@ -1,0 +1,148 @@
+//! Launching points.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use campaign::launcher::LaunchError;
+use store::Store;
+use tuner::{Observer, TunerError, Workplace, measure_cells};
+use wire::{Candidate, Cell, Sample, Subject};
+
+use crate::GuardError;
+
+/// What some launches measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    /// The median of each launch in seconds, by ascending launch: pairs of one launch may be compared.
+    pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
+    /// Candidates that failed.
+    pub broken: Vec<Broken>,
+}
+
+/// A candidate that could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Where.
+    pub cell: Cell,
+    /// Which.
+    pub candidate: Candidate,
+    /// In which way, and what was seen.
+    pub message: String,
+}
+
+impl Times {
+    /// The medians of a candidate; none if it was not measured.
+    pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
+        let known = self.medians.get(&(*cell, candidate.clone()));
+        known.map_or(&[], Vec::as_slice)
+    }
+
+    /// How a candidate failed in a cell.
+    pub fn broken(&self, cell: &Cell, candidate: &Candidate) -> Option<&Broken> {
+        let is_it = |broken: &&Broken| broken.cell == *cell && broken.candidate == *candidate;
+        self.broken.iter().find(is_it)
+    }
+}
+
+/// Whatever can measure cells.
+pub trait Measurer {
+    /// Measures cells with all their candidates, the default first, in so many launches more; returns what
+    /// these launches measured. It may be less than asked for, when time is up.
+    ///
+    /// # Errors
+    /// If nothing can be launched.
+    fn measure(
+        &mut self,
+        cells: &[(Cell, Vec<Candidate>)],
+        launches: u32,
+    ) -> Result<Times, GuardError>;
+}
+
+/// Launches in the workplace's own way, into its store.
+pub struct Launches<'a> {
+    at: &'a Workplace,
+    observer: &'a mut dyn Observer,
+    stop: &'a AtomicBool,
+    /// Launches asked for so far.
+    asked: u32,
+}
+
+impl<'a> Launches<'a> {
+    /// Launches into a store in which nothing is yet; setting `stop` ends the one under way.
+    pub fn new(at: &'a Workplace, observer: &'a mut dyn Observer, stop: &'a AtomicBool) -> Self {
+        Self {
+            at,
+            observer,
+            stop,
+            asked: 0,
+        }
+    }
+}
+
+impl Measurer for Launches<'_> {
+    fn measure(
+        &mut self,
+        cells: &[(Cell, Vec<Candidate>)],
+        launches: u32,
+    ) -> Result<Times, GuardError> {
+        self.asked += launches;
+        let samples = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
+        Times::of_samples(&samples, broken(self.at)?)
+    }
+}
+
+impl Times {
+    /// What samples and failures say.
+    pub(crate) fn of_samples(samples: &[Sample], broken: Vec<Broken>) -> Result<Self, GuardError> {
+        let mut medians = BTreeMap::new();
+        for summary in fit::summarise(samples).map_err(TunerError::from)? {
+            if let Subject::Cell(cell) = summary.subject {
+                medians.insert((cell, summary.candidate), summary.launch_medians);
+            }
+        }
+        Ok(Self { medians, broken })
+    }
+}
+
+/// Measures cells until the workplace's store has them from so many launches; returns what was added to it.
+pub(crate) fn measure_more(
+    at: &Workplace,
+    cells: &[(Cell, Vec<Candidate>)],
+    launches: u32,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Vec<Sample>, GuardError> {
+    let path = &at.campaign.output.store;
+    let first = match path.exists() {
+        true => Store::open(path)?.next_launch()?,
+        false => 1,
+    };
+    let measured = measure_cells(at, cells, launches, observer, stop);
+    // Launchers of one user may get into each other's way: Open MPI's share a folder for their sessions,
+    // which the last to end removes, perhaps under the next one's feet.
+    match measured {
+        Err(TunerError::Launch(LaunchError::Failed { .. })) => {
+            measure_cells(at, cells, launches, observer, stop)?
+        }
+        measured => measured?,
+    };
+    let mut samples = Store::open(path)?.samples(&at.library)?;
+    samples.retain(|sample| sample.launch >= first);
+    Ok(samples)
+}
+
+/// What failed in the workplace's store.
+pub(crate) fn broken(at: &Workplace) -> Result<Vec<Broken>, GuardError> {
+    let failures = Store::open(&at.campaign.output.store)?.failures(&at.library)?;
+    let of_cell = failures.into_iter().filter_map(|failure| {
+        let Subject::Cell(cell) = failure.subject else {
+            return None;
+        };
+        Some(Broken {
+            cell,
+            candidate: failure.candidate,
+            message: format!("{}: {}", failure.kind.name(), failure.message),
+        })
+    });
+    Ok(of_cell.collect())
+}

@@ -1,0 +1,196 @@
+//! The sizes at which a table is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlace, RuleSource};
+use table::{ShapeRules, Table};
+use wire::{Candidate, Cell, Datatype, Operator};
+
+/// Why a size is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// It was measured for the table.
+    Measured,
+    /// A rule begins there, or at the next whole element.
+    Threshold,
+    /// The last whole element before a rule begins.
+    BelowThreshold,
+}
+
+/// A size at which an entry of a table decides, or several that decide alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// What is called; operators that do not commute are measured with one that does.
+    pub cell: Cell,
+    /// The operators of the entry; all of them if there are several.
+    pub operators: Operators,
+    /// Why this size.
+    pub place: Place,
+    /// The rules that decide, one an entry.
+    pub rules: Vec<RulePlace>,
+    /// What it chooses.
+    pub chosen: Candidate,
+    /// What the table says was measured there.
+    pub recorded: Option<MeasuredPoint>,
+    /// The default's expected time divided by that of what is chosen; 1 where the table does not know.
+    pub stake: f64,
+}
+
+impl Point {
+    /// Whether the library decides as it would without the table.
+    pub fn keeps_default(&self) -> bool {
+        self.chosen == Candidate::Default
+    }
+}
+
+/// The points of what a table says for a deployment: all measured sizes and, if `thresholds`, those at which
+/// rules begin and those just below; those with most at stake first.
+///
+/// What is at stake is the speed-up that the table expects. Of each algorithm chosen for a collective the
+/// point with most at stake comes first, before any second one, so that the first few tell of all
+/// algorithms; where the default is kept comes last. Rules of the model, and what cannot be measured
+/// here, are left out. `elements` are those of reductions.
+pub fn points(
+    table: &Table,
+    deployment: Deployment,
+    elements: (Datatype, Operator),
+    thresholds: bool,
+) -> Vec<Point> {
+    let mut points = Vec::new();
+    for (&collective, entries) in &table.collectives {
+        let (datatype, operator) = match collective.is_reduction() {
+            true => (elements.0, Some(elements.1)),
+            false => (Datatype::Byte, None),
+        };
+        let of_deployment = entries.iter().filter(|entry| {
+            entry.deployments.cover(deployment) && entry.source == RuleSource::Measured
+        });
+        for entry in of_deployment {
+            let sizes = sizes(entry, datatype.size_bytes(), thresholds);
+            let cells = sizes.into_iter().map(|(bytes, place)| {
+                let shape = entry.shape;
+                let cell = Cell {
+                    collective,
+                    shape,
+                    bytes,
+                    datatype,
+                    operator,
+                };
+                (cell, place)
+            });
+            points.extend(cells.map(|(cell, place)| point(table, entry, deployment, cell, place)));
+        }
+    }
+    points.retain(|point| !matches!(point.chosen, Candidate::Foreign { .. }));
+    by_stake(merged(points))
+}
+
+/// Entries for some operators each that choose the same at a size are measured once.
+fn merged(points: Vec<Point>) -> Vec<Point> {
+    let mut all: Vec<Point> = Vec::new();
+    for point in points {
+        let alike = |known: &&mut Point| known.cell == point.cell && known.chosen == point.chosen;
+        match all.iter_mut().find(alike) {
+            Some(known) => {
+                known.rules.extend(point.rules);
+                known.operators = Operators::Any;
+                known.place = known.place.min(point.place);
+                known.recorded = known.recorded.or(point.recorded);
+            }
+            None => all.push(point),
+        }
+    }
+    all
+}
+
+/// The sizes in bytes of whole elements, each once.
+fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Place> {
+    let mut sizes = BTreeMap::new();
+    for point in &entry.measured {
+        sizes.insert(point.bytes.next_multiple_of(element), Place::Measured);
+    }
+    let rules = entry.rules.iter().skip(1).filter(|_| thresholds);
+    for from in rules.map(|rule| rule.from_bytes) {
+        let at = from.next_multiple_of(element);
+        sizes.entry(at).or_insert(Place::Threshold);
+        let below = (from - 1) / element * element;
+        // Calls without data say nothing about sizes.
+        if below > 0 {
+            sizes.entry(below).or_insert(Place::BelowThreshold);
+        }
+    }
+    sizes
+}
+
+fn point(
+    table: &Table,
+    entry: &ShapeRules,
+    deployment: Deployment,
+    cell: Cell,
+    place: Place,
+) -> Point {
+    let decision = table.lookup(&Query {
+        collective: cell.collective,
+        shape: cell.shape,
+        bytes: cell.bytes,
+        operators: match entry.operators {
+            Operators::Noncommutative => OperatorClass::Noncommutative,
+            _ => OperatorClass::Commutative,
+        },
+        deployment,
+    });
+    let recorded = entry
+        .measured
+        .iter()
+        .find(|point| point.bytes == cell.bytes);
+    Point {
+        cell,
+        operators: entry.operators,
+        place,
+        rules: vec![decision.rule],
+        chosen: decision.candidate.clone(),
+        recorded: recorded.copied(),
+        stake: decision.speedup.unwrap_or(1.0),
+    }
+}
+
+/// Most at stake first, but one point of each algorithm before a second of any.
+fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| {
+        let stake = b.stake.total_cmp(&a.stake);
+        stake.then_with(|| (a.cell, a.operators).cmp(&(b.cell, b.operators)))
+    });
+    let mut seen: BTreeMap<(schedule::Collective, String), u32> = BTreeMap::new();
+    let mut ranked: Vec<(bool, u32, Point)> = points
+        .into_iter()
+        .map(|point| {
+            let name = point.chosen.algorithm().to_owned();
+            let count = seen.entry((point.cell.collective, name)).or_default();
+            *count += 1;
+            (point.keeps_default(), *count, point)
+        })
+        .collect();
+    ranked.sort_by_key(|(keeps_default, count, _)| (*keeps_default, *count));
+    ranked.into_iter().map(|(_, _, point)| point).collect()
+}
+
+/// The cells of some points, each once, with the default, what the points choose, and who else is to be
+/// measured beside it.
+pub(crate) fn cells<'p>(
+    points: impl Iterator<Item = (&'p Point, Option<&'p Candidate>)>,
+) -> Vec<(Cell, Vec<Candidate>)> {
+    let mut cells: BTreeMap<Cell, BTreeSet<&Candidate>> = BTreeMap::new();
+    for (point, rival) in points {
+        let candidates = cells.entry(point.cell).or_default();
+        candidates.extend(
+            [&Candidate::Default, &point.chosen]
+                .into_iter()
+                .chain(rival),
+        );
+    }
+    // `Default` is the first of all candidates in their order.
+    let whole = cells.into_iter();
+    whole
+        .map(|(cell, candidates)| (cell, candidates.into_iter().cloned().collect()))
+        .collect()
+}

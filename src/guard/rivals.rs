@@ -1,0 +1,89 @@
+//! The best other candidates when a table was made.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schedule::Collective;
+use store::Store;
+use table::{Deployment, Operators, Table};
+use tuner::Analysis;
+use wire::{Candidate, Cell, CommShape};
+
+use crate::{GuardError, Point};
+
+/// The runners-up, as far as they are known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rivals {
+    of: BTreeMap<(Cell, Operators), Candidate>,
+    /// Why they are not known, as a clause; absent if the store told them.
+    pub silence: Option<String>,
+}
+
+impl Rivals {
+    /// Those that the store tells which a table was made from: at each point the fastest of its ranking
+    /// that is neither chosen nor the default. Without such a store none is known: tables do not name them.
+    ///
+    /// # Errors
+    /// For a store that exists and cannot be read.
+    pub fn find(
+        table: &Table,
+        store: &Path,
+        deployment: Deployment,
+        points: &[Point],
+    ) -> Result<Self, GuardError> {
+        let silent = |why| {
+            Ok(Self {
+                silence: Some(why),
+                ..Self::default()
+            })
+        };
+        if !store.exists() {
+            return silent(format!("the store {} is not here", store.display()));
+        }
+        let opened = Store::open(store)?;
+        let library = &table.provenance.library;
+        if !opened.libraries()?.contains(library) {
+            let store = store.display();
+            return silent(format!("{store} has no measurements of {library}"));
+        }
+        let analysis = Analysis::of(&opened, Some(library), None)?;
+        let mut of = BTreeMap::new();
+        for point in points {
+            let rivals = analysis
+                .decisions_for(deployment)
+                .iter()
+                .filter(|decision| key(&decision.cell) == key(&point.cell))
+                .filter(|decision| is_about(point.operators, decision.operators));
+            let mut ranked = rivals.flat_map(|decision| &decision.ranking);
+            let rival = ranked.find(|ranked| {
+                let is_other = ranked.candidate != point.chosen;
+                is_other
+                    && !matches!(
+                        ranked.candidate,
+                        Candidate::Default | Candidate::Foreign { .. }
+                    )
+            });
+            if let Some(rival) = rival {
+                of.insert((point.cell, point.operators), rival.candidate.clone());
+            }
+        }
+        Ok(Self { of, silence: None })
+    }
+
+    /// That of a point.
+    pub fn of(&self, point: &Point) -> Option<&Candidate> {
+        self.of.get(&(point.cell, point.operators))
+    }
+}
+
+/// What tables tell cells apart by.
+fn key(cell: &Cell) -> (Collective, CommShape, u64) {
+    (cell.collective, cell.shape, cell.bytes)
+}
+
+/// Whether a decision is about the operators of an entry: entries for all have that for commutative ones.
+fn is_about(entry: Operators, decision: Operators) -> bool {
+    entry == decision
+        || decision == Operators::Any
+        || (entry == Operators::Any && decision == Operators::Commutative)
+}

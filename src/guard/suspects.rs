@@ -1,0 +1,70 @@
+//! Who is slower for certain.
+
+use statistics::{holm, median, sign_test, values_for_sign_test};
+
+/// The probability, over a whole run, with which something is found though nothing is slower.
+pub const LEVEL: f64 = 0.05;
+
+/// Of the launches that decide about a suspect one may say the opposite.
+const CONTRARY: u32 = 1;
+
+/// Whether the first launches make a suspect: half of them or more lie above the bound.
+pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
+    median(ratios).is_some_and(|median| median > bound)
+}
+
+/// Launches that decide about so many suspects.
+pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
+    values_for_sign_test(LEVEL / suspects.max(1) as f64, CONTRARY)
+}
+
+/// Who of the suspects is slower for certain, by the ratios of further launches with their bounds.
+///
+/// Each is tested against its bound: that at least half of all launches, had there been many, would lie at
+/// or below it. [`LEVEL`] is that of all tests together.
+pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
+    let probability = |(ratios, bound): &(Vec<f64>, f64)| {
+        let above = ratios.iter().filter(|ratio| *ratio > bound).count();
+        sign_test(above as u32, ratios.len() as u32)
+    };
+    let probabilities: Vec<f64> = suspects.iter().map(probability).collect();
+    holm(&probabilities, LEVEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{confirmed, is_suspicious, launches_to_decide};
+
+    #[test]
+    fn suspicion_needs_no_certainty() {
+        assert!(is_suspicious(&[1.2, 0.9, 1.1], 1.05));
+        assert!(!is_suspicious(&[1.2, 0.9, 1.04], 1.05));
+        assert!(!is_suspicious(&[], 1.05));
+    }
+
+    #[test]
+    fn as_many_launches_as_are_asked_for_can_decide_and_one_less_cannot() {
+        for suspects in [1, 3, 30] {
+            let launches = launches_to_decide(suspects) as usize;
+            let all = |launches| {
+                let mut ratios = vec![1.1; launches];
+                // One may say the opposite.
+                ratios[0] = 0.9;
+                vec![(ratios, 1.05); suspects]
+            };
+            assert!(confirmed(&all(launches)).iter().all(|is| *is), "{suspects}");
+            assert!(
+                confirmed(&all(launches - 1)).iter().all(|is| !is),
+                "{suspects}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_lies_on_the_bound_or_was_not_measured_is_not_slower() {
+        assert_eq!(
+            confirmed(&[(vec![1.05; 20], 1.05), (Vec::new(), 1.05)]),
+            [false, false]
+        );
+    }
+}

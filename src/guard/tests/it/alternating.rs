@@ -1,0 +1,106 @@
+//! Launches without a table and with it: who has which environment, and what is compared with what.
+
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use campaign::launcher::{Job, LaunchError, Launcher, Running};
+use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate};
+use simulated::SimulatedLauncher;
+use table::Deployment;
+use tuner::{Places, Silent, Workplace};
+use wire::{Datatype, Operator};
+
+use crate::simulation::{Tuned, machine, tuned};
+
+/// A machine on which launches with a table do something else.
+struct Switched {
+    without: SimulatedLauncher,
+    with: SimulatedLauncher,
+    /// Whether each launch had the table.
+    launches: Arc<Mutex<Vec<bool>>>,
+}
+
+impl Launcher for Switched {
+    fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError> {
+        let has_table = job.environment == variables();
+        assert!(
+            has_table || job.environment.is_empty(),
+            "{:?}",
+            job.environment
+        );
+        self.launches.lock().expect("launches").push(has_table);
+        match has_table {
+            true => self.with.start(job),
+            false => self.without.start(job),
+        }
+    }
+}
+
+fn variables() -> Vec<(OsString, OsString)> {
+    vec![("TABLE".into(), "/in/place".into())]
+}
+
+fn workplace(tuned: &Tuned, with: SimulatedLauncher) -> (Workplace, Arc<Mutex<Vec<bool>>>) {
+    let folder = tuned.folder.path();
+    let campaign = folder.join("campaign.yaml");
+    let mut at = Workplace::prepare(&campaign, None, &Places::default()).expect("a workplace");
+    let launches = Arc::default();
+    at.launcher = Box::new(Switched {
+        without: machine(),
+        with,
+        launches: Arc::clone(&launches),
+    });
+    at.campaign.output.store = folder.join("scratch/measured.db");
+    (at, launches)
+}
+
+#[test]
+fn the_default_with_the_table_is_compared_with_that_without() {
+    let tuned = tuned();
+    let elements = (Datatype::Float64, Operator::Sum);
+    let mut points = points(&tuned.table, Deployment::Colltune, elements, false);
+    points.retain(|point| !point.keeps_default() && point.cell.bytes == 64);
+    assert_eq!(points.len(), 2, "{points:?}");
+    let deployed = Deployed {
+        environment: variables(),
+        notes: Vec::new(),
+    };
+    let options = ValidateOptions {
+        launches: 6,
+        materiality: 0.0,
+    };
+    let judged = |with| {
+        let (mut at, launches) = workplace(&tuned, with);
+        let (mut silent, stop) = (Silent, AtomicBool::new(false));
+        let mut turns = Alternating::new(&mut at, &deployed, &mut silent, &stop);
+        let validated = validate(&points, &mut turns, &options).expect("validated");
+        std::fs::remove_dir_all(tuned.folder.path().join("scratch")).expect("removed");
+        let launches = launches.lock().expect("launches").clone();
+        (validated, launches)
+    };
+    // What the default does with short broadcasts.
+    let default = "bcast/binomial";
+    let (slower, launches) = judged(machine().slowed(default, 1.5));
+    assert!(
+        slower
+            .points
+            .iter()
+            .all(|point| point.judgement == Judgement::Slower),
+        "{slower:?}"
+    );
+    // Six pairs, and nine for two suspects, in which each comes first in turn.
+    assert_eq!(launches.len(), 2 * (6 + 9));
+    assert_eq!(launches[..6], [true, false, false, true, true, false]);
+    let ratio = slower.points[0].speedup.expect("measured").median;
+    assert!((1.0 / ratio - 1.5).abs() < 0.1, "{ratio}");
+    let (faster, launches) = judged(machine().slowed(default, 0.5));
+    assert!(
+        faster
+            .points
+            .iter()
+            .all(|point| point.judgement == Judgement::Faster),
+        "{faster:?}"
+    );
+    assert_eq!(launches.len(), 2 * 6);
+}

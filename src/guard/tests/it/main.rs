@@ -1,0 +1,9 @@
+//! Tables that are measured again: by scripts, and on simulated machines.
+
+mod alternating;
+mod points;
+mod power;
+mod repair;
+mod script;
+mod simulation;
+mod stages;

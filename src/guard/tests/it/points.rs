@@ -1,0 +1,110 @@
+//! Which sizes of a table are looked at, and in which order.
+
+use guard::{Place, Point, points};
+use table::{Deployment, Operators};
+use wire::{Datatype, Operator};
+
+use crate::script::table;
+
+const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
+
+fn found(thresholds: bool) -> Vec<Point> {
+    points(&table(), Deployment::Library, ELEMENTS, thresholds)
+}
+
+#[test]
+fn one_of_each_algorithm_comes_first_and_the_default_last() {
+    let points = found(false);
+    let named: Vec<(u64, &str)> = points
+        .iter()
+        .map(|point| (point.cell.bytes, point.chosen.id()))
+        .collect();
+    // By speed-ups of 3, 1.6, 2, 1.5 and none.
+    let expected = [
+        (65536, "b"),
+        (4096, "a"),
+        (1 << 20, "b"),
+        (1024, "a"),
+        (64, "default"),
+    ];
+    assert_eq!(named, expected);
+    assert_eq!(
+        points[0].recorded.map(|recorded| recorded.seconds),
+        Some(10e-6)
+    );
+    assert!(points[0].rules[0].to_string().ends_with("from 10000 bytes"));
+}
+
+#[test]
+fn thresholds_are_looked_at_from_both_sides() {
+    let mut points = found(true);
+    points.sort_by_key(|point| point.cell.bytes);
+    let near: Vec<(u64, Place, &str)> = points
+        .iter()
+        .filter(|point| point.place != Place::Measured)
+        .map(|point| (point.cell.bytes, point.place, point.chosen.id()))
+        .collect();
+    let expected = [
+        (99, Place::BelowThreshold, "default"),
+        (100, Place::Threshold, "a"),
+        (9999, Place::BelowThreshold, "a"),
+        (10000, Place::Threshold, "b"),
+    ];
+    assert_eq!(near, expected);
+    assert!(
+        points
+            .iter()
+            .all(|point| point.recorded.is_some() == (point.place == Place::Measured))
+    );
+}
+
+#[test]
+fn entries_that_decide_alike_are_one_point() {
+    let mut table = table();
+    let collective = schedule::Collective::Allreduce;
+    let entries = table.collectives.remove(&schedule::Collective::Bcast);
+    let entry = entries.expect("entries").remove(0);
+    let with = |operators, rules: usize| table::ShapeRules {
+        operators,
+        rules: entry.rules[..rules].to_vec(),
+        ..entry.clone()
+    };
+    let both = vec![
+        with(Operators::Commutative, 3),
+        with(Operators::Noncommutative, 2),
+    ];
+    table.collectives.insert(collective, both);
+    let points = points(&table, Deployment::Library, ELEMENTS, false);
+    let at = |bytes| {
+        let of_size = points.iter().filter(move |point| point.cell.bytes == bytes);
+        of_size
+            .map(|point| (point.operators, point.rules.len()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at(4096), [(Operators::Any, 2)]);
+    let apart = [(Operators::Commutative, 1), (Operators::Noncommutative, 1)];
+    assert_eq!(at(65536), apart);
+}
+
+#[test]
+fn sizes_of_reductions_are_whole_elements() {
+    let mut table = table();
+    let entries = table
+        .collectives
+        .remove(&schedule::Collective::Bcast)
+        .expect("entries");
+    table
+        .collectives
+        .insert(schedule::Collective::Allreduce, entries);
+    let points = points(&table, Deployment::Library, ELEMENTS, true);
+    let mut near: Vec<(u64, &str)> = points
+        .iter()
+        .filter(|point| point.place != Place::Measured)
+        .map(|point| (point.cell.bytes, point.chosen.id()))
+        .collect();
+    near.sort_unstable();
+    assert_eq!(
+        near,
+        [(96, "default"), (104, "a"), (9992, "a"), (10000, "b")]
+    );
+}

@@ -1,0 +1,111 @@
+//! What repairing makes of a table.
+
+use guard::{Judgement, ValidatedPoint, points, repair};
+use table::{Deployment, Table};
+use wire::{Datatype, Operator};
+
+use crate::script::table;
+
+/// The table after these sizes were found slower, and what changed.
+fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
+    let mut table = table();
+    let elements = (Datatype::Float64, Operator::Sum);
+    let points = points(&table, Deployment::Library, elements, true).into_iter();
+    let validated: Vec<ValidatedPoint> = points
+        .filter(|point| !point.keeps_default())
+        .map(|point| ValidatedPoint {
+            judgement: match wrong.contains(&point.cell.bytes) {
+                true => Judgement::Slower,
+                false => Judgement::Faster,
+            },
+            point,
+            speedup: None,
+            seconds: None,
+            default_seconds: None,
+        })
+        .collect();
+    let changes = repair(&mut table, &validated);
+    // What is written can be read.
+    let text = table.to_yaml();
+    let same = Table::parse(&text, "repaired.yaml".as_ref()).expect("a table");
+    assert_eq!(same, table);
+    (table, changes.iter().map(ToString::to_string).collect())
+}
+
+fn rules(table: &Table) -> Vec<(u64, String)> {
+    let entry = &table.collectives[&schedule::Collective::Bcast][0];
+    let rules = entry.rules.iter();
+    rules
+        .map(|rule| (rule.from_bytes, rule.candidate.id().to_owned()))
+        .collect()
+}
+
+#[test]
+fn the_surroundings_of_a_wrong_size_are_the_defaults() {
+    let check = |wrong: &[u64], expected: &[(u64, &str)]| {
+        let (table, changes) = repaired(wrong);
+        let rules = rules(&table);
+        let rules: Vec<(u64, &str)> = rules
+            .iter()
+            .map(|(from, id)| (*from, id.as_str()))
+            .collect();
+        assert_eq!(rules, expected, "{wrong:?}: {changes:?}");
+    };
+    let unchanged = [(0, "default"), (100, "a"), (10000, "b")];
+    check(&[], &unchanged);
+    // Up to 1K and to 9999, which are good.
+    check(
+        &[4096],
+        &[
+            (0, "default"),
+            (100, "a"),
+            (1025, "default"),
+            (9999, "a"),
+            (10000, "b"),
+        ],
+    );
+    // Neighbours are one.
+    check(
+        &[1024, 4096],
+        &[
+            (0, "default"),
+            (100, "a"),
+            (101, "default"),
+            (9999, "a"),
+            (10000, "b"),
+        ],
+    );
+    // From its threshold on, up to the next.
+    check(&[100], &[(0, "default"), (1024, "a"), (10000, "b")]);
+    // Everything that a rule was measured at.
+    check(
+        &[10000, 65536, 1 << 20],
+        &[(0, "default"), (100, "a"), (10000, "default")],
+    );
+    check(
+        &[1 << 20],
+        &[(0, "default"), (100, "a"), (10000, "b"), (65537, "default")],
+    );
+}
+
+#[test]
+fn what_was_changed_is_told_and_stands_in_the_table() {
+    let (table, changes) = repaired(&[4096]);
+    assert_eq!(
+        changes,
+        [
+            "bcast, 1x4, any deployment, from 100 bytes: native:bcast/a is not chosen from 1025 to 9998 bytes"
+        ]
+    );
+    let warning = table.provenance.warnings.last().expect("a warning");
+    assert!(warning.contains(&changes[0]), "{warning}");
+    let entry = &table.collectives[&schedule::Collective::Bcast][0];
+    let point = entry
+        .measured
+        .iter()
+        .find(|point| point.bytes == 4096)
+        .expect("measured");
+    assert_eq!(point.seconds, point.default_seconds);
+    let (table, changes) = repaired(&[]);
+    assert!(changes.is_empty() && table.provenance.warnings.is_empty());
+}

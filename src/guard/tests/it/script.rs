@@ -1,0 +1,103 @@
+//! Launches whose times are written down beforehand.
+
+use std::path::Path;
+
+use guard::{Broken, GuardError, Measurer, Times};
+use table::Table;
+use wire::{Candidate, Cell};
+
+/// A table of one collective; every tenth of a size decides alike.
+pub(crate) fn table() -> Table {
+    let text = "\
+format: colltune-table 2
+name: scripted
+provenance:
+  campaign: 9f86d081
+  store: .colltune/absent.db
+  library: {name: openmpi, version: \"4.1.4\"}
+  colltune: \"0.1.0\"
+  date: \"2026-11-20\"
+  hosts: [n1]
+  cpu: Some CPU
+  launches: 6
+  warnings: []
+collectives:
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 4
+        deployment: any
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+          - {from: 100, candidate: 'native:bcast/a', speedup: 1.5, confidence: high}
+          - {from: 10000, candidate: 'native:bcast/b', speedup: 3, confidence: high}
+        measured:
+          bytes:                [64, 1K, 4K, 64K, 1M]
+          microseconds:         [1,  2,  5,  10,  100]
+          default_microseconds: [1,  3,  8,  30,  200]
+";
+    Table::parse(text, Path::new("scripted.yaml")).expect("a table")
+}
+
+/// What a script says of a candidate.
+pub(crate) enum Take {
+    /// It takes so long.
+    Seconds(f64),
+    /// It fails.
+    Fails,
+    /// It is not measured.
+    Nothing,
+}
+
+/// Candidates take what a function of cell, candidate and launch says.
+pub(crate) struct Script<F> {
+    pub(crate) seconds: F,
+    /// What was asked for: cells and launches.
+    pub(crate) asked: Vec<(Vec<u64>, u32)>,
+    launch: u32,
+}
+
+impl<F: Fn(&Cell, &Candidate, u32) -> Take> Script<F> {
+    pub(crate) fn new(seconds: F) -> Self {
+        Self {
+            seconds,
+            asked: Vec::new(),
+            launch: 0,
+        }
+    }
+}
+
+impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
+    fn measure(
+        &mut self,
+        cells: &[(Cell, Vec<Candidate>)],
+        launches: u32,
+    ) -> Result<Times, GuardError> {
+        let sizes = cells.iter().map(|(cell, _)| cell.bytes).collect();
+        self.asked.push((sizes, launches));
+        let mut times = Times::default();
+        for _ in 0..launches {
+            self.launch += 1;
+            for (cell, candidates) in cells {
+                assert_eq!(candidates[0], Candidate::Default);
+                for candidate in candidates {
+                    match (self.seconds)(cell, candidate, self.launch) {
+                        Take::Seconds(seconds) => {
+                            let key = (*cell, candidate.clone());
+                            let medians = times.medians.entry(key).or_default();
+                            medians.push((self.launch, seconds));
+                        }
+                        Take::Fails => times.broken.push(Broken {
+                            cell: *cell,
+                            candidate: candidate.clone(),
+                            message: "crash: on purpose".to_owned(),
+                        }),
+                        Take::Nothing => {}
+                    }
+                }
+            }
+        }
+        Ok(times)
+    }
+}

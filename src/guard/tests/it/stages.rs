@@ -1,0 +1,213 @@
+//! First launches, suspects, and who is found.
+
+use guard::{
+    Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Point, Rivals,
+    ValidateOptions, check, points, validate,
+};
+use table::Deployment;
+use wire::{Candidate, Cell, Datatype, Operator};
+
+use crate::script::{Script, Take, table};
+
+fn all() -> Vec<Point> {
+    let elements = (Datatype::Float64, Operator::Sum);
+    let mut points = points(&table(), Deployment::Library, elements, false);
+    points.retain(|point| !point.keeps_default());
+    points
+}
+
+/// As the table says.
+fn recorded(cell: &Cell, candidate: &Candidate) -> f64 {
+    let points = table().collectives[&cell.collective][0].measured.clone();
+    let found = points
+        .iter()
+        .find(|point| point.bytes == cell.bytes)
+        .expect("measured");
+    match candidate {
+        Candidate::Default => found.default_seconds,
+        _ => found.seconds,
+    }
+}
+
+/// Checks where everything takes what the table says, times a factor.
+fn checked(factor: impl Fn(&Cell, &Candidate, u32) -> f64) -> (Checked, Vec<(Vec<u64>, u32)>) {
+    let seconds = |cell: &Cell, candidate: &Candidate, launch| {
+        Take::Seconds(recorded(cell, candidate) * factor(cell, candidate, launch))
+    };
+    let mut script = Script::new(seconds);
+    let rivals = Rivals::default();
+    let options = CheckOptions::default();
+    let checked = check(&all(), &rivals, &mut script, &options).expect("checked");
+    (checked, script.asked)
+}
+
+#[test]
+fn what_is_as_it_was_is_measured_once() {
+    let (checked, asked) = checked(|_, _, _| 1.0);
+    assert!(checked.holds() && checked.further_launches == 0);
+    assert_eq!(asked, [(vec![1024, 4096, 65536, 1 << 20], 3)]);
+}
+
+#[test]
+fn a_suspect_that_was_unlucky_is_cleared() {
+    // Slow in the first three launches only.
+    let unlucky = |cell: &Cell, candidate: &Candidate, launch| match cell.bytes == 4096
+        && *candidate != Candidate::Default
+        && launch <= 3
+    {
+        true => 1.3,
+        false => 1.0,
+    };
+    let (checked, asked) = checked(unlucky);
+    assert!(checked.holds());
+    // One suspicion is decided by 8 launches.
+    assert_eq!(asked[1..], [(vec![4096], 8)]);
+    let point = checked
+        .points
+        .iter()
+        .find(|p| p.point.cell.bytes == 4096)
+        .expect("the point");
+    let [finding] = point.findings[..] else {
+        panic!("{point:?}");
+    };
+    assert_eq!(
+        (finding.against, finding.is_confirmed, finding.launches),
+        (Against::Recorded, false, 8)
+    );
+}
+
+#[test]
+fn an_algorithm_that_became_slower_is_told_from_a_machine_that_did() {
+    let reasons = |factor: fn(&Cell, &Candidate, u32) -> f64| {
+        let (checked, _) = checked(factor);
+        assert!(!checked.holds());
+        let reasons = checked.points.iter().flat_map(|point| point.reasons());
+        reasons.collect::<Vec<String>>().join("\n")
+    };
+    let algorithm = reasons(|_, candidate, _| match candidate.id() {
+        "b" => 1.2,
+        _ => 1.0,
+    });
+    assert_eq!(algorithm.lines().count(), 2, "{algorithm}");
+    assert!(
+        algorithm.contains("native:bcast/b takes 1.20 times its time in the table"),
+        "{algorithm}"
+    );
+    assert!(
+        algorithm.contains("this algorithm became slower"),
+        "{algorithm}"
+    );
+    let machine = reasons(|_, _, _| 1.2);
+    assert_eq!(machine.lines().count(), 4, "{machine}");
+    assert!(
+        machine.contains("the library or the machine became slower"),
+        "{machine}"
+    );
+    // As fast as it was, and yet the default is better by now.
+    let default = reasons(|_, candidate, _| match candidate {
+        Candidate::Default => 0.1,
+        _ => 1.0,
+    });
+    assert!(default.contains("times the default"), "{default}");
+}
+
+#[test]
+fn small_changes_are_no_regressions_however_certain() {
+    let (checked, _) = checked(|_, candidate, _| match candidate {
+        Candidate::Default => 1.0,
+        _ => 1.09,
+    });
+    assert!(checked.holds());
+}
+
+#[test]
+fn what_fails_is_a_regression_and_what_was_not_measured_is_none() {
+    let mut script = Script::new(
+        |cell: &Cell, candidate: &Candidate, _| match candidate.id() {
+            "b" if cell.bytes == 65536 => Take::Fails,
+            _ if cell.bytes == 4096 => Take::Nothing,
+            _ => Take::Seconds(recorded(cell, candidate)),
+        },
+    );
+    let rivals = Rivals::default();
+    let options = CheckOptions::default();
+    let checked = check(&all(), &rivals, &mut script, &options).expect("checked");
+    let of = |bytes| {
+        checked
+            .points
+            .iter()
+            .find(|p| p.point.cell.bytes == bytes)
+            .expect("a point")
+    };
+    assert!(of(65536).is_regression() && of(65536).reasons()[0].contains("fails (crash"));
+    assert!(!of(4096).is_measured() && !of(4096).is_regression() && of(1024).is_measured());
+
+    let mut nothing = Script::new(|_: &Cell, _: &Candidate, _| Take::Nothing);
+    let refused = check(&all(), &rivals, &mut nothing, &options);
+    assert!(
+        matches!(refused, Err(GuardError::NothingMeasured)),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn validating_tells_faster_from_slower_and_from_neither() {
+    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+        let wobble = if launch % 2 == 0 { 1.02 } else { 0.98 };
+        Take::Seconds(match (cell.bytes, candidate) {
+            (_, Candidate::Default) => 1.0,
+            (1024, _) => 0.5,
+            (4096, _) => wobble,
+            // Seems slower in the first launches only.
+            (65536, _) if launch <= 6 => 1.1,
+            (65536, _) => wobble,
+            _ => 1.01,
+        })
+    });
+    let validated = validate(&all(), &mut script, &ValidateOptions::default()).expect("validated");
+    let judged = |bytes| {
+        let mut points = validated.points.iter();
+        points
+            .find(|p| p.point.cell.bytes == bytes)
+            .map(|p| p.judgement.clone())
+    };
+    assert_eq!(judged(1024), Some(Judgement::Faster));
+    assert_eq!(judged(4096), Some(Judgement::Same));
+    assert_eq!(judged(65536), Some(Judgement::Same));
+    assert_eq!(judged(1 << 20), Some(Judgement::Slower));
+    // Two suspects are decided by 9 launches.
+    assert_eq!(script.asked[1..], [(vec![65536, 1 << 20], 9)]);
+    assert!(!validated.is_good());
+    let summary = validated.summary().expect("measured");
+    assert_eq!(summary.best, 2.0);
+    assert!(
+        summary.worst < 1.0 && summary.geometric_mean > 1.1,
+        "{summary:?}"
+    );
+}
+
+#[test]
+fn suspects_that_could_not_be_measured_again_stay_suspects() {
+    // Time is up after the first launches.
+    let late = |launch: u32, seconds| match launch {
+        ..=6 => Take::Seconds(seconds),
+        _ => Take::Nothing,
+    };
+    let mut script = Script::new(|_: &Cell, candidate: &Candidate, launch| {
+        let is_default = *candidate == Candidate::Default;
+        late(launch, if is_default { 1.0 } else { 1.5 })
+    });
+    let validated = validate(&all(), &mut script, &ValidateOptions::default()).expect("validated");
+    assert_eq!(validated.count("undecided"), 4);
+    assert!(validated.is_good());
+
+    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+        late(launch, 2.0 * recorded(cell, candidate))
+    });
+    let options = CheckOptions {
+        launches: 6,
+        ..CheckOptions::default()
+    };
+    let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
+    assert!(checked.holds() && checked.points.iter().all(CheckedPoint::is_undecided));
+}

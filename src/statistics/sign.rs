@@ -1,0 +1,85 @@
+//! Sign tests, one or many at a time.
+
+/// The probability with which at least `above` of `count` independent values lie above a bound that each
+/// lies above with probability one half at most: the sign test of "the median does not lie above the
+/// bound", whatever the distribution. 1 without values.
+pub fn sign_test(above: u32, count: u32) -> f64 {
+    let above = above.min(count);
+    // From all of them down to `above`, in logarithms, since 2^-n vanishes for large n.
+    let mut ln_term = -f64::from(count) * std::f64::consts::LN_2;
+    let mut tail = ln_term.exp();
+    for below in 1..=count - above {
+        ln_term += (f64::from(count - below + 1) / f64::from(below)).ln();
+        tail += ln_term.exp();
+    }
+    tail.min(1.0)
+}
+
+/// The fewest values from which a sign test can reach `level` with `contrary` of them on the other side.
+/// `level` is positive.
+pub fn values_for_sign_test(level: f64, contrary: u32) -> u32 {
+    let suffices = |count: &u32| sign_test(count - contrary, *count) <= level;
+    (contrary + 1..).find(suffices).unwrap_or(u32::MAX)
+}
+
+/// Which of several hypotheses are refuted if the probability of refuting any true one is to be at most
+/// `level`, however they depend on each other (Holm 1979): the smallest probability is compared with
+/// `level / n`, the next with `level / (n - 1)`, up to the first that is larger.
+pub fn holm(probabilities: &[f64], level: f64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..probabilities.len()).collect();
+    order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
+    let mut refuted = vec![false; probabilities.len()];
+    for (place, left) in order.into_iter().zip((1..=probabilities.len()).rev()) {
+        if probabilities[place] > level / left as f64 {
+            break;
+        }
+        refuted[place] = true;
+    }
+    refuted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{holm, sign_test, values_for_sign_test};
+
+    #[test]
+    fn tails_are_those_of_coins() {
+        let check = |above, count, expected: f64| {
+            let found = sign_test(above, count);
+            assert!(
+                (found - expected).abs() < 1e-12,
+                "{above} of {count}: {found}"
+            );
+        };
+        check(0, 0, 1.0);
+        check(0, 5, 1.0);
+        check(5, 5, 1.0 / 32.0);
+        check(7, 8, 9.0 / 256.0);
+        check(3, 4, 5.0 / 16.0);
+        check(2, 3, 0.5);
+        // More than there are is all of them.
+        check(9, 5, 1.0 / 32.0);
+        assert!(sign_test(600, 1000) < 1e-9 && sign_test(600, 1000) > 0.0);
+    }
+
+    #[test]
+    fn a_stricter_level_or_more_contrary_values_need_more() {
+        assert_eq!(values_for_sign_test(0.05, 0), 5);
+        assert_eq!(values_for_sign_test(0.05, 1), 8);
+        assert_eq!(values_for_sign_test(0.05 / 3.0, 1), 10);
+        assert_eq!(values_for_sign_test(0.05 / 36.0, 1), 14);
+        // At the border the level is attained.
+        assert_eq!(values_for_sign_test(1.0 / 32.0, 0), 5);
+        assert_eq!(values_for_sign_test(1.0, 0), 1);
+    }
+
+    #[test]
+    fn the_first_that_is_not_refuted_ends_it() {
+        assert_eq!(holm(&[], 0.05), []);
+        assert_eq!(holm(&[0.05], 0.05), [true]);
+        assert_eq!(holm(&[0.04, 0.02], 0.05), [true, true]);
+        assert_eq!(holm(&[0.04, 0.03], 0.05), [false, false]);
+        // The third would be small enough for its own step; the second was not.
+        assert_eq!(holm(&[0.04, 0.01, 0.03], 0.05), [false, true, false]);
+    }
+}

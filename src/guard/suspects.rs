@@ -5,6 +5,10 @@ use statistics::{holm, median, sign_test, values_for_sign_test};
 /// The probability, over a whole run, with which something is found though nothing is slower.
 pub const LEVEL: f64 = 0.05;
 
+/// The same for being slower alone, which is one of two sides: so what is called slower is what an interval
+/// of 95 % calls slower, if there is only one suspect.
+const ONE_SIDE: f64 = LEVEL / 2.0;
+
 /// Of the launches that decide about a suspect one may say the opposite.
 const CONTRARY: u32 = 1;
 
@@ -15,25 +19,25 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
 
 /// Launches that decide about so many suspects.
 pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
-    values_for_sign_test(LEVEL / suspects.max(1) as f64, CONTRARY)
+    values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
 /// Who of the suspects is slower for certain, by the ratios of further launches with their bounds.
 ///
 /// Each is tested against its bound: that at least half of all launches, had there been many, would lie at
-/// or below it. [`LEVEL`] is that of all tests together.
+/// or below it. [`LEVEL`] is that of all tests together, on both sides.
 pub(crate) fn confirmed(suspects: &[(Vec<f64>, f64)]) -> Vec<bool> {
     let probability = |(ratios, bound): &(Vec<f64>, f64)| {
         let above = ratios.iter().filter(|ratio| *ratio > bound).count();
         sign_test(above as u32, ratios.len() as u32)
     };
     let probabilities: Vec<f64> = suspects.iter().map(probability).collect();
-    holm(&probabilities, LEVEL)
+    holm(&probabilities, ONE_SIDE)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{confirmed, is_suspicious, launches_to_decide};
+    use super::{LEVEL, confirmed, is_suspicious, launches_to_decide};
 
     #[test]
     fn suspicion_needs_no_certainty() {
@@ -56,6 +60,21 @@ mod tests {
             assert!(
                 confirmed(&all(launches - 1)).iter().all(|is| !is),
                 "{suspects}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_suspect_is_slower_where_the_interval_says_so() {
+        let launches = launches_to_decide(1) as usize;
+        for contrary in 0..=2 {
+            let mut ratios = vec![1.1; launches];
+            ratios[..contrary].fill(0.9);
+            let interval = statistics::median_interval(&ratios, 1.0 - LEVEL).expect("values");
+            assert_eq!(
+                confirmed(&[(ratios, 1.0)]),
+                [interval.low > 1.0],
+                "{contrary}"
             );
         }
     }

@@ -89,8 +89,8 @@ fn the_default_with_the_table_is_compared_with_that_without() {
             .all(|point| point.judgement == Judgement::Slower),
         "{slower:?}"
     );
-    // Six pairs, and nine for two suspects, in which each comes first in turn.
-    assert_eq!(launches.len(), 2 * (6 + 9));
+    // Six pairs, and ten for two suspects, in which each comes first in turn.
+    assert_eq!(launches.len(), 2 * (6 + 10));
     assert_eq!(launches[..6], [true, false, false, true, true, false]);
     let ratio = slower.points[0].speedup.expect("measured").median;
     assert!((1.0 / ratio - 1.5).abs() < 0.1, "{ratio}");

@@ -60,8 +60,8 @@ fn a_suspect_that_was_unlucky_is_cleared() {
     };
     let (checked, asked) = checked(unlucky);
     assert!(checked.holds());
-    // One suspicion is decided by 8 launches.
-    assert_eq!(asked[1..], [(vec![4096], 8)]);
+    // One suspicion is decided by 9 launches.
+    assert_eq!(asked[1..], [(vec![4096], 9)]);
     let point = checked
         .points
         .iter()
@@ -72,7 +72,7 @@ fn a_suspect_that_was_unlucky_is_cleared() {
     };
     assert_eq!(
         (finding.against, finding.is_confirmed, finding.launches),
-        (Against::Recorded, false, 8)
+        (Against::Recorded, false, 9)
     );
 }
 
@@ -175,8 +175,8 @@ fn validating_tells_faster_from_slower_and_from_neither() {
     assert_eq!(judged(4096), Some(Judgement::Same));
     assert_eq!(judged(65536), Some(Judgement::Same));
     assert_eq!(judged(1 << 20), Some(Judgement::Slower));
-    // Two suspects are decided by 9 launches.
-    assert_eq!(script.asked[1..], [(vec![65536, 1 << 20], 9)]);
+    // Two suspects are decided by 10 launches.
+    assert_eq!(script.asked[1..], [(vec![65536, 1 << 20], 10)]);
     assert!(!validated.is_good());
     let summary = validated.summary().expect("measured");
     assert_eq!(summary.best, 2.0);

@@ -1,5 +1,6 @@
 //! Small measurements that show the machine's own parameters.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use exec::{Bytes, Communicator, ExecError, Operands};
@@ -19,11 +20,14 @@ const ENOUGH: u32 = 1000;
 /// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
 const BYTE: u8 = 0x3f;
 
+/// The messages of a burst.
+const BURST: usize = ExperimentKind::BURST as usize;
+
 /// How many ranks an experiment needs.
 pub(crate) fn ranks(kind: ExperimentKind) -> usize {
     match kind {
-        ExperimentKind::PingPong | ExperimentKind::Exchange => 2,
-        ExperimentKind::Combine { .. } => 1,
+        ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Burst => 2,
+        ExperimentKind::Combine { .. } | ExperimentKind::Copy => 1,
     }
 }
 
@@ -35,13 +39,7 @@ pub(crate) fn run(
     timer: &Clock,
     communicator: &Communicator,
 ) -> Result<Measurement, ExecError> {
-    let bytes = experiment.bytes as usize;
-    let mut bench = Bench {
-        kind: experiment.kind,
-        communicator,
-        send: Bytes::filled(bytes, BYTE),
-        recv: Bytes::filled(bytes, BYTE),
-    };
+    let mut bench = Bench::new(experiment, communicator);
     bench.time(5)?;
     let mut estimate = [bench.time(WARMUP)? / f64::from(WARMUP)];
     communicator.maximum(&mut estimate)?;
@@ -81,7 +79,22 @@ struct Bench<'a> {
     recv: Bytes,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    fn new(experiment: &Experiment, communicator: &'a Communicator) -> Self {
+        let bytes = experiment.bytes as usize;
+        let received = match experiment.kind {
+            // Messages under way at once each need a place of their own.
+            ExperimentKind::Burst => BURST * bytes,
+            _ => bytes,
+        };
+        Self {
+            kind: experiment.kind,
+            communicator,
+            send: Bytes::filled(bytes, BYTE),
+            recv: Bytes::filled(received, BYTE),
+        }
+    }
+
     /// The time of `calls` calls on this rank.
     fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
         let rank = self.communicator.rank();
@@ -92,7 +105,10 @@ impl Bench<'_> {
         let seconds = start.elapsed().as_secs_f64();
         Ok(match self.kind {
             ExperimentKind::PingPong => seconds / 2.0,
-            ExperimentKind::Exchange | ExperimentKind::Combine { .. } => seconds,
+            ExperimentKind::Burst => seconds / f64::from(ExperimentKind::BURST),
+            ExperimentKind::Exchange | ExperimentKind::Combine { .. } | ExperimentKind::Copy => {
+                seconds
+            }
         })
     }
 
@@ -109,6 +125,22 @@ impl Bench<'_> {
                 self.communicator.send_bytes(send, peer)
             }
             ExperimentKind::Exchange => self.communicator.exchange_bytes(send, peer, recv, peer),
+            ExperimentKind::Burst if rank == 0 => {
+                let to = [peer; BURST];
+                self.communicator
+                    .transfer_bytes(send, &to, &mut [], &[peer])
+            }
+            ExperimentKind::Burst => {
+                let from = [peer; BURST];
+                self.communicator.transfer_bytes(&[], &[], recv, &from)?;
+                self.communicator.send_bytes(&[], peer)
+            }
+            ExperimentKind::Copy => {
+                // What nobody reads need not be copied, as the compiler sees it.
+                black_box(&mut *recv).copy_from_slice(black_box(send));
+                black_box(recv);
+                Ok(())
+            }
             ExperimentKind::Combine { datatype, operator } => {
                 exec::combine(datatype, operator, Operands::IntoRight(send, recv))
             }

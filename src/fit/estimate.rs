@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use wire::units::format_seconds;
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,6 +61,12 @@ pub enum Status {
         /// Upper end of the interval divided by the lower.
         factor: f64,
     },
+    /// An overhead that is more than all of the start-up time: a burst takes longer than as many
+    /// messages one by one.
+    AboveAlpha {
+        /// The start-up time in seconds.
+        alpha: f64,
+    },
     /// Another parameter that it depends on is not known.
     Needs {
         /// That parameter's name.
@@ -89,6 +96,11 @@ impl fmt::Display for Status {
             Self::Uncertain { factor } => write!(
                 f,
                 "not used: its interval spans a factor of {factor:.1}; measure more launches"
+            ),
+            Self::AboveAlpha { alpha } => write!(
+                f,
+                "not used: it is more than alpha, {}, of which it is a part",
+                format_seconds(*alpha)
             ),
             Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
         }

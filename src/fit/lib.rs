@@ -1,7 +1,7 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates `alpha`, `beta` and `gamma` from those of the experiments; [`decide`] compares the
+//! estimates the machine's parameters from those of the experiments; [`decide`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements. The same samples give the
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
@@ -10,9 +10,12 @@
 mod decide;
 mod error;
 mod estimate;
+mod experiments;
+mod factors;
 mod frame;
 mod line;
 mod machine;
+mod overhead;
 mod parameters;
 mod prediction;
 mod ranking;

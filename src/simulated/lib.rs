@@ -17,6 +17,7 @@
 
 mod contest;
 mod disturbance;
+mod experiments;
 mod identity;
 mod launcher;
 mod rules;

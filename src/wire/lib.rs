@@ -7,6 +7,7 @@
 mod candidate;
 mod cell;
 pub mod exit_code;
+mod experiment;
 mod mockup;
 mod node;
 mod plan;
@@ -16,11 +17,10 @@ pub mod units;
 
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use experiment::{Experiment, ExperimentKind};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
-pub use plan::{
-    Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task, Work,
-};
+pub use plan::{Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
 pub use record::{
     Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
     Warning,
@@ -31,4 +31,4 @@ pub use sample::{Sample, Subject};
 pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 4;
+pub const WIRE_VERSION: u32 = 5;

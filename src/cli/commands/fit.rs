@@ -11,9 +11,10 @@ use crate::exit::Answer;
 
 /// Estimate the machine's parameters from a store
 ///
-/// Start-up time (alpha), time per byte (beta) and time per byte combined (gamma), each with its
-/// interval and the median relative error of the fit; and for every cell of a pipelined algorithm
-/// the block size that the model predicts to be best beside the best one measured.
+/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
+/// time per byte combined (gamma) and copied (copy), each with its interval and the median relative
+/// error of the fit; and for every cell of a pipelined algorithm the block size that the model
+/// predicts to be best beside the best one measured.
 ///
 /// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
 /// `unit` (`s`, `s/byte` or `1`), `identified` (whether the value is used), `note` (why not),

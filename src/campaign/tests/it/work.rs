@@ -395,7 +395,9 @@ fn experiments_cover_messages_and_combining() {
     };
     assert_eq!(summary("ping_pong"), (12, Some(1), Some(4 << 20)));
     assert_eq!(summary("exchange"), (12, Some(1), Some(4 << 20)));
+    assert_eq!(summary("burst"), (6, Some(1), Some(1024)));
     assert_eq!(summary("combine"), (7, Some(1024), Some(4 << 20)));
+    assert_eq!(summary("copy"), (7, Some(1024), Some(4 << 20)));
 }
 
 #[test]
@@ -403,7 +405,9 @@ fn messages_are_not_much_longer_than_vectors() {
     let check = |sizes: &str, expected: u64| {
         let lines = format!("shapes: 1x2\ncollectives: [bcast, reduce]\nsizes: {sizes}\n");
         let experiments = campaign(&lines).experiments();
-        let messages = experiments.iter().filter(|e| e.kind.name() != "combine");
+        let messages = experiments
+            .iter()
+            .filter(|e| !["combine", "copy"].contains(&e.kind.name()));
         assert_eq!(messages.map(|e| e.bytes).max(), Some(expected), "{sizes}");
     };
     check("8", 256 << 10);
@@ -416,11 +420,17 @@ fn messages_are_not_much_longer_than_vectors() {
 #[test]
 fn experiments_are_made_on_every_level_that_is_used() {
     for (shapes, expected) in [
-        ("[4x1, 8x1]", "combine 2x1, exchange 2x1, ping_pong 2x1"),
-        ("[1x4]", "combine 1x2, exchange 1x2, ping_pong 1x2"),
+        (
+            "[4x1, 8x1]",
+            "burst 2x1, combine 2x1, copy 2x1, exchange 2x1, ping_pong 2x1",
+        ),
+        (
+            "[1x4]",
+            "burst 1x2, combine 1x2, copy 1x2, exchange 1x2, ping_pong 1x2",
+        ),
         (
             "[2x1, 2x4]",
-            "combine 1x2, exchange 1x2, exchange 2x1, ping_pong 1x2, ping_pong 2x1",
+            "burst 1x2, burst 2x1, combine 1x2, copy 1x2, exchange 1x2, exchange 2x1, ping_pong 1x2, ping_pong 2x1",
         ),
     ] {
         let lines = format!("launcher: simulated\nshapes: {shapes}\n");

@@ -196,7 +196,9 @@ fn times(work: &Work) -> Vec<f64> {
             let bytes = *bytes as f64;
             vec![match kind {
                 ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * bytes,
+                ExperimentKind::Burst => 0.5 * ALPHA + BETA * bytes,
                 ExperimentKind::Combine { .. } => 1e-8 + GAMMA * bytes,
+                ExperimentKind::Copy => 1e-8 + 0.5 * GAMMA * bytes,
             }]
         }
         Work::Compare { cell, candidates } => {

@@ -186,7 +186,13 @@ fn experiments_give_plausible_times() {
         datatype: Datatype::Float64,
         operator: Operator::Sum,
     };
-    let kinds = [ExperimentKind::PingPong, ExperimentKind::Exchange, combine];
+    let kinds = [
+        ExperimentKind::PingPong,
+        ExperimentKind::Exchange,
+        ExperimentKind::Burst,
+        combine,
+        ExperimentKind::Copy,
+    ];
     let sizes = [1 << 13, 1 << 20];
     let work = kinds
         .into_iter()
@@ -204,7 +210,7 @@ fn experiments_give_plausible_times() {
             _ => None,
         })
         .collect();
-    assert_eq!(medians.len(), 6);
+    assert_eq!(medians.len(), 10);
     for pair in medians.chunks(2) {
         // A megabyte takes longer than a 128th of it, and neither takes a second.
         assert!(

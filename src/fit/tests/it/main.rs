@@ -2,6 +2,7 @@
 
 mod decide;
 mod machine;
+mod patterns;
 mod prediction;
 mod rules;
 mod statistics;

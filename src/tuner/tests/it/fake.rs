@@ -282,7 +282,9 @@ fn seconds(work: &Work, candidate: &Candidate) -> f64 {
     match work {
         Work::Experiment(Experiment { kind, bytes, .. }) => match kind {
             ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * *bytes as f64,
+            ExperimentKind::Burst => 0.5 * ALPHA + BETA * *bytes as f64,
             ExperimentKind::Combine { .. } => GAMMA * *bytes as f64,
+            ExperimentKind::Copy => 0.5 * GAMMA * *bytes as f64,
         },
         Work::Compare { cell, .. } => collective_seconds(cell, candidate),
     }

@@ -255,7 +255,16 @@ impl Session<'_> {
                     slice_seconds: self.plan.repetition.slice_seconds.min(longest),
                     ..self.plan.repetition
                 };
-                let measured = experiment::run(what, &repetition, &self.timer, &communicator)?;
+                let wait = match is_crowded(&self.nodes, what.shape) {
+                    true => Wait::Yield,
+                    false => Wait::Block,
+                };
+                let setting = experiment::Setting {
+                    communicator: &communicator,
+                    nodes: &nodes,
+                    wait,
+                };
+                let measured = experiment::run(what, &repetition, &self.timer, setting)?;
                 self.watchdog.rest();
                 vec![measured]
             }
@@ -295,7 +304,7 @@ impl Session<'_> {
             Work::Compare { cell, .. } => self.topology.members(cell.shape),
             Work::Experiment(experiment) => {
                 let members = self.topology.members(experiment.shape)?;
-                let first = members.get(..experiment::ranks(experiment.kind));
+                let first = members.get(..experiment::ranks(experiment));
                 first.map(<[u32]>::to_vec).ok_or(ShapeMissing)
             }
         }

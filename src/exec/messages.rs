@@ -70,11 +70,12 @@ impl Communicator {
         to: &[u32],
         recv: &mut [u8],
         from: &[u32],
+        wait: Wait,
     ) -> Result<(), ExecError> {
         let mut requests = Requests::default();
         requests.reserve(to.len() + from.len());
         match self.start_transfer(send, to, recv, from, &mut requests) {
-            Ok(()) => requests.finish(Wait::Block),
+            Ok(()) => requests.finish(wait),
             Err(error) => {
                 requests.cancel();
                 Err(error)

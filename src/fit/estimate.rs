@@ -67,6 +67,14 @@ pub enum Status {
         /// The start-up time in seconds.
         alpha: f64,
     },
+    /// Ranks of a node that send at once are hardly slower than one: whether they share anything
+    /// cannot be seen.
+    NotShared {
+        /// How many there were.
+        ranks: u32,
+        /// The time of a byte when all send, divided by that of one rank alone.
+        factor: f64,
+    },
     /// Another parameter that it depends on is not known.
     Needs {
         /// That parameter's name.
@@ -102,6 +110,11 @@ impl fmt::Display for Status {
                 "not used: it is more than alpha, {}, of which it is a part",
                 format_seconds(*alpha)
             ),
+            Self::NotShared { ranks, factor } => write!(
+                f,
+                "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long \
+                 as one, so that nothing is seen to be shared"
+            ),
             Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
         }
     }
@@ -134,6 +147,21 @@ impl ParameterEstimate {
             unit,
             estimate: None,
             status,
+        }
+    }
+
+    /// The same in another unit.
+    pub(crate) fn scaled(self, factor: f64, unit: &'static str) -> Self {
+        let estimate = self.estimate.map(|known| Estimate {
+            value: known.value * factor,
+            low: known.low * factor,
+            high: known.high * factor,
+            ..known
+        });
+        Self {
+            unit,
+            estimate,
+            ..self
         }
     }
 

@@ -12,6 +12,8 @@ use crate::line::Point;
 #[derive(Default)]
 pub(crate) struct Experiments {
     pub(crate) messages: BTreeMap<Level, Messages>,
+    /// So many pairs of ranks between two nodes at once.
+    pub(crate) injections: BTreeMap<u32, Vec<Point>>,
     pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
     pub(crate) copies: Vec<Point>,
     /// The most ranks that were on a node in anything measured.
@@ -24,6 +26,10 @@ pub(crate) struct Messages {
     pub(crate) ping_pongs: Vec<Point>,
     pub(crate) exchanges: Vec<Point>,
     pub(crate) bursts: Vec<Point>,
+    pub(crate) shifts: Vec<Point>,
+    /// One rank with so many partners.
+    pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
+    pub(crate) fan_ins: BTreeMap<u32, Vec<Point>>,
 }
 
 impl Experiments {
@@ -50,10 +56,18 @@ impl Experiments {
     /// Those that an experiment's belong to.
     fn of(&mut self, experiment: &Experiment) -> &mut Vec<Point> {
         let level = level(experiment.shape);
+        let partners = experiment.shape.ranks().saturating_sub(1);
         match experiment.kind {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
             ExperimentKind::Exchange => &mut self.on(level).exchanges,
             ExperimentKind::Burst => &mut self.on(level).bursts,
+            ExperimentKind::Shift => &mut self.on(level).shifts,
+            ExperimentKind::FanOut => self.on(level).fan_outs.entry(partners).or_default(),
+            ExperimentKind::FanIn => self.on(level).fan_ins.entry(partners).or_default(),
+            ExperimentKind::Injection => {
+                let pairs = experiment.shape.ppn;
+                self.injections.entry(pairs).or_default()
+            }
             ExperimentKind::Combine { datatype, operator } => {
                 self.combines.entry((datatype, operator)).or_default()
             }
@@ -66,7 +80,8 @@ impl Experiments {
     }
 }
 
-/// The level that the first two ranks of a launch talk on: launchers fill a node before the next.
+/// The level that the ranks of an experiment talk on, where it is one: the first two of a launch, for
+/// launchers fill a node before the next, or all.
 fn level(shape: CommShape) -> Level {
     if shape.nodes > 1 && shape.ppn == 1 {
         Level::Network

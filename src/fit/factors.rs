@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Level, Link};
 
-use crate::CONFIDENCE;
 use crate::estimate::{Estimate, ParameterEstimate, Status};
 use crate::line::Point;
+use crate::parameters::line_parameters;
+use crate::{CONFIDENCE, FitError};
 
 /// The medians of the ratios to the ping-pong of the same turn and size, below `alpha / beta`
 /// (`latency`) and from there on (`bandwidth`), as `<level>.<pattern>_latency` and so on.
@@ -19,16 +20,7 @@ pub(crate) fn pattern_factors(
 ) -> [ParameterEstimate; 2] {
     let names = ["latency", "bandwidth"].map(|part| format!("{}.{pattern}_{part}", level.name()));
     let Some(link) = link else {
-        let parameter = format!("{}.alpha or beta", level.name());
-        return names.map(|name| {
-            ParameterEstimate::unknown(
-                name,
-                "1",
-                Status::Needs {
-                    parameter: parameter.clone(),
-                },
-            )
-        });
+        return names.map(|name| ParameterEstimate::unknown(name, "1", needs_link(level)));
     };
     let boundary = link.alpha / link.beta;
     let (small, large): (Vec<Point>, Vec<Point>) = points
@@ -81,4 +73,28 @@ fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<Parame
         residual: statistics::median(&errors)?,
     };
     Some(ParameterEstimate::judged(name, "1", estimate))
+}
+
+/// What a byte takes in a line through the times of messages to or from several partners at once,
+/// divided by what it takes if one message follows the other.
+pub(crate) fn fan_factor(
+    pattern: &str,
+    level: Level,
+    (partners, points): (u32, &[Point]),
+    link: Option<&Link>,
+) -> Result<ParameterEstimate, FitError> {
+    let name = format!("{}.{pattern}.{partners}", level.name());
+    let Some(link) = link else {
+        let status = needs_link(level);
+        return Ok(ParameterEstimate::unknown(name, "1", status));
+    };
+    let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
+    let factor = 1.0 / (f64::from(partners) * link.beta);
+    Ok(rate.scaled(factor, "1"))
+}
+
+fn needs_link(level: Level) -> Status {
+    Status::Needs {
+        parameter: format!("{}.alpha or beta", level.name()),
+    }
 }

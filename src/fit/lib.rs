@@ -13,6 +13,7 @@ mod estimate;
 mod experiments;
 mod factors;
 mod frame;
+mod injection;
 mod line;
 mod machine;
 mod overhead;

@@ -8,7 +8,8 @@ use wire::{Cell, Datatype, Operator};
 
 use crate::estimate::ParameterEstimate;
 use crate::experiments::{Experiments, Messages};
-use crate::factors::pattern_factors;
+use crate::factors::{fan_factor, pattern_factors};
+use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
@@ -46,7 +47,10 @@ impl MachineFit {
 /// `alpha` and `beta` come from ping-pongs. An exchange is compared with the ping-pong of its
 /// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
 /// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
-/// 2 that they take turns. `overhead` is what a message of a burst takes without its bytes and its
+/// 2 that they take turns. A shift, in which the two partners are different ranks, is compared in the
+/// same way. What a byte takes to or from `k` partners at once is divided by `k beta`: 1 means that
+/// the messages of a rank take turns, `1 / k` that they do not share anything. `injection_beta` is
+/// what a byte takes in the port that the ranks of a node share, if they are seen to. `overhead` is what a message of a burst takes without its bytes and its
 /// share of the answer, for which `alpha` is needed. `gamma` is the time per byte of a combination;
 /// the machine's own is the median over datatypes and operators. `copy` is that of a copy.
 ///
@@ -69,8 +73,11 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         parameters.extend(found);
     }
     for (level, messages) in &experiments.messages {
-        parameters.extend(fit_patterns(*level, messages, links.get(level)));
+        parameters.extend(fit_patterns(*level, messages, links.get(level))?);
     }
+    let injection = fit_injection(&experiments.injections)?;
+    let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
+    parameters.extend(injection);
     let mut gammas = Vec::new();
     for ((datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
@@ -89,7 +96,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         ranks_per_node: experiments.ranks_per_node,
         network: links.get(&Level::Network).copied(),
         node: links.get(&Level::Node).copied(),
-        injection_beta: None,
+        injection_beta,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
         copy,
         noise: None,
@@ -136,14 +143,31 @@ fn fit_link(
     Ok((link, parameters))
 }
 
-fn fit_patterns(level: Level, messages: &Messages, link: Option<&Link>) -> Vec<ParameterEstimate> {
-    let patterns = [("exchange", &messages.exchanges)];
-    let measured = patterns
-        .into_iter()
-        .filter(|(_, points)| !points.is_empty());
-    measured
-        .flat_map(|(pattern, points)| {
-            pattern_factors(pattern, level, points, &messages.ping_pongs, link)
-        })
-        .collect()
+/// What several messages at once cost in comparison with one.
+fn fit_patterns(
+    level: Level,
+    messages: &Messages,
+    link: Option<&Link>,
+) -> Result<Vec<ParameterEstimate>, FitError> {
+    let mut parameters = Vec::new();
+    let patterns = [
+        ("exchange", &messages.exchanges),
+        ("shift", &messages.shifts),
+    ];
+    for (pattern, points) in patterns {
+        if !points.is_empty() {
+            let factors = pattern_factors(pattern, level, points, &messages.ping_pongs, link);
+            parameters.extend(factors);
+        }
+    }
+    let fans = [
+        ("fan_out", &messages.fan_outs),
+        ("fan_in", &messages.fan_ins),
+    ];
+    for (pattern, fans) in fans {
+        for (partners, points) in fans {
+            parameters.push(fan_factor(pattern, level, (*partners, points), link)?);
+        }
+    }
+    Ok(parameters)
 }

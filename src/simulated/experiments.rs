@@ -26,16 +26,36 @@ pub(crate) enum NoTime {
 pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64, NoTime> {
     let &Experiment { kind, shape, bytes } = experiment;
     let bytes = bytes as f64;
+    let costs = || Costs::new(machine, level(experiment));
     Ok(match kind {
-        // In an exchange each message has ports of its own.
-        ExperimentKind::PingPong | ExperimentKind::Exchange => {
-            let Costs { alpha, beta, .. } = Costs::new(machine, shape)?;
-            alpha + beta * bytes
+        // In both directions each message has ports of its own.
+        ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
+            costs()?.one_way(bytes)
         }
-        ExperimentKind::Burst => Costs::new(machine, shape)?.burst(bytes),
+        ExperimentKind::Burst => {
+            costs()?.several(ExperimentKind::BURST, bytes) / f64::from(ExperimentKind::BURST)
+        }
+        ExperimentKind::FanOut | ExperimentKind::FanIn => {
+            costs()?.several(shape.ranks().saturating_sub(1), bytes)
+        }
+        ExperimentKind::Injection => {
+            let injected = machine.injection_beta.unwrap_or(0.0) * f64::from(shape.ppn);
+            let Costs { alpha, beta, .. } = costs()?;
+            2.0 * alpha + beta.max(injected) * bytes
+        }
         ExperimentKind::Combine { .. } => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
         ExperimentKind::Copy => machine.copy.ok_or_else(|| no_copy(machine))? * bytes,
     })
+}
+
+/// The level that the messages of an experiment pass.
+fn level(experiment: &Experiment) -> Level {
+    let CommShape { nodes, ppn } = experiment.shape;
+    match experiment.kind {
+        ExperimentKind::Injection => Level::Network,
+        _ if ppn > 1 => Level::Node,
+        _ => Level::of_nodes(nodes),
+    }
 }
 
 fn no_gamma(machine: &Machine) -> SimulationError {
@@ -58,9 +78,7 @@ struct Costs {
 }
 
 impl Costs {
-    /// Of a shape's messages: those of two nodes with one rank each pass the network.
-    fn new(machine: &Machine, shape: CommShape) -> Result<Self, SimulationError> {
-        let level = Level::of_nodes(if shape.ppn > 1 { 1 } else { shape.nodes });
+    fn new(machine: &Machine, level: Level) -> Result<Self, SimulationError> {
         let Some(link) = machine.link(level) else {
             let machine = machine.name.clone();
             return Err(SimulationError::NoLink { machine, level });
@@ -77,11 +95,15 @@ impl Costs {
         })
     }
 
-    /// All messages are ready at once and the ports let them pass one after the other; the answer,
-    /// which waits for the last, has the other ports.
-    fn burst(&self, bytes: f64) -> f64 {
-        let messages = f64::from(ExperimentKind::BURST);
-        let last_begins = (messages - 1.0) * (self.overhead + self.beta * bytes);
-        (last_begins + self.alpha + self.beta * bytes + self.alpha) / messages
+    fn one_way(&self, bytes: f64) -> f64 {
+        self.alpha + self.beta * bytes
+    }
+
+    /// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
+    /// for at once. One of its ports lets them pass one after the other. Empty ones take the other
+    /// ports, and never wait there longer than the next message takes.
+    fn several(&self, messages: u32, bytes: f64) -> f64 {
+        let others = f64::from(messages.saturating_sub(1));
+        others * (self.overhead + self.beta * bytes) + self.one_way(bytes) + self.alpha
     }
 }

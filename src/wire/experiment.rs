@@ -10,7 +10,7 @@ use crate::{CommShape, Datatype, Operator};
 pub struct Experiment {
     /// Which.
     pub kind: ExperimentKind,
-    /// The ranks of the launch; the experiment uses the first two, or the first one.
+    /// The ranks of the launch. Of some kinds all take part, of the others the first two or the first.
     pub shape: CommShape,
     /// Message or vector size.
     pub bytes: u64,
@@ -28,6 +28,18 @@ pub enum ExperimentKind {
     /// empty message: a message's share of the whole. What it costs a rank to start a message shows
     /// here, for but one message and the answer take their way while others are being started.
     Burst,
+    /// The ranks stand in a circle; each sends to the next one while it receives from the one before
+    /// it (`MPI_Sendrecv`): one step. Compared with an exchange it tells whether it matters that the
+    /// two partners are different ranks.
+    Shift,
+    /// Rank 0 sends a message to each other rank, all at once, and each answers with an empty one:
+    /// until rank 0 has all answers.
+    FanOut,
+    /// Rank 0 asks each other rank for a message, with an empty one, all at once: until it has all.
+    FanIn,
+    /// Each rank of the first node sends a message to its partner on the second, all at once after a
+    /// barrier, and the partner answers with an empty one: until the last sender has its answer.
+    Injection,
     /// Rank 0 combines two vectors as the executor does: one combination.
     Combine {
         /// Element type.
@@ -49,6 +61,10 @@ impl ExperimentKind {
             Self::PingPong => "ping_pong",
             Self::Exchange => "exchange",
             Self::Burst => "burst",
+            Self::Shift => "shift",
+            Self::FanOut => "fan_out",
+            Self::FanIn => "fan_in",
+            Self::Injection => "injection",
             Self::Combine { .. } => "combine",
             Self::Copy => "copy",
         }

@@ -12,8 +12,11 @@ use crate::exit::Answer;
 /// Estimate the machine's parameters from a store
 ///
 /// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
-/// time per byte combined (gamma) and copied (copy), each with its interval and the median relative
-/// error of the fit; and for every cell of a pipelined algorithm the block size that the model
+/// time per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
+/// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
+/// compared with one message alone: both ways with one partner (exchange), to one partner while
+/// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
+/// of a rank take turns). And for every cell of a pipelined algorithm the block size that the model
 /// predicts to be best beside the best one measured.
 ///
 /// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,

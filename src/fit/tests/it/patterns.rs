@@ -1,7 +1,7 @@
 //! What messages cost that do not come one by one, and copies.
 
 use fit::{MachineFit, ParameterEstimate, Status};
-use wire::{ExperimentKind, Sample};
+use wire::{CommShape, ExperimentKind, Sample};
 
 use crate::machine::{MANY, NODE, SIZES, experiment, fitted, near};
 use crate::synthetic::Noise;
@@ -94,4 +94,95 @@ fn copies_have_a_rate_of_their_own() {
     let machine = fitted(&samples).machine.expect("identified");
     near(machine.copy, COPY, 0.05);
     assert_eq!(machine.gamma, None);
+}
+
+#[test]
+fn sending_to_one_while_receiving_from_another_is_compared_with_one_message() {
+    for (factor, seed) in [(1.0, 5), (1.3, 6), (2.0, 7)] {
+        let mut noise = Noise::realistic(seed);
+        let mut samples = ping_pongs(&mut noise);
+        let kind = (ExperimentKind::Shift, CommShape { nodes: 1, ppn: 3 });
+        // Some of the sizes of the ping-pongs.
+        let sizes = [8, 512, 32_768, 2_097_152];
+        samples.extend(experiment(&mut noise, kind, &sizes, MANY, |n| {
+            factor * (ALPHA + BETA * n)
+        }));
+        let found = fitted(&samples);
+        near(named(&found, "node.shift_latency").value(), factor, 0.05);
+        near(named(&found, "node.shift_bandwidth").value(), factor, 0.05);
+    }
+}
+
+#[test]
+fn a_fan_tells_whether_messages_of_a_rank_take_turns() {
+    const LARGE: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
+    let check = |kind: ExperimentKind, partners: u32, at_once: f64| {
+        let mut noise = Noise::realistic(8);
+        let shape = CommShape {
+            nodes: partners + 1,
+            ppn: 1,
+        };
+        let pair = CommShape { nodes: 2, ppn: 1 };
+        let ping_pong = (ExperimentKind::PingPong, pair);
+        let mut samples = experiment(&mut noise, ping_pong, &SIZES, MANY, |n| ALPHA + BETA * n);
+        let turns = f64::from(partners) / at_once;
+        samples.extend(experiment(&mut noise, (kind, shape), &LARGE, MANY, |n| {
+            2.0 * ALPHA + turns * BETA * n
+        }));
+        let name = format!("network.{}.{partners}", kind.name());
+        near(named(&fitted(&samples), &name).value(), 1.0 / at_once, 0.07);
+    };
+    check(ExperimentKind::FanOut, 4, 1.0);
+    check(ExperimentKind::FanOut, 4, 4.0);
+    check(ExperimentKind::FanIn, 2, 1.0);
+    check(ExperimentKind::FanIn, 3, 1.5);
+}
+
+/// Samples of pairs between two nodes whose ranks share a port.
+fn injections(noise: &mut Noise, pairs: &[u32], shared: f64) -> Vec<Sample> {
+    const LARGE: [u64; 3] = [16 << 10, 64 << 10, 256 << 10];
+    let mut samples = Vec::new();
+    for &ppn in pairs {
+        let kind = (ExperimentKind::Injection, CommShape { nodes: 2, ppn });
+        samples.extend(experiment(noise, kind, &LARGE, MANY, |n| {
+            2.0 * ALPHA + BETA.max(f64::from(ppn) * shared) * n
+        }));
+    }
+    samples
+}
+
+#[test]
+fn what_a_node_shares_is_found_within_5_percent() {
+    let shared = BETA / 2.0;
+    for seed in 0..5 {
+        let mut noise = Noise::realistic(20 + seed);
+        let found = fitted(&injections(&mut noise, &[1, 2, 4, 8, 12], shared));
+        near(named(&found, "injection_beta").value(), shared, 0.05);
+        // Ping-pongs are missing.
+        assert_eq!(found.machine, None);
+    }
+    let mut samples = ping_pongs(&mut Noise::realistic(30));
+    samples.extend(injections(&mut Noise::realistic(31), &[1, 8], shared));
+    let machine = fitted(&samples).machine.expect("identified");
+    near(machine.injection_beta, shared, 0.05);
+}
+
+#[test]
+fn a_port_that_nobody_is_seen_to_share_is_no_parameter() {
+    let check = |pairs: &[u32], shared: f64, expected: fn(&Status) -> bool| {
+        let mut samples = ping_pongs(&mut Noise::realistic(9));
+        samples.extend(injections(&mut Noise::realistic(10), pairs, shared));
+        let found = fitted(&samples);
+        let parameter = named(&found, "injection_beta");
+        assert!(expected(&parameter.status), "{parameter:?}");
+        assert_eq!(found.machine.expect("a link").injection_beta, None);
+    };
+    check(&[1, 2, 4], 0.0, |status| {
+        matches!(status, Status::NotShared { ranks: 4, .. })
+    });
+    check(&[1, 2], BETA / 2.0, |status| {
+        matches!(status, Status::NotShared { ranks: 2, .. })
+    });
+    check(&[1], BETA, |status| matches!(status, Status::Needs { .. }));
+    check(&[4], BETA, |status| matches!(status, Status::Needs { .. }));
 }

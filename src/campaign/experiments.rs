@@ -9,6 +9,9 @@ const MESSAGE_BYTES: (u64, u64) = (1, 4 << 20);
 const LONG_MESSAGE_BYTES: u64 = 256 << 10;
 /// Only in small messages what starting one costs is a visible part of the time.
 const BURST_BYTES: (u64, u64) = (1, 1 << 10);
+/// Where eager limits are looked for, more closely than by [`FACTOR`].
+const LATE_BYTES: (u64, u64) = (256, 64 << 10);
+const LATE_FACTOR: u64 = 2;
 /// Where the time per byte is all that is asked for.
 const BANDWIDTH_BYTES: (u64, u64) = (16 << 10, LONG_MESSAGE_BYTES);
 /// Of vectors that are combined and copied.
@@ -23,8 +26,8 @@ const PARTNERS: u32 = 4;
 type Series = (ExperimentKind, CommShape, Vec<u64>);
 
 impl Campaign {
-    /// The experiments, on each level that the campaign has: messages one way, both ways and many at
-    /// once between two ranks; if there are three, to one while receiving from another, and to and
+    /// The experiments, on each level that the campaign has: messages one way, both ways, many at
+    /// once and to a receiver that is late between two ranks; if there are three, to one while receiving from another, and to and
     /// from several at once. If nodes have several ranks, as many pairs between two nodes as powers of
     /// two and the most there can be. On one rank copying and, where anything is reduced, combining in
     /// the campaign's datatype and operator. Messages are not much longer than the longest vector: on
@@ -79,6 +82,7 @@ impl Campaign {
             (ExperimentKind::PingPong, pair, messages.clone()),
             (ExperimentKind::Exchange, pair, messages),
             (ExperimentKind::Burst, pair, sizes(BURST_BYTES, FACTOR)),
+            (ExperimentKind::Late, pair, sizes(LATE_BYTES, LATE_FACTOR)),
         ];
         if self.has_room(shape(3)) {
             let mut shifts = sizes((first, last), SHIFT_FACTOR);

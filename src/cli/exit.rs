@@ -132,6 +132,7 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
+        | TunerError::NoMachine { .. }
         | TunerError::NothingToDecide { .. } => Code::Input,
         TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),

@@ -22,7 +22,10 @@ const ENOUGH: u32 = 1000;
 /// How many of the ranks of its shape an experiment needs.
 pub(crate) fn ranks(experiment: &Experiment) -> usize {
     match experiment.kind {
-        ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Burst => 2,
+        ExperimentKind::PingPong
+        | ExperimentKind::Exchange
+        | ExperimentKind::Burst
+        | ExperimentKind::Late => 2,
         ExperimentKind::Combine { .. } | ExperimentKind::Copy => 1,
         ExperimentKind::Shift
         | ExperimentKind::FanOut
@@ -44,11 +47,16 @@ pub(crate) fn run(
     bench.time(5)?;
     let mut estimate = [bench.time(WARMUP)? / f64::from(WARMUP)];
     communicator.maximum(&mut estimate)?;
-    let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
-        .ceil()
-        .clamp(1.0, 10_000.0)
-        .max(batch::calls(estimate[0], timer).into());
-    let repetitions = repetitions(estimate[0] * batch, repetition);
+    let pause = bench.pause_seconds();
+    let batch = match pause > 0.0 {
+        // What counts is whether it is longer or shorter than the pause.
+        true => 1.0,
+        false => (BATCH_SECONDS / estimate[0].max(1e-9))
+            .ceil()
+            .clamp(1.0, 10_000.0)
+            .max(batch::calls(estimate[0], timer).into()),
+    };
+    let repetitions = repetitions((estimate[0] + pause) * batch, repetition);
     let batch = batch as u32;
     let mut seconds = Vec::with_capacity(repetitions as usize);
     for _ in 0..repetitions {

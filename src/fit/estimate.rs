@@ -2,15 +2,16 @@
 
 use std::fmt;
 
+use model::Level;
 use serde::Serialize;
-use wire::units::format_seconds;
+use wire::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ParameterEstimate {
     /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
-    /// Unit of the value: `s`, `s/byte`, or `1` for ratios.
+    /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     pub unit: &'static str,
     /// The value; given for information if the status is not [`Status::Identified`].
     pub estimate: Option<Estimate>,
@@ -75,6 +76,16 @@ pub enum Status {
         /// The time of a byte when all send, divided by that of one rank alone.
         factor: f64,
     },
+    /// Senders wait for their receivers at all sizes measured.
+    NoneEager {
+        /// The smallest of them.
+        bytes: u64,
+    },
+    /// Senders do not wait at any size measured.
+    AllEager {
+        /// The largest of them.
+        bytes: u64,
+    },
     /// Another parameter that it depends on is not known.
     Needs {
         /// That parameter's name.
@@ -115,7 +126,26 @@ impl fmt::Display for Status {
                 "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long \
                  as one, so that nothing is seen to be shared"
             ),
+            Self::NoneEager { bytes } => write!(
+                f,
+                "not used: messages of {} already wait for their receiver",
+                format_bytes(*bytes)
+            ),
+            Self::AllEager { bytes } => write!(
+                f,
+                "not used: messages of {} still do not wait for their receiver",
+                format_bytes(*bytes)
+            ),
             Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
+        }
+    }
+}
+
+impl Status {
+    /// What is compared with a level's messages one by one has to wait for these.
+    pub(crate) fn needs_link(level: Level) -> Self {
+        Self::Needs {
+            parameter: format!("{}.alpha or beta", level.name()),
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) struct Messages {
     pub(crate) ping_pongs: Vec<Point>,
     pub(crate) exchanges: Vec<Point>,
     pub(crate) bursts: Vec<Point>,
+    pub(crate) lates: Vec<Point>,
     pub(crate) shifts: Vec<Point>,
     /// One rank with so many partners.
     pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
@@ -61,6 +62,7 @@ impl Experiments {
             ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
             ExperimentKind::Exchange => &mut self.on(level).exchanges,
             ExperimentKind::Burst => &mut self.on(level).bursts,
+            ExperimentKind::Late => &mut self.on(level).lates,
             ExperimentKind::Shift => &mut self.on(level).shifts,
             ExperimentKind::FanOut => self.on(level).fan_outs.entry(partners).or_default(),
             ExperimentKind::FanIn => self.on(level).fan_ins.entry(partners).or_default(),

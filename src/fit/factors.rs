@@ -20,7 +20,7 @@ pub(crate) fn pattern_factors(
 ) -> [ParameterEstimate; 2] {
     let names = ["latency", "bandwidth"].map(|part| format!("{}.{pattern}_{part}", level.name()));
     let Some(link) = link else {
-        return names.map(|name| ParameterEstimate::unknown(name, "1", needs_link(level)));
+        return names.map(|name| ParameterEstimate::unknown(name, "1", Status::needs_link(level)));
     };
     let boundary = link.alpha / link.beta;
     let (small, large): (Vec<Point>, Vec<Point>) = points
@@ -85,16 +85,10 @@ pub(crate) fn fan_factor(
 ) -> Result<ParameterEstimate, FitError> {
     let name = format!("{}.{pattern}.{partners}", level.name());
     let Some(link) = link else {
-        let status = needs_link(level);
+        let status = Status::needs_link(level);
         return Ok(ParameterEstimate::unknown(name, "1", status));
     };
     let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
     let factor = 1.0 / (f64::from(partners) * link.beta);
     Ok(rate.scaled(factor, "1"))
-}
-
-fn needs_link(level: Level) -> Status {
-    Status::Needs {
-        parameter: format!("{}.alpha or beta", level.name()),
-    }
 }

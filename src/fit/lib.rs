@@ -8,6 +8,7 @@
 //! times are seconds, sizes bytes.
 
 mod decide;
+mod eager;
 mod error;
 mod estimate;
 mod experiments;

@@ -6,6 +6,7 @@ use model::{Level, Link, Machine, Rates};
 use serde::Serialize;
 use wire::{Cell, Datatype, Operator};
 
+use crate::eager::fit_eager_limit;
 use crate::estimate::ParameterEstimate;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
@@ -51,7 +52,9 @@ impl MachineFit {
 /// same way. What a byte takes to or from `k` partners at once is divided by `k beta`: 1 means that
 /// the messages of a rank take turns, `1 / k` that they do not share anything. `injection_beta` is
 /// what a byte takes in the port that the ranks of a node share, if they are seen to. `overhead` is what a message of a burst takes without its bytes and its
-/// share of the answer, for which `alpha` is needed. `gamma` is the time per byte of a combination;
+/// share of the answer, for which `alpha` is needed. `eager_limit` is the largest message measured
+/// for which a sender did not wait until its receiver was there, for which the line is needed.
+/// `gamma` is the time per byte of a combination;
 /// the machine's own is the median over datatypes and operators. `copy` is that of a copy.
 ///
 /// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
@@ -134,11 +137,18 @@ fn fit_link(
         overhead = found.value();
         parameters.push(found);
     }
-    let link = alpha.zip(beta).map(|(alpha, beta)| Link {
+    let line = alpha.zip(beta);
+    let mut eager_limit = None;
+    if !messages.lates.is_empty() {
+        let found = fit_eager_limit(level, &messages.lates, line);
+        eager_limit = found.value().map(|bytes| bytes as u64);
+        parameters.push(found);
+    }
+    let link = line.map(|(alpha, beta)| Link {
         alpha,
         overhead,
         beta,
-        eager_limit: None,
+        eager_limit,
     });
     Ok((link, parameters))
 }

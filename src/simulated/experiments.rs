@@ -35,6 +35,18 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
         ExperimentKind::Burst => {
             costs()?.several(ExperimentKind::BURST, bytes) / f64::from(ExperimentKind::BURST)
         }
+        ExperimentKind::Late => {
+            let costs = costs()?;
+            let is_eager = costs
+                .eager_limit
+                .is_some_and(|limit| experiment.bytes <= limit);
+            let waiting = if is_eager {
+                0.0
+            } else {
+                ExperimentKind::LATE_SECONDS
+            };
+            waiting + costs.overhead + costs.beta * bytes
+        }
         ExperimentKind::FanOut | ExperimentKind::FanIn => {
             costs()?.several(shape.ranks().saturating_sub(1), bytes)
         }
@@ -75,6 +87,7 @@ struct Costs {
     alpha: f64,
     overhead: f64,
     beta: f64,
+    eager_limit: Option<u64>,
 }
 
 impl Costs {
@@ -92,6 +105,7 @@ impl Costs {
             alpha,
             overhead: link.overhead.unwrap_or(alpha),
             beta: beta.max(shared),
+            eager_limit: link.eager_limit,
         })
     }
 

@@ -97,6 +97,15 @@ pub enum TunerError {
         /// The library.
         library: Library,
     },
+    /// No level's start-up time and time per byte are both known, so there is no machine to write.
+    #[error(
+        "the measurements in {} do not suffice for a machine: alpha and beta are known of no level",
+        store.display()
+    )]
+    NoMachine {
+        /// The store.
+        store: PathBuf,
+    },
     /// The default was measured in no cell, so there is nothing to decide.
     #[error("{} has no cell in which the library's default was measured", store.display())]
     NothingToDecide {
@@ -129,6 +138,9 @@ impl TunerError {
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
+            }
+            Self::NoMachine { .. } => {
+                Some("`colltune fit` without `--machine` says what is missing".to_owned())
             }
             Self::SeveralLibraries { found, .. } => {
                 let first = found.first().map(Library::to_string).unwrap_or_default();

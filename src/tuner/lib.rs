@@ -20,6 +20,7 @@ mod forecast;
 mod import;
 mod launch;
 mod machine;
+mod machine_file;
 mod measure;
 mod observer;
 mod pairs;

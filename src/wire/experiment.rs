@@ -28,6 +28,10 @@ pub enum ExperimentKind {
     /// empty message: a message's share of the whole. What it costs a rank to start a message shows
     /// here, for but one message and the answer take their way while others are being started.
     Burst,
+    /// Rank 1 lets rank 0 know that it may send, and begins to receive [`Self::LATE_SECONDS`] later:
+    /// until rank 0 goes on after `MPI_Send`. What is sent without waiting for the receiver, eagerly,
+    /// does not take that long.
+    Late,
     /// The ranks stand in a circle; each sends to the next one while it receives from the one before
     /// it (`MPI_Sendrecv`): one step. Compared with an exchange it tells whether it matters that the
     /// two partners are different ranks.
@@ -55,12 +59,17 @@ impl ExperimentKind {
     /// The messages of a [`Self::Burst`]: so many that the answer is a small part of the time.
     pub const BURST: u32 = 64;
 
+    /// How late a receiver is in [`Self::Late`], in seconds: much longer than messages of the sizes in
+    /// question take.
+    pub const LATE_SECONDS: f64 = 1e-3;
+
     /// The name used in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PingPong => "ping_pong",
             Self::Exchange => "exchange",
             Self::Burst => "burst",
+            Self::Late => "late",
             Self::Shift => "shift",
             Self::FanOut => "fan_out",
             Self::FanIn => "fan_in",

@@ -1,6 +1,8 @@
+use std::path::PathBuf;
+
 use fit::{BlockComparison, BlockPoint, ParameterEstimate};
 use serde_json::{Value, json};
-use tuner::Analysis;
+use tuner::{Analysis, TunerError};
 use wire::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -11,7 +13,8 @@ use crate::exit::Answer;
 
 /// Estimate the machine's parameters from a store
 ///
-/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
+/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta), the
+/// size up to which messages are sent without waiting for their receivers (eager_limit),
 /// time per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
 /// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
 /// compared with one message alone: both ways with one partner (exchange), to one partner while
@@ -19,8 +22,11 @@ use crate::exit::Answer;
 /// of a rank take turns). And for every cell of a pipelined algorithm the block size that the model
 /// predicts to be best beside the best one measured.
 ///
+/// With --machine, writes what is identified to a machine file, with the intervals, and what is not
+/// as comments.
+///
 /// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
-/// `unit` (`s`, `s/byte` or `1`), `identified` (whether the value is used), `note` (why not),
+/// `unit` (`s`, `s/byte`, `byte` or `1`), `identified` (whether the value is used), `note` (why not),
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
 /// `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
 /// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
@@ -30,6 +36,10 @@ use crate::exit::Answer;
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
+    /// Write the machine to this file, which `simulate --machine` reads, instead of printing the
+    /// parameters
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<PathBuf>,
     /// Print the parameters as JSON
     #[arg(long)]
     json: bool,
@@ -38,13 +48,22 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune fit .colltune/quickstart.db
+  colltune fit .colltune/quickstart.db --machine machine.yaml
   colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let analysis = self.store.analyse()?;
+        if let Some(path) = &self.machine {
+            let store = analysis.origin.store.clone();
+            let text = analysis.machine_file();
+            let text = text.ok_or(TunerError::NoMachine { store })?;
+            tuner::write_atomically(path, &text)?;
+        }
         if self.json {
             console.json(&to_json(&analysis))?;
+        } else if let Some(path) = &self.machine {
+            console.remark(format_args!("{} is written", path.display()))?;
         } else {
             console.print(describe(&analysis))?;
         }
@@ -132,6 +151,7 @@ fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
     let value = |value: f64| match parameter.unit {
         "s" => format_seconds(value),
         "s/byte" => format!("{}/byte", format_small_seconds(value)),
+        "byte" => format_bytes(value as u64),
         _ => format!("{value:.2}"),
     };
     match parameter.estimate {

@@ -53,8 +53,10 @@ impl<'a> Bench<'a> {
 
     /// The time of `calls` calls on this rank.
     pub(super) fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
-        if self.kind == ExperimentKind::Injection {
-            return self.time_from_barriers(calls);
+        match self.kind {
+            ExperimentKind::Injection => return self.time_from_barriers(calls),
+            ExperimentKind::Late => return self.time_until_sent(calls),
+            _ => {}
         }
         let start = Instant::now();
         for _ in 0..calls {
@@ -76,6 +78,37 @@ impl<'a> Bench<'a> {
             let start = Instant::now();
             self.call()?;
             seconds += start.elapsed().as_secs_f64();
+        }
+        Ok(seconds)
+    }
+
+    /// The time in which a call takes place without being timed.
+    pub(super) fn pause_seconds(&self) -> f64 {
+        match self.kind {
+            ExperimentKind::Late => ExperimentKind::LATE_SECONDS,
+            _ => 0.0,
+        }
+    }
+
+    /// The time that rank 0 takes to send to one that is late; of rank 1 none.
+    fn time_until_sent(&mut self, calls: u32) -> Result<f64, ExecError> {
+        let (communicator, late) = (self.communicator, ExperimentKind::LATE_SECONDS);
+        let mut seconds = 0.0;
+        for _ in 0..calls {
+            if self.rank == 0 {
+                communicator.recv_bytes(&mut [], 1)?;
+                let start = Instant::now();
+                communicator.send_bytes(self.send.as_slice(), 1)?;
+                seconds += start.elapsed().as_secs_f64();
+            } else {
+                communicator.send_bytes(&[], 0)?;
+                // Without a word to MPI, which might receive meanwhile.
+                let start = Instant::now();
+                while start.elapsed().as_secs_f64() < late {
+                    std::thread::yield_now();
+                }
+                communicator.recv_bytes(self.recv.as_mut_slice(), 0)?;
+            }
         }
         Ok(seconds)
     }
@@ -104,6 +137,8 @@ impl<'a> Bench<'a> {
                 self.give()
             }
             ExperimentKind::FanIn => self.take(),
+            // It is timed in another way.
+            ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
                 // What nobody reads need not be copied, as the compiler sees it.
                 black_box(&mut *recv).copy_from_slice(black_box(send));
@@ -182,6 +217,7 @@ impl Part {
             }
             ExperimentKind::PingPong
             | ExperimentKind::Exchange
+            | ExperimentKind::Late
             | ExperimentKind::Combine { .. }
             | ExperimentKind::Copy => part(begins, Vec::new(), Vec::new()),
         }

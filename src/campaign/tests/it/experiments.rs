@@ -21,6 +21,7 @@ fn experiments_cover_messages_and_combining() {
     assert_eq!(summary("shift"), (6, Some(1), Some(1 << 20)));
     assert_eq!(summary("fan_out"), (3, Some(16 << 10), Some(256 << 10)));
     assert_eq!(summary("fan_in"), (3, Some(16 << 10), Some(256 << 10)));
+    assert_eq!(summary("late"), (9, Some(256), Some(64 << 10)));
     assert_eq!(summary("burst"), (6, Some(1), Some(1024)));
     assert_eq!(summary("combine"), (7, Some(1024), Some(4 << 20)));
     assert_eq!(summary("copy"), (7, Some(1024), Some(4 << 20)));
@@ -58,20 +59,20 @@ fn kinds(shapes: &str) -> String {
 #[test]
 fn experiments_are_made_on_every_level_that_is_used() {
     let check = |shapes: &str, expected: &str| assert_eq!(kinds(shapes), expected, "{shapes}");
-    check("[1x2]", "burst 1x2, exchange 1x2, ping_pong 1x2");
-    check("[2x1]", "burst 2x1, exchange 2x1, ping_pong 2x1");
+    check("[1x2]", "burst 1x2, exchange 1x2, late 1x2, ping_pong 1x2");
+    check("[2x1]", "burst 2x1, exchange 2x1, late 2x1, ping_pong 2x1");
     check(
         "[1x3]",
-        "burst 1x2, exchange 1x2, fan_in 1x3, fan_out 1x3, ping_pong 1x2, shift 1x3",
+        "burst 1x2, exchange 1x2, fan_in 1x3, fan_out 1x3, late 1x2, ping_pong 1x2, shift 1x3",
     );
     check(
         "[4x1, 8x1]",
-        "burst 2x1, exchange 2x1, fan_in 5x1, fan_out 5x1, ping_pong 2x1, shift 3x1",
+        "burst 2x1, exchange 2x1, fan_in 5x1, fan_out 5x1, late 2x1, ping_pong 2x1, shift 3x1",
     );
     check(
         "[2x1, 2x2]",
         "burst 1x2, burst 2x1, exchange 1x2, exchange 2x1, injection 2x1, injection 2x2, \
-         ping_pong 1x2, ping_pong 2x1",
+         late 1x2, late 2x1, ping_pong 1x2, ping_pong 2x1",
     );
 }
 

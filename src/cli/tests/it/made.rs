@@ -203,6 +203,8 @@ fn times(work: &Work) -> Vec<f64> {
                     2.0 * ALPHA + f64::from(shape.ranks() - 1) * BETA * bytes
                 }
                 ExperimentKind::Injection => 2.0 * ALPHA + BETA * bytes,
+                ExperimentKind::Late if bytes > 4096.0 => 1e-3 + BETA * bytes,
+                ExperimentKind::Late => BETA * bytes,
                 ExperimentKind::Combine { .. } => 1e-8 + GAMMA * bytes,
                 ExperimentKind::Copy => 1e-8 + 0.5 * GAMMA * bytes,
             }]

@@ -14,6 +14,7 @@ mod interrupt;
 mod killed;
 mod made;
 mod mpi;
+mod recovered;
 mod results;
 mod run;
 mod schedules;

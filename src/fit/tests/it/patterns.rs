@@ -83,6 +83,38 @@ fn overhead_is_used_only_as_a_part_of_alpha() {
     });
 }
 
+/// Sends to a receiver that is late, if messages of up to `limit` do not wait for it.
+fn lates(noise: &mut Noise, limit: f64) -> Vec<Sample> {
+    let kind = (ExperimentKind::Late, NODE);
+    let sizes = [256, 512, 1024, 2048, 4096, 8192, 16_384];
+    experiment(noise, kind, &sizes, 6, |n| {
+        let waiting = match n <= limit {
+            true => 0.0,
+            false => ExperimentKind::LATE_SECONDS,
+        };
+        waiting + OVERHEAD + BETA * n
+    })
+}
+
+#[test]
+fn the_eager_limit_is_the_largest_size_that_does_not_wait() {
+    let check = |limit: f64, expected: Option<u64>| {
+        let mut samples = ping_pongs(&mut Noise::realistic(11));
+        samples.extend(lates(&mut Noise::realistic(12), limit));
+        let found = fitted(&samples);
+        let link = found.machine.as_ref().and_then(|machine| machine.node);
+        assert_eq!(link.expect("a link").eager_limit, expected, "{limit}");
+        named(&found, "node.eager_limit").status.clone()
+    };
+    assert_eq!(check(4096.0, Some(4096)), Status::Identified);
+    assert_eq!(check(4095.0, Some(2048)), Status::Identified);
+    assert_eq!(check(0.0, None), Status::NoneEager { bytes: 256 });
+    assert_eq!(check(1e9, None), Status::AllEager { bytes: 16_384 });
+    let alone = fitted(&lates(&mut Noise::realistic(13), 4096.0));
+    let status = &named(&alone, "node.eager_limit").status;
+    assert!(matches!(status, Status::Needs { .. }), "{status:?}");
+}
+
 #[test]
 fn copies_have_a_rate_of_their_own() {
     let mut noise = Noise::realistic(4);

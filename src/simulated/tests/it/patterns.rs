@@ -43,6 +43,31 @@ fn patterns_of_messages_show_the_machine() {
     }
 }
 
+#[test]
+fn who_sends_to_a_late_receiver_waits_unless_the_message_is_eager() {
+    let check = |shape: (u32, u32), bytes: u64, waits: bool| {
+        let bench = Bench::new(vec![experiment(0, ExperimentKind::Late, shape, bytes)]);
+        let link = bench.machine.link(Level::of_nodes(shape.0));
+        let link = link.expect("a link");
+        let expected = link.overhead.expect("overhead")
+            + link.beta * bytes as f64
+            + if waits {
+                ExperimentKind::LATE_SECONDS
+            } else {
+                0.0
+            };
+        let seconds = bench.seconds()[0].1[0];
+        assert!(
+            (seconds / expected - 1.0).abs() < 1e-12,
+            "{shape:?} {bytes}: {seconds}"
+        );
+    };
+    check((2, 1), 8192, false);
+    check((2, 1), 8193, true);
+    check((1, 2), 4096, false);
+    check((1, 2), 8192, true);
+}
+
 /// With long messages nothing scatters or gathers faster than the root that deals with all others
 /// at once. That is a fan without its empty messages, of which one takes its time alone.
 #[test]

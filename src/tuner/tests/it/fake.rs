@@ -289,6 +289,8 @@ fn seconds(work: &Work, candidate: &Candidate) -> f64 {
                 2.0 * ALPHA + f64::from(shape.ranks() - 1) * BETA * *bytes as f64
             }
             ExperimentKind::Injection => 2.0 * ALPHA + BETA * *bytes as f64,
+            ExperimentKind::Late if *bytes > 4096 => 1e-3 + BETA * *bytes as f64,
+            ExperimentKind::Late => BETA * *bytes as f64,
             ExperimentKind::Combine { .. } => GAMMA * *bytes as f64,
             ExperimentKind::Copy => 0.5 * GAMMA * *bytes as f64,
         },

@@ -23,6 +23,7 @@ mod prediction;
 mod ranking;
 mod rules;
 mod runs;
+mod segments;
 mod summary;
 
 pub use decide::{CellDecision, DecideOptions, Verdict, decide};

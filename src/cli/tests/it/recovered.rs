@@ -28,7 +28,7 @@ fn check(machine: &str, shapes: &str) {
         "campaign.yaml",
         format!(
             "name: found\nlauncher: {{simulated: {{machine: truth.yaml}}}}\nshapes: {shapes}\n\
-             collectives: [bcast, allreduce]\nsizes: [8, 4M]\nrepetitions: {{slice: 50ms}}\n\
+             collectives: [bcast, allreduce]\nsizes: [8, 64K]\nrepetitions: {{slice: 50ms}}\n\
              budget: 1000h\n"
         ),
     );

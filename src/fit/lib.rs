@@ -23,7 +23,6 @@ mod prediction;
 mod ranking;
 mod rules;
 mod runs;
-mod segments;
 mod summary;
 
 pub use decide::{CellDecision, DecideOptions, Verdict, decide};

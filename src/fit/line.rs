@@ -31,16 +31,6 @@ impl Line {
         self.start + self.per_byte * bytes
     }
 
-    /// The sum over points of the pseudo-Huber loss of the logarithm of measured to fitted time, in
-    /// units of [`TYPICAL_ERROR`]: every size weighs the same, and outliers do not pull.
-    pub(crate) fn losses(&self, points: &[Point]) -> f64 {
-        let loss = |point: &Point| {
-            let error = (point.seconds / self.seconds(point.bytes)).ln() / TYPICAL_ERROR;
-            error.hypot(1.0) - 1.0
-        };
-        points.iter().map(loss).sum()
-    }
-
     /// The part of the time of `bytes` that is the start: 1 at most, less for more bytes.
     pub(crate) fn share_of_start(&self, bytes: f64) -> f64 {
         self.start / self.seconds(bytes)
@@ -83,13 +73,18 @@ impl CostFunction for Mismatch<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
-    /// The mean loss of a point.
+    /// The mean pseudo-Huber loss of the logarithms of measured to fitted time, in units of
+    /// [`TYPICAL_ERROR`]: every size weighs the same, and outliers do not pull.
     fn cost(&self, logarithms: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let line = Line {
             start: logarithms[0].exp(),
             per_byte: logarithms[1].exp(),
         };
-        Ok(line.losses(self.0) / self.0.len() as f64)
+        let loss = |point: &Point| {
+            let error = (point.seconds / line.seconds(point.bytes)).ln() / TYPICAL_ERROR;
+            error.hypot(1.0) - 1.0
+        };
+        Ok(self.0.iter().map(loss).sum::<f64>() / self.0.len() as f64)
     }
 }
 

@@ -14,7 +14,6 @@ use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
-use crate::segments::fit_segments;
 use crate::{FitError, Summary};
 
 /// What the experiments say about the machine.
@@ -54,9 +53,7 @@ impl MachineFit {
 /// the messages of a rank take turns, `1 / k` that they do not share anything. `injection_beta` is
 /// what a byte takes in the port that the ranks of a node share, if they are seen to. `overhead` is what a message of a burst takes without its bytes and its
 /// share of the answer, for which `alpha` is needed. `eager_limit` is the largest message measured
-/// for which a sender did not wait until its receiver was there, for which the line is needed. Where
-/// two lines fit the ping-pongs much better than one, they are given besides, with the size at which
-/// they change (`segment`, `short.alpha`, `long.alpha` and so on); a link has one line all the same.
+/// for which a sender did not wait until its receiver was there, for which the line is needed.
 /// `gamma` is the time per byte of a combination;
 /// the machine's own is the median over datatypes and operators. `copy` is that of a copy.
 ///
@@ -147,7 +144,6 @@ fn fit_link(
         eager_limit = found.value().map(|bytes| bytes as u64);
         parameters.push(found);
     }
-    parameters.extend(fit_segments(level, &messages.ping_pongs)?);
     let link = line.map(|(alpha, beta)| Link {
         alpha,
         overhead,

@@ -9,7 +9,7 @@ use crate::line::{self, Line, Point};
 use crate::{CONFIDENCE, FitError};
 
 /// Two parameters with as many sizes leave no residual to judge a line by.
-pub(crate) const SIZES_NEEDED: usize = 3;
+const SIZES_NEEDED: usize = 3;
 /// A share of the time below this drowns in the noise and the line's own error.
 const SMALLEST_SHARE: f64 = 0.2;
 

@@ -93,7 +93,6 @@ impl File<'_> {
                 }
             },
         }
-        self.segments(level);
     }
 
     /// A key whose value is that of a parameter, or a comment that says why it has none.
@@ -117,19 +116,6 @@ impl File<'_> {
             },
         };
         self.line(format_args!("{indent}{text}"));
-    }
-
-    /// The lines of a level whose messages follow two; a machine file has one.
-    fn segments(&mut self, level: Level) {
-        let of = |part: &str| format!("{}.{part}", level.name());
-        let prefixes = ["segment", "short.", "long."].map(of);
-        let found = self.of(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)));
-        if !found.is_empty() {
-            self.line(format_args!(
-                "  # Two lines fit better, the first up to `segment`:"
-            ));
-            self.list(&found);
-        }
     }
 
     /// The machine's rate is the median of those of datatypes and operators.
@@ -167,9 +153,6 @@ impl File<'_> {
             match parameter.value() {
                 Some(value) if parameter.unit == "1" => {
                     self.line(format_args!("#   {name}: {value:.2}"));
-                }
-                Some(value) if parameter.unit == "byte" => {
-                    self.line(format_args!("#   {name}: {value}"));
                 }
                 Some(value) => self.line(format_args!("#   {name}: {value:.3e}")),
                 None => self.line(format_args!("#   {name} is {}", parameter.status)),

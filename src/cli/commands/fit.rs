@@ -19,8 +19,7 @@ use crate::exit::Answer;
 /// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
 /// compared with one message alone: both ways with one partner (exchange), to one partner while
 /// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
-/// of a rank take turns). Where messages follow two lines, as two protocols make them, there are both
-/// (short, long) and the largest size of the first (segment). And for every cell of a pipelined algorithm the block size that the model
+/// of a rank take turns). And for every cell of a pipelined algorithm the block size that the model
 /// predicts to be best beside the best one measured.
 ///
 /// With --machine, writes what is identified to a machine file, with the intervals, and what is not

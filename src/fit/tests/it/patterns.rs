@@ -116,42 +116,6 @@ fn the_eager_limit_is_the_largest_size_that_does_not_wait() {
 }
 
 #[test]
-fn another_protocol_shows_as_another_line() {
-    const FINE: [u64; 12] = [
-        1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304,
-    ];
-    let kind = (ExperimentKind::PingPong, NODE);
-    let check = |seed, launches, from: f64, handshake: f64, faster: f64| {
-        let mut noise = Noise::realistic(seed);
-        let seconds = |n: f64| match n < from {
-            true => ALPHA + BETA * n,
-            false => ALPHA + handshake + BETA / faster * n,
-        };
-        fitted(&experiment(&mut noise, kind, &FINE, launches, seconds))
-    };
-    for seed in 40..50 {
-        let found = check(seed, MANY, 8192.0, 2.0 * ALPHA, 1.0);
-        let segment = named(&found, "node.segment").estimate.expect("estimated");
-        assert_eq!((segment.value, segment.high), (4096.0, 16_384.0));
-        near(named(&found, "node.short.alpha").value(), ALPHA, 0.05);
-        near(named(&found, "node.long.beta").value(), BETA, 0.05);
-
-        let found = check(seed, MANY, 1e5, 0.0, 4.0);
-        let segment = named(&found, "node.segment").estimate.expect("estimated");
-        assert_eq!((segment.value, segment.high), (65_536.0, 262_144.0));
-        near(named(&found, "node.short.beta").value(), BETA, 0.05);
-        near(named(&found, "node.long.beta").value(), BETA / 4.0, 0.05);
-
-        // Noise alone makes no second line, however few launches there are.
-        for launches in [1, 3, MANY] {
-            let found = check(seed, launches, f64::INFINITY, 0.0, 1.0);
-            let segments = found.parameters.iter().filter(|p| p.name == "node.segment");
-            assert_eq!(segments.count(), 0, "{seed} {launches}");
-        }
-    }
-}
-
-#[test]
 fn copies_have_a_rate_of_their_own() {
     let mut noise = Noise::realistic(4);
     let mut samples = ping_pongs(&mut noise);

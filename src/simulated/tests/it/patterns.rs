@@ -68,8 +68,8 @@ fn who_sends_to_a_late_receiver_waits_unless_the_message_is_eager() {
     check((1, 2), 8192, true);
 }
 
-/// With long messages nothing scatters or gathers faster than the root that deals with all others
-/// at once. That is a fan without its empty messages, of which one takes its time alone.
+/// There is a schedule in which the root deals with all others at once. That is a fan without its
+/// empty messages, of which one takes its time alone.
 #[test]
 fn a_fan_is_a_schedule_and_an_empty_message() {
     let check = |kind: ExperimentKind, collective: Collective, (nodes, ppn): (u32, u32)| {
@@ -90,13 +90,14 @@ fn a_fan_is_a_schedule_and_an_empty_message() {
         let seconds = bench.seconds();
         let of_task = |task| seconds.iter().filter(move |((of, _), _)| *of == task);
         let first = |(_, seconds): &(_, Vec<f64>)| seconds[0];
-        let quickest = of_task(1).map(first).fold(f64::INFINITY, f64::min);
+        let schedules: Vec<f64> = of_task(1).map(first).collect();
         let fan = of_task(0).map(first).next().expect("measured");
         let link = bench.machine.link(Level::of_nodes(nodes));
         let alpha = link.expect("a link").alpha;
+        let is_fan = |seconds: &f64| (fan / (seconds + alpha) - 1.0).abs() < 1e-12;
         assert!(
-            (fan / (quickest + alpha) - 1.0).abs() < 1e-12,
-            "{kind:?} {nodes}x{ppn}: {fan} and {quickest}"
+            schedules.iter().any(is_fan),
+            "{kind:?} {nodes}x{ppn}: {fan} and {schedules:?}"
         );
     };
     for shape in [(1, 5), (5, 1), (1, 3)] {

@@ -217,7 +217,7 @@ fn slices_promise_no_more_than_what_is_left_of_the_budget() {
         assert_eq!(plans.len(), 7);
         plans
     };
-    let (quick, slow) = (plans(0.01), plans(0.2));
+    let (quick, slow) = (plans(0.01), plans(0.1));
     for (launch, plan) in slow.iter().enumerate().skip(1) {
         let turns: usize = plan
             .tasks

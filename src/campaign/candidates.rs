@@ -41,8 +41,11 @@ impl Selection {
             let of = rest.split_once('/').map_or(rest, |(of, _)| of);
             Pattern::new(of).ok()
         };
-        let natives = self.include.iter().filter_map(is_native);
-        natives.into_iter().any(|of| of.matches(collective.name()))
+        let mut natives = self.include.iter().filter_map(is_native);
+        // What matches a name that no algorithm has matches them all.
+        let any = format!("{}{collective}/-", Candidate::NATIVE);
+        let is_excluded = self.exclude.iter().any(|pattern| pattern.matches(&any));
+        (!is_excluded && natives.any(|of| of.matches(collective.name())))
             || wire::MOCKUPS
                 .iter()
                 .any(|mockup| mockup.collective == collective && self.selects(&mockup.name()))

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, decide, doctor, explain, fit, import, init, lookup, man, measure, plan, report,
-    schedule, simulate, tune,
+    completions, decide, doctor, evaluate, explain, fit, import, init, lookup, man, measure, plan,
+    report, schedule, simulate, tune,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -45,6 +45,7 @@ enum Verb {
     Measure(measure::Args),
     Fit(fit::Args),
     Decide(decide::Args),
+    Evaluate(evaluate::Args),
     Import(import::Args),
     Report(report::Args),
     Lookup(lookup::Args),
@@ -67,6 +68,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Measure(args) => args.run(console),
         Verb::Fit(args) => args.run(console),
         Verb::Decide(args) => args.run(console),
+        Verb::Evaluate(args) => args.run(console),
         Verb::Import(args) => args.run(console),
         Verb::Report(args) => args.run(console),
         Verb::Lookup(args) => args.run(console),

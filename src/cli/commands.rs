@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod decide;
 pub(crate) mod doctor;
+pub(crate) mod evaluate;
 pub(crate) mod explain;
 pub(crate) mod fit;
 pub(crate) mod import;

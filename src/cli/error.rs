@@ -35,6 +35,12 @@ pub(crate) enum CliError {
         /// The collective.
         collective: Collective,
     },
+    /// A length for a collective whose calls move no data.
+    #[error("a call of {collective} has no data, so it cannot have a length of `--bytes`")]
+    NoData {
+        /// The collective.
+        collective: Collective,
+    },
     /// A bare id that several collectives have.
     #[error("`{id}` may be any of {}", names.join(", "))]
     AmbiguousAlgorithm {
@@ -125,6 +131,7 @@ impl CliError {
                 "`colltune tune` measures those of the library: name `native:{collective}/*` among \
                  the candidates of a campaign"
             )),
+            Self::NoData { .. } => Some("leave out `--bytes`".to_owned()),
             Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
             Self::TooLargeToDraw { .. } => Some(
                 "messages, combinations and copies count, and ranks times steps: ask for fewer \

@@ -90,6 +90,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
+        | CliError::NoData { .. }
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }
@@ -133,7 +134,8 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
         | TunerError::NoMachine { .. }
-        | TunerError::NothingToDecide { .. } => Code::Input,
+        | TunerError::NothingToDecide { .. }
+        | TunerError::NothingToHoldOut { .. } => Code::Input,
         TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),

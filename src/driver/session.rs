@@ -83,6 +83,7 @@ fn carry_out(
         world,
         topology,
         nodes,
+        leaves_core: exec::leaves_core()?,
         timer,
         clock,
         spool,
@@ -148,6 +149,8 @@ struct Session<'a> {
     topology: Topology,
     /// The same on all ranks.
     nodes: Vec<Node>,
+    /// Whether the library does so itself where ranks share cores.
+    leaves_core: bool,
     /// The coarsest of all ranks' clocks.
     timer: Clock,
     /// Kept from task to task, where starts are agreed upon.
@@ -219,9 +222,8 @@ impl Session<'_> {
         };
         let measurements = match &task.work {
             Work::Compare { cell, candidates } => {
-                // Who spins takes the core from those it waits for. All ranks wait alike, since how
-                // they wait decides which repetitions are valid.
-                let wait = match is_crowded(&self.nodes, cell.shape) {
+                // Who spins takes the core from those it waits for.
+                let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
                     true => Wait::Yield,
                     false => Wait::Block,
                 };
@@ -283,8 +285,9 @@ impl Session<'_> {
         communicator: &'s Communicator,
         nodes: &[Vec<u32>],
     ) -> Result<Synchroniser<'s>, DriverError> {
-        // In a crowded launch no rank is bound to a core, so that one which spins until a start may
-        // keep another from hearing of it, however few take part.
+        // All ranks wait alike, since how they wait decides which repetitions are valid. In a crowded
+        // launch no rank is bound to a core, so that one which spins until a start may keep another
+        // from hearing of it, however few take part.
         let wait = match is_crowded(&self.nodes, self.topology.shape()) {
             true => Wait::Yield,
             false => Wait::Block,

@@ -17,7 +17,8 @@ pub fn own_cpus() -> String {
 }
 
 /// This host as a node. `ranks` are the CPUs that each of its ranks may use ([`own_cpus`]);
-/// `planned` bounds the cores where the commanding process knows of fewer, as under a CPU quota.
+/// `planned` bounds the cores where the commanding process, on the same host, knows of fewer, as
+/// under a CPU quota.
 pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     let standing = topology(&ranks).standing(&ranks);
     let bounded = |cores: u32| {

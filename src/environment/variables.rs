@@ -33,8 +33,11 @@ const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 /// Other variables of Open MPI that choose who carries out collectives.
 const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
-/// MPICH's thresholds and algorithms are variables about a collective; these words are in all of them.
-const COLLECTIVES: [&str; 5] = ["BCAST", "REDUCE", "GATHER", "SCATTER", "COLL"];
+/// MPICH's thresholds and algorithms are variables about a collective; each has one of these words,
+/// also where parts differ in size, for neighbours, and where a scan excludes the rank itself.
+const COLLECTIVES: [&str; 8] = [
+    "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
+];
 
 /// Intel MPI's.
 const ADJUSTING: &str = "I_MPI_ADJUST_";
@@ -143,6 +146,16 @@ mod tests {
             &[("MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE", "1")],
             &["MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=1"],
         );
+        for name in [
+            "MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE",
+            "MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM",
+            "MPIR_CVAR_INEIGHBOR_ALLTOALLW_INTRA_ALGORITHM",
+            "MPIR_CVAR_BARRIER_INTRA_ALGORITHM",
+            "MPIR_CVAR_SCAN_INTRA_ALGORITHM",
+            "MPIR_CVAR_EXSCAN_INTRA_ALGORITHM",
+        ] {
+            check(&[(name, "1")], &[&format!("{name}=1")]);
+        }
         check(&[("MPIR_CVAR_POLLS_BEFORE_YIELD", "10")], &[]);
         check(&[("I_MPI_ADJUST_BCAST", "3")], &["I_MPI_ADJUST_BCAST=3"]);
     }

@@ -50,6 +50,6 @@ pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{NativeCall, allow_forcing, natives, preset};
-pub use requests::Wait;
+pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
 pub use transports::transports;

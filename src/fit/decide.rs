@@ -150,14 +150,15 @@ impl CellDecision {
 /// A candidate replaces the default where it beats it as [`DecideOptions`] say: its gain must be
 /// material in the median, and that it is faster at all significant; so ties go to the default.
 /// Among those that beat the default and are about as fast as the fastest of them, the one is
-/// chosen that also serves the most neighbouring sizes, and of these the one with the fewest blocks.
+/// chosen that also serves the most neighbouring sizes, and of these the one with the fewest
+/// blocks.
 ///
 /// Where the default is kept, the verdict is about the candidate with the best median, and goes by
 /// the interval at whatever coverage the launches attain, which stands beside it. Of a single
-/// launch the interval is the ratio itself, with a coverage of 0. Reductions are decided twice: for commutative operators, and for
-/// noncommutative ones among ordered algorithms alone (though all times were measured with
-/// commutative operators, the default's too). Candidates that failed anywhere in a cell, or that
-/// the registry does not know, are not chosen there.
+/// launch the interval is the ratio itself, with a coverage of 0. Reductions are decided twice: for
+/// commutative operators, and for noncommutative ones among ordered algorithms alone (though all
+/// times were measured with commutative operators, the default's too). Candidates that failed
+/// anywhere in a cell, or that the registry does not know, are not chosen there.
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
 pub fn decide(

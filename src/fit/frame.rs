@@ -22,13 +22,13 @@ pub(crate) struct LaunchSummary {
 
 /// Summarises every launch of every group, by ascending group and launch.
 ///
-/// `groups` numbers the samples, one entry each: a column of numbers is much smaller than one of
+/// Each sample comes with the number of its group: a column of numbers is much smaller than one of
 /// names.
 pub(crate) fn summarise_launches(
-    samples: &[Sample],
-    groups: impl Iterator<Item = u32>,
+    samples: &[(u32, &Sample)],
 ) -> Result<Vec<LaunchSummary>, FitError> {
-    let rows = samples.iter().map(|sample| sample.seconds.len()).sum();
+    let lengths = samples.iter().map(|(_, sample)| sample.seconds.len());
+    let rows = lengths.sum();
     // Rows are numbered with 32 bits.
     if rows >= u32::MAX as usize {
         return Err(FitError::TooManyRepetitions { repetitions: rows });
@@ -38,9 +38,9 @@ pub(crate) fn summarise_launches(
         Vec::with_capacity(rows),
         Vec::with_capacity(rows),
     );
-    for (sample, group) in samples.iter().zip(groups) {
+    for (group, sample) in samples {
         let rows = columns.2.len() + sample.seconds.len();
-        columns.0.resize(rows, group);
+        columns.0.resize(rows, *group);
         columns.1.resize(rows, sample.launch);
         columns.2.extend_from_slice(&sample.seconds);
     }

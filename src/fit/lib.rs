@@ -3,34 +3,50 @@
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
 //! estimates the machine's parameters from those of the experiments; [`decide`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
-//! [`compare_blocks`] sets the pipelining lemma beside the measurements. The same samples give the
+//! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
+//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate`] looks what
+//! decisions are worth at points that they were not made on. The same samples give the
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
 
+mod batches;
+mod curve;
 mod decide;
 mod eager;
 mod error;
 mod estimate;
+mod evaluate;
 mod experiments;
 mod factors;
 mod frame;
+mod held_out;
 mod injection;
 mod line;
 mod machine;
+mod methods;
 mod overhead;
 mod parameters;
 mod prediction;
+mod predictor;
 mod ranking;
+mod reweighted;
 mod rules;
 mod runs;
+mod scaling;
+mod segments;
 mod summary;
 
+pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{CellDecision, DecideOptions, Verdict, decide};
 pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
+pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate};
+pub use held_out::HeldOut;
 pub use machine::{MachineFit, fit_machine};
+pub use methods::Method;
 pub use prediction::{BlockComparison, BlockPoint, compare_blocks, predicted_seconds};
+pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;
-pub use summary::{CONFIDENCE, Summary, summarise};
+pub use summary::{CONFIDENCE, Counts, Summary, summarise};

@@ -67,7 +67,7 @@ struct Mismatch<'a>(&'a [Point]);
 
 /// Relative error beyond which an error counts by its size instead of by its square: about what
 /// the medians of a quiet launch scatter.
-const TYPICAL_ERROR: f64 = 0.05;
+pub(crate) const TYPICAL_ERROR: f64 = 0.05;
 
 impl CostFunction for Mismatch<'_> {
     type Param = Vec<f64>;

@@ -5,7 +5,7 @@ use table::Confidence;
 use wire::{Candidate, Cell};
 
 use crate::prediction::predicted_seconds;
-use crate::{CONFIDENCE, DecideOptions, MachineFit, Summary};
+use crate::{CONFIDENCE, Counts, DecideOptions, MachineFit, Summary};
 use statistics::{Interval, PairedRatio, paired_ratio};
 
 /// A candidate in a cell, beside the library's default.
@@ -13,10 +13,8 @@ use statistics::{Interval, PairedRatio, paired_ratio};
 pub struct Ranked {
     /// Which.
     pub candidate: Candidate,
-    /// Launches that measured it.
-    pub launches: u32,
-    /// Those of them that did not measure it to the end, because another was faster for certain.
-    pub left_launches: u32,
+    /// From how much.
+    pub counts: Counts,
     /// Median time over launches.
     pub median_seconds: f64,
     /// Confidence interval of that median.
@@ -58,8 +56,7 @@ pub(crate) fn rank(
             };
             let ranked = Ranked {
                 candidate: candidate.clone(),
-                launches: summary.launches,
-                left_launches: summary.left_launches,
+                counts: summary.counts,
                 median_seconds: summary.median_seconds,
                 interval: summary.interval,
                 speedup,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use wire::{Candidate, Sample, Subject};
 
 use crate::FitError;
+use crate::batches::Batches;
 use crate::frame::{self, LaunchSummary};
 use statistics::{Interval, Quartiles};
 
@@ -16,6 +17,24 @@ use statistics::{Interval, Quartiles};
 /// them. The ratios that decisions rest on have intervals of [`crate::DecideOptions::confidence`].
 pub const CONFIDENCE: f64 = 0.95;
 
+/// How much was measured of a candidate, and what of it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Launches with at least one repetition: the statistical unit.
+    pub launches: u32,
+    /// Launches in which it left the race, because another was faster for certain.
+    pub left_launches: u32,
+    /// Launches left out because their repetitions had another number of calls: [`summarise`].
+    pub other_batches: u32,
+    /// Calls in a repetition: that of all launches of a cell, the greatest of those of an
+    /// experiment.
+    pub batch: u32,
+    /// Valid repetitions in all launches.
+    pub repetitions: u64,
+    /// Repetitions in all launches that were taken and are not valid, beside these.
+    pub invalid: u64,
+}
+
 /// All that was measured of one candidate of one subject. Times are seconds a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -23,12 +42,8 @@ pub struct Summary {
     pub subject: Subject,
     /// With which candidate.
     pub candidate: Candidate,
-    /// Launches with at least one repetition: the statistical unit.
-    pub launches: u32,
-    /// Launches in which it left the race, because another was faster for certain.
-    pub left_launches: u32,
-    /// Repetitions in all launches.
-    pub repetitions: u64,
+    /// From how much.
+    pub counts: Counts,
     /// Median of the launches' medians.
     pub median_seconds: f64,
     /// Medians of the launches' quartiles: the spread within a launch.
@@ -48,34 +63,37 @@ pub struct Summary {
 /// repetitions took less than the timer can see, so that it says nothing about the time. What only
 /// such launches measured has no summary.
 ///
+/// The calls of a batch overlap, so that times of a cell compare only where as many calls made a
+/// repetition. Launches in which there were more or fewer than in most launches of the cell, or
+/// fewer than in as many others, are left out and counted. Experiments do not overlap; theirs all
+/// count.
+///
 /// # Errors
 /// A time that is negative, infinite or not a number.
 pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
+    let batches = Batches::of(samples);
     let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
     for sample in samples {
         let group = keys.entry((sample.subject, &sample.candidate)).or_default();
-        if sample.left.is_some() {
-            group.left.insert(sample.launch);
-        }
+        group.add(sample, batches.counts(sample));
     }
     for (group, number) in keys.values_mut().zip(0..) {
         group.number = number;
     }
-    let groups = samples
+    let counted: Vec<(u32, &Sample)> = samples
         .iter()
-        .map(|sample| keys[&(sample.subject, &sample.candidate)].number);
-    let mut launches = frame::summarise_launches(samples, groups)?;
+        .filter(|sample| batches.counts(sample))
+        .map(|sample| (keys[&(sample.subject, &sample.candidate)].number, sample))
+        .collect();
+    let mut launches = frame::summarise_launches(&counted)?;
     launches.retain(|launch| launch.quartiles.median > 0.0);
     let keys: Vec<_> = keys.into_iter().collect();
     Ok(launches
         .chunk_by(|a, b| a.group == b.group)
         .map(|launches| {
             let ((subject, candidate), group) = &keys[launches[0].group as usize];
-            Summary {
-                left_launches: group.left.len() as u32,
-                ..over_launches(*subject, (*candidate).clone(), launches)
-            }
+            over_launches(*subject, (*candidate).clone(), group, launches)
         })
         .collect())
 }
@@ -87,6 +105,26 @@ struct Group {
     number: u32,
     /// Launches in which the candidate left the race.
     left: BTreeSet<u32>,
+    /// Launches with samples that do not count.
+    other_batches: BTreeSet<u32>,
+    /// The most calls in a repetition, of the samples that count.
+    batch: u32,
+    /// Invalid repetitions of these.
+    invalid: u64,
+}
+
+impl Group {
+    fn add(&mut self, sample: &Sample, counts: bool) {
+        if !counts {
+            self.other_batches.insert(sample.launch);
+            return;
+        }
+        if sample.left.is_some() {
+            self.left.insert(sample.launch);
+        }
+        self.batch = self.batch.max(sample.batch);
+        self.invalid += u64::from(sample.invalid);
+    }
 }
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
@@ -106,7 +144,12 @@ fn check_times(samples: &[Sample]) -> Result<(), FitError> {
 }
 
 /// Joins the launches of one candidate of one subject; there is at least one.
-fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSummary]) -> Summary {
+fn over_launches(
+    subject: Subject,
+    candidate: Candidate,
+    group: &Group,
+    launches: &[LaunchSummary],
+) -> Summary {
     let median_of = |part: fn(&LaunchSummary) -> f64| {
         let values: Vec<f64> = launches.iter().map(part).collect();
         statistics::median(&values).unwrap_or(f64::NAN)
@@ -124,12 +167,17 @@ fn over_launches(subject: Subject, candidate: Candidate, launches: &[LaunchSumma
     Summary {
         subject,
         candidate,
-        launches: launches.len() as u32,
-        left_launches: 0,
-        repetitions: launches
-            .iter()
-            .map(|launch| u64::from(launch.repetitions))
-            .sum(),
+        counts: Counts {
+            launches: launches.len() as u32,
+            left_launches: group.left.len() as u32,
+            other_batches: group.other_batches.len() as u32,
+            batch: group.batch,
+            repetitions: launches
+                .iter()
+                .map(|launch| u64::from(launch.repetitions))
+                .sum(),
+            invalid: group.invalid,
+        },
         median_seconds,
         quartiles: Quartiles {
             lower: median_of(|launch| launch.quartiles.lower),

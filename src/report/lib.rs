@@ -6,13 +6,16 @@
 
 mod grid;
 mod markdown;
+mod measuring;
 mod pairs;
 mod placement;
+mod repetitions;
 mod summary;
 mod text;
 mod view;
 
 pub use markdown::render_markdown;
+pub use repetitions::{OFTEN_INVALID, OftenInvalid, Repetitions};
 pub use summary::render_summary;
 pub use view::{
     Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,

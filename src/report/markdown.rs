@@ -1,19 +1,14 @@
 //! A report as Markdown that can be read as it stands.
 
-use std::fmt::Write;
-
 use table::Rule;
 use wire::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
+use crate::measuring::measuring;
 use crate::pairs::pairs;
-use crate::placement::{binding, launcher};
 use crate::summary::{headline, line};
-use crate::text::{code, factor, grouped, one_line, percent, quantity, short_name, title};
+use crate::text::{NONE, code, factor, one_line, percent, quantity, short_name, title};
 use crate::view::{BlockRow, Comparison, Estimate, Failure, MachineParameter, SizeRow, View};
-
-/// What stands in a cell that has no value.
-const NONE: &str = "-";
 
 /// Lays out a report; it ends with a line end.
 pub fn render_markdown(view: &View) -> String {
@@ -295,81 +290,4 @@ fn failures(view: &View) -> String {
         );
     }
     text + "\n"
-}
-
-fn measuring(view: &View) -> String {
-    let (provenance, environment, cost) = (&view.provenance, &view.environment, view.cost);
-    let mut text = format!(
-        "## How it was measured\n\n{} of {} in {} launches: {} cells, {} repetitions.\n\n",
-        format_seconds(cost.seconds),
-        match provenance.library.is_simulated() {
-            true => "simulated time",
-            false => "measuring",
-        },
-        provenance.launches,
-        cost.cells,
-        grouped(cost.repetitions),
-    );
-    if cost.left > 0 {
-        text += &format!(
-            "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
-             of a launch, because another was faster for certain.\n\n",
-            format_seconds(cost.saved_seconds),
-            grouped(cost.left),
-        );
-    }
-    let facts = [
-        ("campaign", code(&provenance.campaign)),
-        ("store", code(&provenance.store)),
-        (
-            "library",
-            format!(
-                "{} ({})",
-                provenance.library,
-                one_line(&environment.library_text)
-            ),
-        ),
-        ("colltune", provenance.colltune.clone()),
-        ("date", provenance.date.clone()),
-        ("hosts", one_line(&provenance.hosts.join(", "))),
-        ("CPU", one_line(&provenance.cpu)),
-        ("launcher", launcher(environment)),
-        ("binding", binding(environment)),
-        ("transports", one_line(&environment.transports.join(", "))),
-        ("kernel", one_line(&environment.kernel)),
-        ("governor", one_line(&environment.governor)),
-        (
-            "ranks",
-            format!("{} on {} cores", environment.ranks, environment.cores),
-        ),
-        (
-            "timer",
-            format!(
-                "resolution {}, overhead {}",
-                format_seconds(environment.timer_resolution_seconds),
-                format_seconds(environment.timer_overhead_seconds)
-            ),
-        ),
-        (
-            "common starts",
-            view.starts
-                .map_or_else(String::new, |starts| starts.to_string()),
-        ),
-    ];
-    for (name, fact) in facts {
-        let fact = if fact.is_empty() {
-            "unknown".to_owned()
-        } else {
-            fact
-        };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {name}: {fact}");
-    }
-    for algorithm in &environment.preset {
-        let _ = writeln!(text, "- forced by somebody: {algorithm}");
-    }
-    for (name, value) in &environment.variables {
-        let _ = writeln!(text, "- environment: {}", code(&format!("{name}={value}")));
-    }
-    text
 }

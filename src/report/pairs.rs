@@ -5,11 +5,14 @@ use wire::CommShape;
 use wire::units::format_bytes;
 
 use crate::grid::{Side::Left, Side::Right, grid};
-use crate::text::factor;
+use crate::text::{NONE, factor, grouped};
 use crate::view::{Pair, Ratio, View};
 
 /// Slower than this is named.
 const SLOWER: f64 = 1.3;
+
+/// An interval of at least this coverage makes certain.
+const SURE: f64 = 0.95;
 
 /// The section; nothing where none of the library's algorithms was forced.
 pub(crate) fn pairs(view: &View) -> String {
@@ -17,9 +20,13 @@ pub(crate) fn pairs(view: &View) -> String {
         return String::new();
     }
     let mut text = "## Against the library's own algorithms\n\n\
-        Times of the first divided by those of the second, which was forced, paired inside launches:\n\
-        below 1 the first is faster. The mean over sizes is geometric. Twins send the same messages,\n\
-        with the same blocks; the best are whatever is fastest at each size.\n\n"
+        Times of the first divided by those of the second, paired inside launches: below 1 the first\n\
+        is faster. The library's own algorithms were forced one by one; its default chose for itself.\n\
+        The mean over sizes is geometric. Twins send the same messages, with the same blocks. Where\n\
+        several stand on a side, as all of colltune, all that were forced, or one algorithm with\n\
+        different blocks, the best are compared: each launch has the candidates that were fastest in\n\
+        the median of all other launches, since a choice by the same times would favour the side with\n\
+        more of them.\n\n"
         .to_owned();
     for pairs in &view.pairs {
         text += &format!("### {}: pairs\n\n", title(pairs.collective, pairs.shape));
@@ -29,6 +36,7 @@ pub(crate) fn pairs(view: &View) -> String {
             }
         }
         text += &verdict(&pairs.twins);
+        text += &left_out(pairs.left_twins);
     }
     text
 }
@@ -56,7 +64,10 @@ fn table(rows: &[Pair]) -> String {
             format!("{} to {}", format_bytes(first.0), format_bytes(last.0)),
             factor(mean(pair.points.iter().map(|(_, ratio)| ratio.value))),
             factor(worst.value),
-            format!("{} .. {}", factor(worst.low), factor(worst.high)),
+            match worst.coverage > 0.0 {
+                true => format!("{} .. {}", factor(worst.low), factor(worst.high)),
+                false => NONE.to_owned(),
+            },
             format_bytes(at),
         ])
     });
@@ -94,22 +105,41 @@ fn verdict(twins: &[Pair]) -> String {
     );
     let slow: Vec<String> = twins.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
-        text += &format!(" None is slower by more than {SLOWER} for certain.");
+        text += &format!(" None is slower by more than {SLOWER}.");
     } else {
         text += &format!(
-            " Slower by more than {SLOWER} for certain: {}.",
+            "\nSlower by more than {SLOWER}, certain where an interval of {:.0} % lies above that: {}.",
+            100.0 * SURE,
             slow.join(", ")
         );
     }
     text + "\n\n"
 }
 
+/// The points at which one is slower, and whether its interval says so for certain.
 fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
-    let slow = pair.points.iter().filter(|(_, ratio)| ratio.low > SLOWER);
+    let slow = pair.points.iter().filter(|(_, ratio)| ratio.value > SLOWER);
     slow.map(|(bytes, ratio)| {
         let (name, at) = (&pair.name, format_bytes(*bytes));
-        format!("{name} at {at} ({})", factor(ratio.value))
+        let certainty = match ratio.coverage >= SURE && ratio.low > SLOWER {
+            true => "certain",
+            false => "within noise",
+        };
+        format!("{name} at {at} ({}, {certainty})", factor(ratio.value))
     })
+}
+
+/// What is missing among the twins; nothing where nothing is.
+fn left_out(points: usize) -> String {
+    let points = match points {
+        0 => return String::new(),
+        1 => "A point of twins is".to_owned(),
+        many => format!("{} points of twins are", grouped(many as u64)),
+    };
+    format!(
+        "{points} left out: one of the two left the race in some launch, so that its time there is\n\
+         known less well, and rather too long.\n\n"
+    )
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use wire::units::{format_bytes, format_seconds};
 
 use crate::view::{Comparison, Unit};
 
+/// What stands in a cell that has no value.
+pub(crate) const NONE: &str = "-";
+
 /// A candidate within the tables of its collective, where the collective need not be repeated.
 pub(crate) fn short_name(candidate: &Candidate) -> String {
     format!("{}{}", candidate.id(), candidate.parameters())

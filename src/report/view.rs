@@ -7,6 +7,7 @@ use table::{Operators, Provenance, Rule};
 use wire::units::format_seconds;
 use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
 
+use crate::Repetitions;
 use crate::text::grouped;
 
 /// Everything that a report says.
@@ -22,6 +23,8 @@ pub struct View {
     pub cost: MeasuringCost,
     /// How ranks came to common starts, if that is known.
     pub starts: Option<Starts>,
+    /// What to know of repetitions.
+    pub repetitions: Repetitions,
     /// The machine as the model sees it.
     pub parameters: Vec<MachineParameter>,
     /// What was compared, one entry a collective, shape and operator class.
@@ -41,7 +44,10 @@ pub struct Pairs {
     pub shape: CommShape,
     /// Algorithms that do the same, each row with the same parameters.
     pub twins: Vec<Pair>,
-    /// The best of several, whatever they do.
+    /// How many points of twins are left out, as one of the two left the race in some launch, where
+    /// its time is known less well and rather too long.
+    pub left_twins: usize,
+    /// The best of several, whatever they do, chosen for each launch by the times of the others.
     pub best: Vec<Pair>,
 }
 
@@ -65,6 +71,8 @@ pub struct MeasuringCost {
     pub cells: usize,
     /// Raw repetitions.
     pub repetitions: u64,
+    /// Seconds of `seconds` within the calls whose times are kept.
+    pub call_seconds: f64,
     /// How often a candidate left the race of a cell in a launch.
     pub left: u64,
     /// About how much longer measuring would have taken without that.
@@ -207,7 +215,8 @@ pub struct Ratio {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Probability with which the interval covers the true median, as in 0.969.
+    /// Probability with which the interval covers the true median, as in 0.969; 0 if there is no
+    /// interval, as of a single launch.
     pub coverage: f64,
 }
 

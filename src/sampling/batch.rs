@@ -6,11 +6,14 @@ use statistics::clock::Clock;
 const STEPS: f64 = 50.0;
 
 /// The most calls in a batch, however short they seem.
-const MOST_CALLS: f64 = 1000.0;
+const MOST_CALLS: u32 = 1024;
 
 /// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
-/// where it lasts 50 steps of the clock, otherwise as many as do, and 1000 at most, also for what is
-/// so short that it seems to take no time.
+/// where it lasts 50 steps of the clock, otherwise the next power of two of as many as do, and 1024
+/// at most, also for what is so short that it seems to take no time.
+///
+/// Only powers of two, because each launch estimates anew how long a call takes: with whole numbers
+/// hardly two launches would agree, and their times could not be compared.
 ///
 /// All ranks need the same number. They agree on it by giving the slowest rank's time and the
 /// coarsest clock: ranks may run on different machines.
@@ -25,7 +28,7 @@ const MOST_CALLS: f64 = 1000.0;
 ///
 /// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
 /// assert_eq!(sampling::batch::calls(5e-6, &clock), 1);
-/// assert_eq!(sampling::batch::calls(0.3e-6, &clock), 7);
+/// assert_eq!(sampling::batch::calls(0.3e-6, &clock), 8);
 /// ```
 pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;
@@ -33,9 +36,10 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
         // A clock that has not been seen to move says nothing about steps.
         return 1;
     }
-    // The quotient of 2.1 and 0.3 is a little more than 7.
+    // The quotient of 2.4 and 0.3 is a little more than 8.
     let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
-    calls.clamp(1.0, MOST_CALLS) as u32
+    let calls = calls.clamp(1.0, f64::from(MOST_CALLS)) as u32;
+    calls.next_power_of_two()
 }
 
 /// The time of a call in seconds, from that of a batch of so many.
@@ -65,12 +69,14 @@ mod tests {
         check(1.0, 1e-9, 1);
         check(50e-9, 1e-9, 1);
         check(49e-9, 1e-9, 2);
-        check(0.3e-6, 42e-9, 7);
-        check(1e-6, 1e-6, 50);
-        check(1e-6, 1e-3, 1000);
-        check(0.0, 1e-9, 1000);
-        check(-1.0, 1e-9, 1000);
-        check(f64::NAN, 1e-9, 1000);
+        check(0.3e-6, 48e-9, 8);
+        check(0.3e-6, 42e-9, 8);
+        check(0.25e-6, 42e-9, 16);
+        check(1e-6, 1e-6, 64);
+        check(1e-6, 1e-3, 1024);
+        check(0.0, 1e-9, 1024);
+        check(-1.0, 1e-9, 1024);
+        check(f64::NAN, 1e-9, 1024);
         check(1e-6, 0.0, 1);
         check(1e-6, f64::INFINITY, 1);
         check(1e-6, f64::NAN, 1);
@@ -90,9 +96,9 @@ mod tests {
         ) {
             let found = calls(call_seconds, &clock(resolution_seconds));
             let steps = |calls: u32| f64::from(calls) * call_seconds / resolution_seconds;
-            prop_assert!((1..=1000).contains(&found));
-            prop_assert!(found == 1000 || steps(found) >= 50.0 * (1.0 - 1e-8));
-            prop_assert!(found == 1 || steps(found - 1) < 50.0);
+            prop_assert!((1..=1024).contains(&found) && found.is_power_of_two());
+            prop_assert!(found == 1024 || steps(found) >= 50.0 * (1.0 - 1e-8));
+            prop_assert!(found == 1 || steps(found / 2) < 50.0);
         }
     }
 }

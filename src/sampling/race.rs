@@ -26,8 +26,9 @@ pub struct RaceRules {
     /// The probability with which an entrant that is as fast as any may be sent away, over the
     /// whole race and all that it is compared with.
     pub error: f64,
-    /// By how much the median ratio of its times to the leader's must exceed 1. It should exceed
-    /// what decisions call a tie: whoever leaves is measured less well.
+    /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
+    /// materiality, which should be what decisions call a tie, or more: whoever leaves is measured
+    /// less well.
     pub materiality: f64,
     /// Nobody leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
     /// entrants, 12 with ten, 15 with a hundred.
@@ -87,9 +88,9 @@ pub struct Saved {
 ///
 /// It assumes that rounds are independent once paired, with turns in an order shuffled anew each
 /// round. What slows one candidate alone for some rounds is not seen as chance; materiality then
-/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of 10 %
-/// that last five rounds, it is kept in just under 99 % of the races. What slows one alone for a whole launch
-/// cannot be seen in that launch at all: races are run anew in each.
+/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of
+/// 10 % that last five rounds, it is kept in just under 99 % of the races. What slows one alone for
+/// a whole launch cannot be seen in that launch at all: races are run anew in each.
 ///
 /// Who leaves does so at a moment at which it looks slow. The closer it is to the leader, the more
 /// seldom it leaves, and the more its median of that launch is too high when it does: by 4 % for

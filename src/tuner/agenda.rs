@@ -81,9 +81,9 @@ impl Stock {
 }
 
 impl Agenda {
-    /// The agenda of a campaign on a library that lets one force these algorithms. Block sizes are predicted from the first measurement of each
-    /// experiment in the store, so that the agenda does not change while more are made; without
-    /// a store none are predicted.
+    /// The agenda of a campaign on a library that lets one force these algorithms. Block sizes are
+    /// predicted from the first measurement of each experiment in the store, so that the agenda
+    /// does not change while more are made; without a store none are predicted.
     ///
     /// # Errors
     /// If the experiments in the store cannot be fitted or read.

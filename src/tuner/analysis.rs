@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use fit::{BlockComparison, CellDecision, DecideOptions, MachineFit, Summary};
+use fit::{
+    BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
+};
 use report::Starts;
 use store::{FailureRow, LaunchRow, Store};
 use table::{Provenance, Table};
-use wire::{Environment, LaunchStart, Library, Sample, Subject, Warning};
+use wire::{
+    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
+};
 
 use crate::agenda::Stock;
 use crate::import::Definition;
@@ -24,6 +28,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// The machine's parameters.
     pub machine: MachineFit,
+    /// When a difference counts in the decisions.
+    pub options: DecideOptions,
     /// What to use in each cell and why.
     pub decisions: Vec<CellDecision>,
     /// Predicted and measured block sizes.
@@ -32,6 +38,9 @@ pub struct Analysis {
     pub failures: Vec<FailureRow>,
     /// Wall-clock seconds spent measuring.
     pub measuring_seconds: f64,
+    /// Seconds of these within the calls whose times are kept: the rest is warming up, coming to
+    /// common starts, and keeping books.
+    pub call_seconds: f64,
     /// What was not measured to the end.
     pub races: Races,
     /// How ranks came to common starts; unknown of imported times.
@@ -55,6 +64,11 @@ impl Races {
             saved_seconds: races.saved_seconds + left.saved_seconds,
         })
     }
+}
+
+/// The time within the calls of a sample, in seconds.
+fn call_seconds(sample: &Sample) -> f64 {
+    sample.seconds.iter().sum::<f64>() * f64::from(sample.batch)
 }
 
 /// Where samples are from.
@@ -91,82 +105,56 @@ impl Analysis {
         campaign: Option<&Campaign>,
     ) -> Result<Self, TunerError> {
         let library = choose(store, library)?;
-        let samples = store.samples(&library)?;
-        if samples.is_empty() {
-            return Err(TunerError::NothingMeasured {
-                store: store.path().to_owned(),
-                library: Some(library),
-            });
-        }
+        let samples = samples(store, &library)?;
         let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
-        let launches: Vec<LaunchRow> = store
-            .launches()?
-            .into_iter()
-            .filter(|launch| measured.contains(&launch.number))
-            .collect();
+        let mut launches = store.launches()?;
+        launches.retain(|launch| measured.contains(&launch.number));
+        let last = launches.last();
         // What a stored campaign means can depend on the machine, so it goes by its row's digest.
-        let launched = launches.last().map(|launch| launch.campaign.clone());
+        let launched = last.map(|launch| launch.campaign.clone());
         let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
-        let (stored, imported) = match last_definition(store, &launches)? {
+        let (stored, imported) = match definition(store, last)? {
             Some(Definition::Campaign(campaign)) => (Some(campaign), None),
-            Some(Definition::Import(record)) => (None, Some(record)),
+            Some(Definition::Import(record)) => (None, Some(record.decide_options())),
             None => (None, None),
         };
         let campaign = campaign.or(stored.as_deref());
-        let environments = store.environments(&library)?;
-        // The list of the last launch that reported: there is one library, of one version.
-        let last = environments.last().map(|(_, start)| &start.environment);
-        let natives = last.map_or(&[][..], |environment| &environment.natives);
-        let agenda = match campaign {
-            Some(campaign) => Some(Agenda::new(campaign, Some(store), &library, natives)?),
-            None => None,
-        };
+        let mut environments = store.environments(&library)?;
+        let natives = natives(&environments);
+        let agenda = campaign
+            .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
+            .transpose()?;
         let progress = match &agenda {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = match (campaign, &imported) {
-            (Some(campaign), _) => DecideOptions {
-                materiality: campaign.materiality,
-                confidence: campaign.confidence,
-                ..DecideOptions::default()
-            },
-            (None, Some(record)) => record.decide_options(),
-            (None, None) => DecideOptions::default(),
-        };
+        let options = campaign.map(decide_options).or(imported);
+        let options = options.unwrap_or_default();
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
-        let mut summaries = fit::summarise(&samples)?;
-        // A store may hold more than is asked for: sizes and candidates of earlier campaigns.
-        if let Some(agenda) = &agenda {
-            summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-        }
+        let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
         let failures = store.failures(&library)?;
-        let failed: Vec<_> = failures
-            .iter()
-            .map(|f| (f.subject, f.candidate.clone()))
-            .collect();
-        let starts = environments.into_iter();
+        let failed = failed(&failures);
+        environments.retain(|(launch, _)| measured.contains(launch));
         Ok(Self {
             starts: imported.is_none().then(|| common_starts(&samples)),
             decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
             measuring_seconds: store.measuring_seconds(&library)?,
+            call_seconds: samples.iter().map(call_seconds).sum(),
             races: Races::of(&samples),
             origin: Origin {
                 name,
                 campaign: digest,
                 store: store.path().to_owned(),
                 library,
-                starts: starts
-                    .filter(|(n, _)| measured.contains(n))
-                    .map(|(_, s)| s)
-                    .collect(),
+                starts: environments.into_iter().map(|(_, start)| start).collect(),
                 progress,
-                started_unix_seconds: launches.last().map(|l| l.started_unix_seconds),
+                started_unix_seconds: last.map(|launch| launch.started_unix_seconds),
             },
             summaries,
             machine,
+            options,
             failures,
         })
     }
@@ -183,6 +171,31 @@ impl Analysis {
             });
         }
         Ok(table)
+    }
+
+    /// The curve of every candidate in every shape, from its times alone.
+    pub fn curves(&self) -> Vec<CandidateCurve> {
+        fit::fit_curves(&self.summaries)
+    }
+
+    /// What decisions are worth at measured points that are held out from them.
+    ///
+    /// # Errors
+    /// [`TunerError::NothingToHoldOut`] if there are too few sizes and shapes.
+    pub fn evaluate(&self) -> Result<Vec<SplitScores>, TunerError> {
+        let scores = fit::evaluate(
+            &self.summaries,
+            &failed(&self.failures),
+            &self.options,
+            &self.provenance(),
+        );
+        if scores.is_empty() {
+            return Err(TunerError::NothingToHoldOut {
+                store: self.origin.store.clone(),
+                library: self.origin.library.clone(),
+            });
+        }
+        Ok(scores)
     }
 
     /// Whether a table says what these measurements say, and shows the same times.
@@ -225,7 +238,10 @@ impl Analysis {
             .summaries
             .iter()
             .filter(|s| matches!(s.subject, Subject::Cell(_)));
-        cells.map(|summary| summary.launches).max().unwrap_or(0)
+        cells
+            .map(|summary| summary.counts.launches)
+            .max()
+            .unwrap_or(0)
     }
 }
 
@@ -278,6 +294,12 @@ impl Origin {
     }
 }
 
+/// What failed, and where.
+fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
+    let failed = failures.iter();
+    failed.map(|f| (f.subject, f.candidate.clone())).collect()
+}
+
 fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
     if let Some(library) = library {
         return Ok(library.clone());
@@ -294,16 +316,51 @@ fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerErro
     }
 }
 
-/// The campaign that was last launched, or what was imported after it.
-fn last_definition(
-    store: &Store,
-    launches: &[LaunchRow],
-) -> Result<Option<Definition>, TunerError> {
-    let Some(last) = launches.last() else {
+/// Everything that was measured with a library; there must be something.
+fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, TunerError> {
+    let samples = store.samples(library)?;
+    if samples.is_empty() {
+        return Err(TunerError::NothingMeasured {
+            store: store.path().to_owned(),
+            library: Some(library.clone()),
+        });
+    }
+    Ok(samples)
+}
+
+/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
+/// earlier campaigns.
+fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>, TunerError> {
+    let mut summaries = fit::summarise(samples)?;
+    if let Some(agenda) = agenda {
+        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
+    }
+    Ok(summaries)
+}
+
+/// What the library lets one force, by the last launch that reported: there is one library, of one
+/// version.
+fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+    let last = environments.last().map(|(_, start)| &start.environment);
+    last.map_or(&[][..], |environment| &environment.natives)
+}
+
+/// When a difference counts, as a campaign asks for it.
+fn decide_options(campaign: &Campaign) -> DecideOptions {
+    DecideOptions {
+        materiality: campaign.materiality,
+        confidence: campaign.confidence,
+        ..DecideOptions::default()
+    }
+}
+
+/// The campaign of a launch, or what was imported as one.
+fn definition(store: &Store, launch: Option<&LaunchRow>) -> Result<Option<Definition>, TunerError> {
+    let Some(launch) = launch else {
         return Ok(None);
     };
     let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == last.campaign);
+    let row = rows.find(|row| row.digest == launch.campaign);
     Ok(row.map(|row| Definition::of(&row)).transpose()?)
 }
 

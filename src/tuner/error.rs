@@ -112,6 +112,18 @@ pub enum TunerError {
         /// The store.
         store: PathBuf,
     },
+    /// Too few sizes and shapes were measured to keep some from the decisions.
+    #[error(
+        "{} has no points of {library} to hold out: nowhere were several candidates measured at three \
+         sizes, or in a shape between two others",
+        store.display()
+    )]
+    NothingToHoldOut {
+        /// The store.
+        store: PathBuf,
+        /// The library.
+        library: Library,
+    },
 }
 
 impl From<FitError> for TunerError {
@@ -142,6 +154,10 @@ impl TunerError {
             Self::NoMachine { .. } => {
                 Some("`colltune fit` without `--machine` says what is missing".to_owned())
             }
+            Self::NothingToHoldOut { .. } => Some(
+                "measure more `sizes`, at least three, or more `shapes`, as in `shapes: [1x4, 2x4, 4x4]`"
+                    .to_owned(),
+            ),
             Self::SeveralLibraries { found, .. } => {
                 let first = found.first().map(Library::to_string).unwrap_or_default();
                 Some(format!(

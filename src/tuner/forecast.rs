@@ -21,8 +21,8 @@ pub struct Forecast {
     pub calibrated: bool,
     /// What of the budget is spent: what measuring the library into this store has cost.
     pub spent_seconds: f64,
-    /// Time to come, that of the simulated machine in simulations, at most about this: precise candidates end their turns early; 0 if
-    /// the budget is spent.
+    /// Time to come, that of the simulated machine in simulations, at most about this: precise
+    /// candidates end their turns early; 0 if the budget is spent.
     pub seconds: f64,
 }
 

@@ -180,8 +180,12 @@ impl<'a> Launch<'a> {
                     });
                 }
             }
-            Record::Done(_) => {
+            Record::Done(done) => {
                 self.in_flight = None;
+                // All of its candidates have had their turns, the suspect too.
+                let whole = self.entrant(done.task, 0).map(|(subject, _)| subject);
+                self.suspect
+                    .take_if(|(suspected, _)| whole == Some(*suspected));
                 self.progress.done += u64::from(new);
                 self.observer.notice(Event::Stored {
                     progress: self.progress,

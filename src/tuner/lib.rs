@@ -24,6 +24,7 @@ mod machine_file;
 mod measure;
 mod observer;
 mod pairs;
+mod repetitions;
 mod starts;
 mod tune;
 mod view;

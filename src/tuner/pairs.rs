@@ -1,5 +1,7 @@
 //! Our algorithms beside the library's own: twins, and the best of each.
 
+mod best;
+
 use std::collections::BTreeMap;
 
 use campaign::twins::{RIVALS, twin};
@@ -28,11 +30,15 @@ pub(crate) fn of(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     series
         .into_iter()
         .filter(|(_, cells)| has_natives(cells))
-        .map(|((collective, shape), cells)| Pairs {
-            collective,
-            shape,
-            twins: twins(&cells, library),
-            best: best(&cells),
+        .map(|((collective, shape), cells)| {
+            let (twins, left_twins) = twins(&cells, library);
+            Pairs {
+                collective,
+                shape,
+                twins,
+                left_twins,
+                best: best(&cells),
+            }
         })
         .collect()
 }
@@ -45,8 +51,10 @@ fn is_native(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Native { .. })
 }
 
-/// One row a candidate that has a twin, in the order of candidates.
-fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> Vec<Pair> {
+/// One row a candidate that has a twin, in the order of candidates; and how many points are missing
+/// because one of the two left the race. Whoever leaves does so when it looks slow.
+fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
+    let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, Ratio)>> = BTreeMap::new();
     for (cell, summaries) in cells {
         for ours in summaries {
@@ -57,7 +65,9 @@ fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> Vec<Pair> 
             let Some(theirs) = others.find(|other| other.candidate == native) else {
                 continue;
             };
-            if let Some(ratio) = ratio(ours, theirs) {
+            if ours.counts.left_launches > 0 || theirs.counts.left_launches > 0 {
+                left += 1;
+            } else if let Some(ratio) = ratio(ours, theirs) {
                 let row = rows.entry((&ours.candidate, native)).or_default();
                 row.push((cell.bytes, ratio));
             }
@@ -68,7 +78,7 @@ fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> Vec<Pair> 
         against: against.to_string(),
         points,
     };
-    rows.into_iter().map(pair).collect()
+    (rows.into_iter().map(pair).collect(), left)
 }
 
 /// Ours at best against the library's at best and against its default, and rivals among ours.
@@ -112,20 +122,15 @@ fn row(
     second: impl Fn(&Candidate) -> bool,
 ) -> Vec<(u64, Ratio)> {
     let point = |(cell, summaries): (&Cell, &Vec<&Summary>)| {
-        let ratio = ratio(fastest(summaries, &first)?, fastest(summaries, &second)?)?;
-        Some((cell.bytes, ratio))
+        let (first, second) = (those(summaries, &first), those(summaries, &second));
+        Some((cell.bytes, best::ratio(&first, &second)?))
     };
     cells.iter().filter_map(point).collect()
 }
 
-fn fastest<'a>(
-    summaries: &[&'a Summary],
-    which: impl Fn(&Candidate) -> bool,
-) -> Option<&'a Summary> {
+fn those<'a>(summaries: &[&'a Summary], which: impl Fn(&Candidate) -> bool) -> Vec<&'a Summary> {
     let chosen = summaries.iter().filter(|summary| which(&summary.candidate));
-    chosen
-        .min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
-        .copied()
+    chosen.copied().collect()
 }
 
 fn ratio(first: &Summary, second: &Summary) -> Option<Ratio> {
@@ -142,7 +147,7 @@ fn ratio(first: &Summary, second: &Summary) -> Option<Ratio> {
 
 #[cfg(test)]
 mod tests {
-    use fit::Summary;
+    use fit::{Counts, Summary};
     use statistics::{Interval, Quartiles};
     use wire::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 
@@ -161,9 +166,14 @@ mod tests {
         Summary {
             subject: Subject::Cell(cell),
             candidate,
-            launches: 3,
-            left_launches: 0,
-            repetitions: 3,
+            counts: Counts {
+                launches: 3,
+                left_launches: 0,
+                other_batches: 0,
+                batch: 1,
+                repetitions: 3,
+                invalid: 0,
+            },
             median_seconds: second,
             quartiles: Quartiles {
                 lower: second,
@@ -248,6 +258,61 @@ mod tests {
         assert_eq!(best("colltune", "the library, forced"), 8.0);
         assert_eq!(best("the library, forced", "default"), 0.25);
         assert_eq!(best("colltune", "default"), 2.0);
+    }
+
+    #[test]
+    fn twins_that_left_the_race_are_left_out_and_counted() {
+        let twins = |left_launches| {
+            let left = |summary: Summary| Summary {
+                counts: Counts {
+                    left_launches,
+                    ..summary.counts
+                },
+                ..summary
+            };
+            let summaries = [
+                left(summary(8, named("bcast/chain", Some(4)), [2.0; 3])),
+                summary(8, named("native:bcast/pipeline", Some(4)), [1.0; 3]),
+                summary(64, named("bcast/chain", Some(4)), [2.0; 3]),
+                summary(64, named("native:bcast/pipeline", Some(4)), [1.0; 3]),
+                summary(512, named("bcast/chain", Some(4)), [1.0; 3]),
+                left(summary(
+                    512,
+                    named("native:bcast/pipeline", Some(4)),
+                    [1.5; 3],
+                )),
+            ];
+            let pairs = of(&summaries, &library());
+            let points = &pairs[0].twins[0].points;
+            let sizes: Vec<u64> = points.iter().map(|(bytes, _)| *bytes).collect();
+            (sizes, pairs[0].left_twins)
+        };
+        assert_eq!(twins(0), (vec![8, 64, 512], 0));
+        assert_eq!(twins(1), (vec![64], 2));
+    }
+
+    #[test]
+    fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
+        // By all launches the second is better, thanks to the one in which it was lucky.
+        let summaries = [
+            summary(8, named("bcast/chain", Some(2)), [0.9; 3]),
+            summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
+            summary(8, named("native:bcast/linear", None), [1.0; 3]),
+        ];
+        let ratio = |summaries: &[Summary]| {
+            let pairs = of(summaries, &library());
+            assert_eq!(pairs[0].best[0].against, "the library, forced");
+            let (_, ratio) = pairs[0].best[0].points[0];
+            ([ratio.low, ratio.value, ratio.high], ratio.coverage)
+        };
+        // Without that launch the first is chosen for it; for the others the second.
+        assert_eq!(ratio(&summaries), ([0.8, 0.9, 1.2], 0.75));
+        // A single launch has nothing but itself.
+        let alone = summaries.map(|summary| Summary {
+            launch_medians: summary.launch_medians[..1].to_vec(),
+            ..summary
+        });
+        assert_eq!(ratio(&alone), ([0.4; 3], 0.0));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use table::{Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
-use crate::pairs;
+use crate::{pairs, repetitions};
 
 /// What one comparison of a report is about.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
@@ -35,12 +35,14 @@ impl Analysis {
                 repetitions: self
                     .summaries
                     .iter()
-                    .map(|summary| summary.repetitions)
+                    .map(|summary| summary.counts.repetitions)
                     .sum(),
+                call_seconds: self.call_seconds,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
             },
             starts: self.starts,
+            repetitions: repetitions::of(&self.summaries),
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),

@@ -42,7 +42,7 @@ pub struct Workplace {
     pub driver: Option<PathBuf>,
     /// What the library lets one force.
     pub natives: Vec<NativeAlgorithm>,
-    /// Cores of a node, where known.
+    /// Cores of a node, where known: those of this machine say nothing of the hosts of a file.
     pub cores: Option<u32>,
     /// What starts it.
     pub launcher: Box<dyn Launcher>,
@@ -108,17 +108,23 @@ impl Workplace {
         };
         let cores = campaign::cores();
         let warnings = campaign.warnings(cores);
+        let planned = cores_of_nodes(&options, cores);
         let launcher = LocalLauncher::new(installation, options, cores);
         Ok(Self {
             campaign,
             library,
             driver: Some(driver),
             natives,
-            cores: Some(cores),
+            cores: planned,
             launcher: Box::new(launcher),
             warnings,
         })
     }
+}
+
+/// Cores that a node of the launcher has at most, if it has `here` on this machine.
+fn cores_of_nodes(options: &LocalOptions, here: u32) -> Option<u32> {
+    options.hosts.is_none().then_some(here)
 }
 
 /// The installation that the campaign asks for; where it leaves a choice, one with a driver.
@@ -137,4 +143,26 @@ fn choose(
         ..Discovery::default()
     };
     select(choice, &ready).or_else(|_| select(choice, &found))
+}
+
+#[cfg(test)]
+mod tests {
+    use campaign::{Hosts, LocalOptions};
+    use model::Placement;
+
+    use super::cores_of_nodes;
+
+    #[test]
+    fn this_machine_bounds_no_nodes_but_itself() {
+        let here = LocalOptions::default();
+        assert_eq!(cores_of_nodes(&here, 4), Some(4));
+        let elsewhere = LocalOptions {
+            hosts: Some(Hosts {
+                file: "hosts".into(),
+                placement: Placement::default(),
+            }),
+            ..here
+        };
+        assert_eq!(cores_of_nodes(&elsewhere, 4), None);
+    }
 }

@@ -14,6 +14,7 @@ mod plan;
 mod record;
 mod sample;
 pub mod units;
+mod warning;
 
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
@@ -23,9 +24,9 @@ pub use node::Node;
 pub use plan::{Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
 pub use record::{
     Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
-    Warning,
 };
 pub use sample::{Sample, Subject};
+pub use warning::Warning;
 
 /// The environment variable by which ranks learn how they were started: the launcher's command line.
 pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";

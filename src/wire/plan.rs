@@ -26,7 +26,8 @@ pub struct Plan {
     /// File that the driver creates or appends to, one [`crate::Record`] a line.
     pub spool: PathBuf,
     /// Cores of a node that the ranks may use, where the commanding process knows of fewer than a
-    /// rank can see, as under a CPU quota or with several hardware threads a core.
+    /// rank can see, as under a CPU quota or with several hardware threads a core; absent where
+    /// ranks run on other hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
     /// For tests: nodes are pretended to have so many ranks each, in rank order, wherever they are.
@@ -99,7 +100,8 @@ pub struct Repetition {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Racing {
-    /// Only what is slower by more than this share may leave: what decisions call a tie, as in 0.05.
+    /// Only what is slower by more than this share, as in 0.05, may leave: the campaign's
+    /// materiality, which should be what decisions call a tie, or more.
     pub materiality: f64,
 }
 

@@ -12,16 +12,16 @@ use crate::exit::Answer;
 /// Check whether this machine is ready to be tuned
 ///
 /// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
-/// timer, looks at what else runs and at settings that change what the library chooses by itself, and
-/// says what is missing and how to get it. Exits with 3 if no library can be measured; warnings, which
-/// a report would show as well, do not change that.
+/// timer, looks at what else runs and at settings that change what the library chooses by itself,
+/// and says what is missing and how to get it. Exits with 3 if no library can be measured;
+/// warnings, which a report would show as well, do not change that.
 ///
-/// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads` (hardware
-/// threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running tasks),
-/// `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables that
-/// steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, the latter
-/// null if it is not built), `unusable` (each with `launcher`, `reason`), `searched` (folders),
-/// `advice` and `warnings` (sentences).
+/// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads`
+/// (hardware threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running
+/// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
+/// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, the
+/// latter null if it is not built), `unusable` (each with `launcher`, `reason`), `searched`
+/// (folders), `advice` and `warnings` (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -21,13 +21,15 @@ use crate::exit::Answer;
 /// it only the table speaks.
 ///
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
-/// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from other
-/// measurements or settings than the store now has, or null), `common_starts` (how ranks were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full
-/// name), `why`, `margin` (how much longer the best other
-/// one takes, as a share; negative if it is faster) and `ranking`, each
-/// with `candidate`, `algorithm`, `parameters`, `median_seconds`, `interval` (`low`, `high`,
-/// `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as a
-/// share), `predicted_seconds`, `beats_default`.
+/// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
+/// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
+/// were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`,
+/// `margin` (how much longer the best other one takes, as a share; negative if it is faster) and
+/// `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
+/// `other_batches` (launches left out, as another number of calls made a repetition than in most),
+/// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
+/// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
+/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -58,7 +60,7 @@ impl Args {
             }
             None => Path::new(&table.provenance.store),
         };
-        let explanation = tuner::explain(&table, &self.query.query(), store)?;
+        let explanation = tuner::explain(&table, &self.query.query()?, store)?;
         if self.json {
             console.json(&to_json(&explanation))?;
         } else {
@@ -94,8 +96,12 @@ fn ranked_json(ranked: &Ranked) -> Value {
         "candidate": ranked.candidate.to_string(),
         "algorithm": ranked.candidate.id(),
         "parameters": ranked.candidate.parameters(),
-        "launches": ranked.launches,
-        "left_launches": ranked.left_launches,
+        "launches": ranked.counts.launches,
+        "left_launches": ranked.counts.left_launches,
+        "other_batches": ranked.counts.other_batches,
+        "batch": ranked.counts.batch,
+        "repetitions": ranked.counts.repetitions,
+        "invalid": ranked.counts.invalid,
         "median_seconds": ranked.median_seconds,
         "interval": ranked.interval,
         "speedup": ranked.speedup.map(|speedup| speedup.median),
@@ -154,15 +160,34 @@ fn tell_evidence(evidence: &Evidence) -> String {
         "interval",
         "predicted>",
         "left race>",
+        "invalid>?",
     ];
     format!(
-        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}",
+        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}{}",
         format_bytes(*bytes),
-        grid(columns, rows)
+        grid(columns, rows),
+        tell_batches(ranking)
     )
 }
 
-fn row(ranked: &Ranked, chosen: &str) -> [String; 8] {
+/// What the times are where several calls made a repetition; nothing where one did in all launches.
+fn tell_batches(ranking: &[Ranked]) -> String {
+    let batch = ranking.iter().map(|ranked| ranked.counts.batch).max();
+    let mut text = match batch {
+        Some(calls @ 2..) => format!("\nTimes are those of {calls} calls in a row."),
+        _ => String::new(),
+    };
+    let left_out = ranking
+        .iter()
+        .map(|ranked| ranked.counts.other_batches)
+        .max();
+    if let Some(launches @ 1..) = left_out {
+        text += &format!("\nLaunches with other numbers of calls are left out: {launches}.");
+    }
+    text
+}
+
+fn row(ranked: &Ranked, chosen: &str) -> [String; 9] {
     let candidate = ranked.candidate.to_string();
     let speedup = ranked.speedup;
     [
@@ -184,9 +209,71 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 8] {
         ranked
             .predicted_seconds
             .map_or_else(|| "-".to_owned(), format_seconds),
-        match ranked.left_launches {
+        match ranked.counts.left_launches {
             0 => String::new(),
-            left => format!("{left} of {}", ranked.launches),
+            left => format!("{left} of {}", ranked.counts.launches),
+        },
+        match ranked.counts.invalid {
+            0 => String::new(),
+            invalid => format!("{invalid} of {}", invalid + ranked.counts.repetitions),
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use fit::statistics::Interval;
+    use fit::{Counts, Ranked};
+    use tuner::Evidence;
+    use wire::Candidate;
+
+    use super::tell_evidence;
+
+    #[test]
+    fn batches_and_invalid_repetitions_are_told_where_there_are_any() {
+        let told = |batch, other_batches, invalid| {
+            let ranked = Ranked {
+                candidate: Candidate::Default,
+                counts: Counts {
+                    launches: 6,
+                    left_launches: 0,
+                    other_batches,
+                    batch,
+                    repetitions: 600,
+                    invalid,
+                },
+                median_seconds: 1e-6,
+                interval: Interval {
+                    low: 1e-6,
+                    high: 1e-6,
+                    coverage: 0.969,
+                },
+                speedup: None,
+                behind_fastest: 0.0,
+                predicted_seconds: None,
+                beats_default: false,
+                acceptable: false,
+            };
+            tell_evidence(&Evidence {
+                bytes: 8,
+                chosen: "default".to_owned(),
+                why: "nothing else was measured".to_owned(),
+                margin: None,
+                ranking: vec![ranked],
+            })
+        };
+        let plain = told(1, 0, 0);
+        for word in ["calls", "invalid"] {
+            assert!(!plain.contains(word), "{plain}");
+        }
+        let all = told(16, 2, 30);
+        for part in [
+            " invalid\n",
+            "30 of 630\n",
+            "\nTimes are those of 16 calls in a row.\n",
+            "\nLaunches with other numbers of calls are left out: 2.",
+        ] {
+            assert!(all.contains(part), "{part}:\n{all}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use fit::{BlockComparison, BlockPoint, ParameterEstimate};
+use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
 use serde_json::{Value, json};
 use tuner::{Analysis, TunerError};
 use wire::units::{format_bytes, format_seconds};
@@ -13,14 +13,17 @@ use crate::exit::Answer;
 
 /// Estimate the machine's parameters from a store
 ///
-/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta), the
-/// size up to which messages are sent without waiting for their receivers (eager_limit),
-/// time per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
+/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
+/// the size up to which messages are sent without waiting for their receivers (eager_limit), time
+/// per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
 /// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
 /// compared with one message alone: both ways with one partner (exchange), to one partner while
 /// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
-/// of a rank take turns). And for every cell of a pipelined algorithm the block size that the model
-/// predicts to be best beside the best one measured.
+/// of a rank take turns).
+///
+/// Then for every cell of a pipelined algorithm the block size that the model predicts to be best
+/// beside the best one measured; and for every candidate that was measured at three sizes or more
+/// the lines through its own times, one for each protocol segment found in them.
 ///
 /// With --machine, writes what is identified to a machine file, with the intervals, and what is not
 /// as comments.
@@ -30,7 +33,12 @@ use crate::exit::Answer;
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
 /// `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
 /// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
-/// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null).
+/// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null); `candidates`,
+/// each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes` (how many were
+/// measured), `straight` (one line through all sizes) and `segments`, each line with `from_bytes`
+/// (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and `residual` (none
+/// for fewer than three sizes), and `interpolation_error` (median error of interpolating each size
+/// from its neighbours).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -61,17 +69,17 @@ impl Args {
             tuner::write_atomically(path, &text)?;
         }
         if self.json {
-            console.json(&to_json(&analysis))?;
+            console.json(&to_json(&analysis, &analysis.curves()))?;
         } else if let Some(path) = &self.machine {
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
-            console.print(describe(&analysis))?;
+            console.print(describe(&analysis, &analysis.curves()))?;
         }
         Ok(Answer::Good)
     }
 }
 
-fn to_json(analysis: &Analysis) -> Value {
+fn to_json(analysis: &Analysis, curves: &[CandidateCurve]) -> Value {
     let origin = &analysis.origin;
     json!({
         "name": origin.name,
@@ -79,6 +87,22 @@ fn to_json(analysis: &Analysis) -> Value {
         "store": origin.store,
         "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
         "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
+        "candidates": curves.iter().map(curve_json).collect::<Vec<_>>(),
+    })
+}
+
+fn curve_json(of: &CandidateCurve) -> Value {
+    json!({
+        "collective": of.cell.collective.name(),
+        "nodes": of.cell.shape.nodes,
+        "ppn": of.cell.shape.ppn,
+        "datatype": of.cell.datatype,
+        "operator": of.cell.operator,
+        "candidate": of.candidate.to_string(),
+        "sizes": of.curve.points.len(),
+        "straight": of.curve.straight,
+        "segments": of.curve.segments,
+        "interpolation_error": of.curve.interpolation_error,
     })
 }
 
@@ -118,7 +142,7 @@ fn bare_id(name: &str) -> &str {
     name.split_once('/').map_or(name, |(_, id)| id)
 }
 
-fn describe(analysis: &Analysis) -> String {
+fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
     let origin = &analysis.origin;
     let heading = format!("{} with {}", origin.name, origin.library);
     let parameters = grid(
@@ -138,6 +162,24 @@ fn describe(analysis: &Analysis) -> String {
                 "measured time>",
             ],
             analysis.blocks.iter().map(block_row),
+        ));
+    }
+    if curves.iter().any(|of| !of.curve.segments.is_empty()) {
+        parts.push(grid(
+            [
+                "collective",
+                "candidate",
+                "shape",
+                "from>",
+                "sizes>",
+                "alpha>",
+                "beta>",
+                "residual>",
+            ],
+            curves.iter().flat_map(|of| {
+                let segments = of.curve.segments.iter();
+                segments.map(|segment| segment_row(of, segment))
+            }),
         ));
     }
     parts.join("\n\n")
@@ -170,6 +212,31 @@ fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
             note,
         ],
     }
+}
+
+fn segment_row(of: &CandidateCurve, segment: &Segment) -> [String; 8] {
+    let collective = of.cell.collective;
+    let kind = match of.cell.operator {
+        Some(operator) => format!(
+            "{collective} {} {}",
+            of.cell.datatype.name(),
+            operator.name()
+        ),
+        None => collective.to_string(),
+    };
+    [
+        kind,
+        of.candidate.to_string(),
+        of.cell.shape.to_string(),
+        format_bytes(segment.from_bytes),
+        segment.sizes.to_string(),
+        format_seconds(segment.alpha_seconds),
+        format!(
+            "{}/byte",
+            format_small_seconds(segment.beta_seconds_per_byte)
+        ),
+        format!("{:.1} %", segment.residual * 100.0),
+    ]
 }
 
 /// Times per byte are fractions of a nanosecond.

@@ -21,12 +21,13 @@ use crate::values;
 /// algorithms; or free text that says where the algorithm is from; without it, all but an algorithm
 /// called `default` are from `imported`), `algorithm`, `nodes` (1), `ppn`, `bytes` (of one rank's
 /// contribution or part in gather, scatter, allgather and reduce_scatter_block, of a block in
-/// alltoall, empty in barrier, else of the vector), `segment_bytes` (a block's, for ours), `datatype` and `operator` of reductions (float32,
-/// sum), `launch` (1) and `seconds`; `collective`, `bytes` and `seconds` must be there. A row is a
-/// repetition or the mean of several; lines that begin with `#` are comments.
+/// alltoall, empty in barrier, else of the vector), `segment_bytes` (a block's, for ours),
+/// `datatype` and `operator` of reductions (float32, sum), `launch` (1) and `seconds`;
+/// `collective`, `bytes` and `seconds` must be there. A row is a repetition or the mean of several;
+/// lines that begin with `#` are comments.
 ///
-/// `osu` is what the collectives of the OSU micro-benchmarks print, with `-f` best: the time is that
-/// of the slowest rank then, else the average over ranks, which a warning tells. `imb` is what
+/// `osu` is what the collectives of the OSU micro-benchmarks print, with `-f` best: the time is
+/// that of the slowest rank then, else the average over ranks, which a warning tells. `imb` is what
 /// IMB-MPI1 prints, of ranks that fill one node after the other. Both measure the library's
 /// default. Outputs of several runs may follow each other in a file: each is a launch.
 ///

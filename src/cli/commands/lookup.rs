@@ -15,8 +15,9 @@ use crate::exit::Answer;
 /// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, and
 /// `operator` for reductions); the answer `candidate` (full name), `algorithm` (bare id, `default`
 /// for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
-/// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if unknown); `confidence`
-/// (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`, `nearest 1x2` or `none`).
+/// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
+/// unknown); `confidence` (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`,
+/// `nearest 1x2` or `none`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,7 +37,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.query()).to_json();
+        let decision = table.lookup(&self.query.query()?).to_json();
         if self.json {
             console.json(&decision)?;
         } else {

@@ -6,6 +6,7 @@ use schedule::Collective;
 use table::{OperatorClass, Query};
 use wire::CommShape;
 
+use crate::error::CliError;
 use crate::values;
 
 /// The arguments that say what a table is asked.
@@ -25,7 +26,7 @@ pub(super) struct QueryArgs {
     ppn: u32,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
     /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
-    /// 1024). A barrier has none
+    /// 1024). A barrier has none, or 0
     #[arg(
         long,
         short,
@@ -45,18 +46,20 @@ fn sized() -> impl Iterator<Item = Collective> {
 }
 
 impl QueryArgs {
-    pub(super) fn query(&self) -> Query {
-        Query {
-            collective: self.collective,
+    /// The question, unless it gives a length to a call that has none.
+    pub(super) fn query(&self) -> Result<Query, CliError> {
+        let (collective, bytes) = (self.collective, self.bytes.unwrap_or(0));
+        if !collective.has_data() && bytes > 0 {
+            return Err(CliError::NoData { collective });
+        }
+        Ok(Query {
+            collective,
             shape: CommShape {
                 nodes: self.nodes,
                 ppn: self.ppn,
             },
-            bytes: match self.collective.has_data() {
-                true => self.bytes.unwrap_or(0),
-                false => 0,
-            },
+            bytes,
             operators: self.operator,
-        }
+        })
     }
 }

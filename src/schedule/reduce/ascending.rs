@@ -3,16 +3,13 @@
 use crate::program::{CopyOwn, Program};
 use crate::{Buffer, Rank, Room, Round, Span};
 
-const RECEIVED: Buffer = Buffer::Scratch(0);
-const PARTIAL: Buffer = Buffer::Scratch(1);
-
-/// The scratch buffers of a rank.
+/// The scratch buffers of a rank: one for its partial result unless that is the output, and one for
+/// what cannot arrive there.
 pub(crate) fn scratch(ascending: &Ascending) -> Vec<Room> {
-    match (&ascending.senders[..], ascending.receiver) {
-        ([], _) => vec![],
-        (_, None) => vec![Room::WHOLE],
-        (_, Some(_)) => vec![Room::WHOLE, Room::WHOLE],
-    }
+    let direct = usize::from(ascending.arrives_in_place_of_result());
+    let is_inner = !ascending.senders.is_empty() && ascending.receiver.is_some();
+    let has_others = ascending.senders.len() > direct;
+    vec![Room::WHOLE; usize::from(is_inner) + usize::from(has_others)]
 }
 
 /// The program of a rank.
@@ -32,6 +29,25 @@ pub(crate) struct Ascending {
     pub(crate) senders: Vec<Rank>,
     /// Who gets the partial result; nobody from the root.
     pub(crate) receiver: Option<Rank>,
+    /// Whether the root's own vector stands where its result shall be.
+    pub(crate) in_place: bool,
+}
+
+impl Ascending {
+    /// Whether the first message arrives where the result shall be and is combined there, which
+    /// touches less memory than a third operand.
+    fn arrives_in_place_of_result(&self) -> bool {
+        self.receiver.is_some() || !self.in_place
+    }
+
+    /// Where the result, partial or not, comes to stand, and where messages arrive that cannot
+    /// arrive there.
+    fn buffers(&self) -> [Buffer; 2] {
+        match self.receiver {
+            None => [Buffer::Output, Buffer::Scratch(0)],
+            Some(_) => [Buffer::Scratch(0), Buffer::Scratch(1)],
+        }
+    }
 }
 
 impl Program for Ascending {
@@ -40,12 +56,14 @@ impl Program for Ascending {
     }
 
     fn round(&self, index: u64, round: &mut Round) {
-        let partial = match self.receiver {
-            None => Buffer::Output,
-            Some(_) => PARTIAL,
+        let is_first = index < 2;
+        let [partial, other] = self.buffers();
+        let received = match is_first && self.arrives_in_place_of_result() {
+            true => partial,
+            false => other,
         };
-        let own = if index < 2 { Buffer::Input } else { partial };
-        let [received, own, partial] = [RECEIVED, own, partial].map(Span::whole);
+        let own = if is_first { Buffer::Input } else { partial };
+        let [received, own, partial] = [received, own, partial].map(Span::whole);
         match (self.senders.get((index / 2) as usize), self.receiver) {
             (Some(sender), _) if index.is_multiple_of(2) => round.recv(*sender, received),
             (Some(sender), _) if *sender < self.rank => round.combine(received, own, partial),

@@ -44,6 +44,7 @@ fn place(shape: &Shape, rank: Rank) -> Ascending {
     }
     Ascending {
         rank,
+        in_place: shape.in_place,
         senders,
         receiver: branch
             .parent

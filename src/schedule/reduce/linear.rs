@@ -15,10 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "folklore; Open MPI's basic linear",
     formula: "(p-1) (alpha + beta m + gamma m)",
     cost,
-    scratch: |shape, rank| match rank == shape.root {
-        true => vec![Room::WHOLE],
-        false => vec![],
-    },
+    scratch,
     program,
     ..PLAIN
 };
@@ -28,11 +25,26 @@ fn cost(ranks: u32) -> Option<Cost> {
     Some(Cost::whole(others, others))
 }
 
+/// The first message arrives where the result shall be, unless the root's own vector stands there.
+fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
+    let needed = rank == shape.root && shape.ranks > if shape.in_place { 1 } else { 2 };
+    vec![Room::WHOLE; usize::from(needed)]
+}
+
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape { ranks, root, .. } = *shape;
+    let Shape {
+        ranks,
+        root,
+        in_place,
+        ..
+    } = *shape;
     match rank == root {
         _ if ranks == 1 => Box::new(CopyOwn),
-        true => Box::new(Collect { ranks, root }),
+        true => Box::new(Collect {
+            ranks,
+            root,
+            in_place,
+        }),
         false => Box::new(HandIn { root }),
     }
 }
@@ -54,6 +66,7 @@ impl Program for HandIn {
 struct Collect {
     ranks: u32,
     root: Rank,
+    in_place: bool,
 }
 
 impl Program for Collect {
@@ -68,11 +81,13 @@ impl Program for Collect {
         } else {
             turn + 1
         };
-        let [received, result] = [Buffer::Scratch(0), Buffer::Output].map(Span::whole);
-        let own = if index < 2 {
-            Span::whole(Buffer::Input)
-        } else {
-            result
+        let is_first = index < 2;
+        let [input, scratch, result] =
+            [Buffer::Input, Buffer::Scratch(0), Buffer::Output].map(Span::whole);
+        let own = if is_first { input } else { result };
+        let received = match is_first && !self.in_place {
+            true => result,
+            false => scratch,
         };
         if index.is_multiple_of(2) {
             round.recv(sender, received);

@@ -27,6 +27,7 @@ fn place(shape: &Shape, rank: Rank) -> Ascending {
     let branch = mst(rank, shape.root, shape.ranks);
     Ascending {
         rank,
+        in_place: shape.in_place,
         senders: branch
             .children
             .iter()

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of
-//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one rank
-//! in alltoall, of the vector in all others; a barrier has no column of them. The size of a reduce_scatter is that of the vector up to release 2018 and of a part from
-//! 2019 on. At 0 bytes nothing is called, so those rows are left out.
+//! one rank's part in gather, scatter, allgather and reduce_scatter_block, of the block for one
+//! rank in alltoall, of the vector in all others; a barrier has no column of them. The size of a
+//! reduce_scatter is that of the vector up to release 2018 and of a part from 2019 on. At 0 bytes
+//! nothing is called, so those rows are left out.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -24,6 +24,14 @@ fn they_take_part_where_native_algorithms_of_theirs_do() {
         collectives("candidates: {include: ['*', 'native:barrier/*']}\n"),
         [&Collective::ALL[..], &[Collective::Barrier]].concat()
     );
+    assert_eq!(
+        collectives("candidates: {include: 'native:*', exclude: ['native:b*', 'native:*/ring']}\n"),
+        [
+            &Collective::ALL[1..],
+            &[Collective::Alltoall, Collective::Scan]
+        ]
+        .concat()
+    );
     let named = [Collective::Alltoall, Collective::Barrier, Collective::Scan];
     let lines = format!("collectives: [scan, barrier, alltoall]\n{NATIVE}");
     assert_eq!(collectives(&lines), named);

@@ -11,10 +11,10 @@ use crate::values;
 ///
 /// Below each of them stands what it is, and where it comes from. In costs `p` is the number of
 /// ranks, `L` its logarithm to base 2, rounded up, `m` the bytes of the whole vector, or of one
-/// rank's part in gather, scatter and allgather, `b` the number of blocks, `H` the height of the tree, `alpha` the time of a message, `beta` of a byte moved and
-/// `gamma` of a byte combined. What is ordered combines in rank order, as operators that do not
-/// commute need: `at ends` only if the root is the first or the last rank, `by part` if the inner
-/// reduce does.
+/// rank's part in gather, scatter and allgather, `b` the number of blocks, `H` the height of the
+/// tree, `alpha` the time of a message, `beta` of a byte moved and `gamma` of a byte combined. What
+/// is ordered combines in rank order, as operators that do not commute need: `at ends` only if the
+/// root is the first or the last rank, `by part` if the inner reduce does.
 ///
 /// With --json, prints an array of objects with `collective`, `id`, `summary`, `ordered`,
 /// `ordered_at_ends`, `parameters` (names as in tables), `cost` (the formula), `ranks` (`any`, or

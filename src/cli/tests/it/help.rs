@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "doctor",
     "init",
     "plan",
@@ -10,6 +10,7 @@ const VERBS: [&str; 15] = [
     "measure",
     "fit",
     "decide",
+    "evaluate",
     "import",
     "report",
     "lookup",

@@ -127,10 +127,14 @@ fn a_table_is_asked_for_a_barrier_without_a_size() {
             .good()
             .out;
         assert!(told.starts_with("mvapich:barrier/tree\n"), "{told}");
+        let length = format!("{verb} t.yaml -c barrier -n 1 -k 4 --bytes");
+        let parts = ["a call of barrier has no data", "leave out `--bytes`"];
+        run(&format!("{length} 64")).bad(2, &parts);
+        run(&format!("{length} 0")).good();
         run(&format!("{verb} t.yaml -c scan -n 1 -k 4")).bad(2, &["--bytes <BYTES>"]);
         run(&format!("{verb} t.yaml -c bcast -n 1 -k 4")).bad(2, &["--bytes <BYTES>"]);
     }
-    let asked = run("lookup t.yaml -c barrier -n 1 -k 4 -b 1M --json")
+    let asked = run("lookup t.yaml -c barrier -n 1 -k 4 -b 0 --json")
         .good()
         .json();
     assert_eq!(

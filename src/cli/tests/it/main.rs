@@ -5,6 +5,7 @@
 mod agreement;
 mod cluster;
 mod environment;
+mod evaluate;
 mod faulty;
 mod help;
 mod house;

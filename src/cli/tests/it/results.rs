@@ -130,15 +130,19 @@ fn explain_shows_the_evidence() {
         keys(first),
         [
             "algorithm",
+            "batch",
             "beats_default",
             "behind_fastest",
             "candidate",
             "interval",
+            "invalid",
             "launches",
             "left_launches",
             "median_seconds",
+            "other_batches",
             "parameters",
             "predicted_seconds",
+            "repetitions",
             "speedup",
             "speedup_interval"
         ]
@@ -183,7 +187,14 @@ fn fit_finds_the_machine_again() {
     let fit = place.run(&["fit", STORE, "--json"]).good().json();
     assert_eq!(
         keys(&fit),
-        ["blocks", "library", "name", "parameters", "store"]
+        [
+            "blocks",
+            "candidates",
+            "library",
+            "name",
+            "parameters",
+            "store"
+        ]
     );
     let parameters = fit["parameters"].as_array().unwrap();
     let alpha = parameters
@@ -229,6 +240,51 @@ fn fit_finds_the_machine_again() {
     );
     assert_eq!(block["measured"]["block_bytes"], 65536);
     assert!(block["predicted"]["block_bytes"].is_u64(), "{block}");
+    fits_of_candidates(&fit["candidates"]);
+}
+
+fn fits_of_candidates(candidates: &Value) {
+    let candidates = candidates.as_array().unwrap();
+    let named = |name: &str| {
+        candidates
+            .iter()
+            .find(|of| of["candidate"] == name)
+            .unwrap()
+    };
+    let doubling = named("allreduce/recursive_doubling");
+    assert_eq!(
+        keys(doubling),
+        [
+            "candidate",
+            "collective",
+            "datatype",
+            "interpolation_error",
+            "nodes",
+            "operator",
+            "ppn",
+            "segments",
+            "sizes",
+            "straight"
+        ]
+    );
+    let segment = &doubling["segments"][0];
+    assert_eq!(
+        keys(segment),
+        [
+            "alpha_seconds",
+            "beta_seconds_per_byte",
+            "from_bytes",
+            "residual",
+            "sizes"
+        ]
+    );
+    assert_eq!(segment, &doubling["straight"]);
+    // Four times 1 us and 1.5 ns a byte.
+    let alpha = segment["alpha_seconds"].as_f64().unwrap();
+    let beta = segment["beta_seconds_per_byte"].as_f64().unwrap();
+    assert!((alpha / 4e-6 - 1.0).abs() < 0.01 && (beta / 6e-9 - 1.0).abs() < 0.01);
+    let rare = named("allreduce/dual_root[block_bytes=64K]");
+    assert_eq!((&rare["sizes"], &rare["segments"]), (&json!(1), &json!([])));
 }
 
 #[test]
@@ -274,7 +330,7 @@ fn report_is_the_same_from_store_and_table() {
 fn several_libraries_in_a_store_must_be_told_apart() {
     let place = Place::new();
     made::store(&place.path("both.db"), &["openmpi", "mpich"]);
-    for verb in ["fit", "decide", "report"] {
+    for verb in ["fit", "decide", "report", "evaluate"] {
         place.run(&[verb, "both.db"]).bad(
             2,
             &[

@@ -6,8 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use rusqlite::Connection;
 use serde_json::Value;
+use store::Store;
 use tempfile::TempDir;
+use wire::Library;
 
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {
@@ -148,6 +151,21 @@ impl Ran {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap()
     }
+}
+
+/// A store, which is not damaged, with the library measured into it, if there is one by now.
+pub(crate) fn sound_store(path: &Path) -> Option<(Store, Library)> {
+    if !path.exists() {
+        return None;
+    }
+    let raw = Connection::open(path).unwrap();
+    let verdict: String = raw
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(verdict, "ok");
+    let store = Store::open(path).unwrap();
+    let library = store.libraries().unwrap().pop()?;
+    Some((store, library))
 }
 
 /// The keys of an object, in order.

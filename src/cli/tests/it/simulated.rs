@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rusqlite::Connection;
 use store::Store;
 use wire::Sample;
 
-use crate::run::{Place, Ran};
+use crate::run::{Place, Ran, sound_store};
 
 /// Part of what `tuning/simulated-fat-tree.yaml` asks for, on its machine.
 const FAT_TREE: &str = "\
@@ -301,17 +300,7 @@ fn end_after(place: &Place, delay: Duration, signal: Signal) {
 
 /// The store is sound and still holds what it held, and nothing was measured oftener than asked.
 fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
-    let path = place.path(".colltune/fat-tree.db");
-    if !path.exists() {
-        return before;
-    }
-    let raw = Connection::open(&path).unwrap();
-    let verdict: String = raw
-        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(verdict, "ok");
-    let store = Store::open(&path).unwrap();
-    let Some(library) = store.libraries().unwrap().pop() else {
+    let Some((store, library)) = sound_store(&place.path(".colltune/fat-tree.db")) else {
         return before;
     };
     let samples = store.samples(&library).unwrap();

@@ -1,6 +1,8 @@
 //! Tests of the fit on synthetic samples, whose truth is known.
 
+mod curves;
 mod decide;
+mod evaluate;
 mod machine;
 mod patterns;
 mod prediction;

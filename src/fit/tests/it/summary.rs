@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, statistics, summarise};
-use wire::{Candidate, Left, Sample, Subject};
+use wire::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -44,7 +44,10 @@ fn agrees_with_plain_statistics() {
             Some(found.interval),
             statistics::median_interval(&values, 0.95)
         );
-        assert_eq!((found.launches, found.repetitions), (3, 11 + 12 + 13));
+        assert_eq!(
+            (found.counts.launches, found.counts.repetitions),
+            (3, 11 + 12 + 13)
+        );
         assert_eq!(found.minimum_seconds, minimum);
         let quartiles = found.quartiles;
         assert!(quartiles.lower < quartiles.median && quartiles.median < quartiles.upper);
@@ -67,7 +70,10 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
         |launch, seconds: &[f64]| sample(launch, subject, &Candidate::Default, seconds.to_vec());
     let found = summarise(&[part(1, &[1.0, 2.0]), part(2, &[]), part(1, &[9.0])]).expect("valid");
     assert_eq!(found.len(), 1);
-    assert_eq!((found[0].launches, found[0].repetitions), (1, 3));
+    assert_eq!(
+        (found[0].counts.launches, found[0].counts.repetitions),
+        (1, 3)
+    );
     assert_eq!(found[0].median_seconds, 2.0);
     assert!(summarise(&[part(1, &[])]).expect("valid").is_empty());
     assert!(summarise(&[]).expect("valid").is_empty());
@@ -92,7 +98,7 @@ fn launches_in_which_a_candidate_left_the_race_are_counted() {
     let counts = summaries.iter().map(|summary| {
         let is_left =
             summary.subject == samples[0].subject && summary.candidate == samples[0].candidate;
-        (summary.left_launches, if is_left { 2 } else { 0 })
+        (summary.counts.left_launches, if is_left { 2 } else { 0 })
     });
     for (found, expected) in counts {
         assert_eq!(found, expected);
@@ -136,5 +142,59 @@ fn launches_too_short_for_the_timer_are_left_out() {
     };
     assert_eq!(default.candidate, Candidate::Default);
     assert_eq!(default.launch_medians, [(2, 2e-6)]);
-    assert_eq!((default.launches, default.repetitions), (1, 3));
+    assert_eq!(
+        (default.counts.launches, default.counts.repetitions),
+        (1, 3)
+    );
+}
+
+#[test]
+fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
+    let cell = Subject::Cell(allreduce(2, 8));
+    let kind = ExperimentKind::PingPong;
+    let (shape, bytes) = (cell.shape(), 8);
+    let experiment = Subject::Experiment(Experiment { kind, shape, bytes });
+    let ring = ours("allreduce/ring", None);
+    let check = |subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {
+        let samples: Vec<Sample> = (1..)
+            .zip(batches)
+            .flat_map(|(launch, &batch)| {
+                [Candidate::Default, ring.clone()].map(|candidate| Sample {
+                    batch,
+                    ..sample(launch, subject, &candidate, vec![f64::from(launch)])
+                })
+            })
+            .collect();
+        for found in summarise(&samples).expect("valid") {
+            assert_eq!(found.launch_medians, counted, "{batches:?}");
+            let numbers = (found.counts.batch, found.counts.other_batches);
+            assert_eq!(numbers, (batch, left_out), "{batches:?}");
+        }
+    };
+    check(cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
+    check(cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
+    check(cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);
+    // Of equals the longer ones.
+    check(cell, &[8, 4, 4, 8], &[(1, 1.0), (4, 4.0)], 8, 2);
+    check(
+        experiment,
+        &[8, 3, 4],
+        &[(1, 1.0), (2, 2.0), (3, 3.0)],
+        8,
+        0,
+    );
+}
+
+#[test]
+fn invalid_repetitions_are_counted() {
+    let subject = Subject::Cell(allreduce(2, 8));
+    let with = |launch, batch, invalid| Sample {
+        batch,
+        invalid,
+        ..sample(launch, subject, &Candidate::Default, vec![1e-6; 3])
+    };
+    // The last one is left out.
+    let found = summarise(&[with(1, 1, 4), with(2, 1, 0), with(3, 1, 7), with(4, 2, 9)]);
+    let found = found.expect("valid")[0].counts;
+    assert_eq!((found.repetitions, found.invalid), (9, 11));
 }

@@ -1,8 +1,8 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
-    Ratio, SizeRow, Starts, Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, OftenInvalid,
+    Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict, View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
@@ -31,6 +31,12 @@ fn pairs() -> Pairs {
         high: 1.02 * value,
         coverage: 0.969,
     };
+    let uncertain = |[low, value, high]: [f64; 3], coverage| Ratio {
+        value,
+        low,
+        high,
+        coverage,
+    };
     let pair = |name: &str, against: &str, ratios: &[f64]| Pair {
         name: name.to_owned(),
         against: against.to_owned(),
@@ -48,12 +54,22 @@ fn pairs() -> Pairs {
                 "native:bcast/binomial",
                 &[1.02, 0.99, 0.5],
             ),
+            Pair {
+                name: "bcast/knomial".to_owned(),
+                against: "native:bcast/knomial".to_owned(),
+                points: vec![
+                    (8, uncertain([0.9, 1.52, 2.1], 0.969)),
+                    (8192, uncertain([1.4, 1.44, 1.5], 0.75)),
+                    (1 << 20, uncertain([1.6; 3], 0.0)),
+                ],
+            },
             pair(
                 "bcast/chain[block_bytes=8K]",
                 "native:bcast/pipeline",
                 &[0.98, 1.41],
             ),
         ],
+        left_twins: 2,
         best: vec![pair("colltune", "the library, forced", &[1.0, 0.9, 0.45])],
     }
 }
@@ -291,6 +307,7 @@ pub(crate) fn view() -> View {
             seconds: 83.4,
             cells: 9,
             repetitions: 182_340,
+            call_seconds: 58.9,
             left: 1_204,
             saved_seconds: 41.7,
         },
@@ -299,6 +316,17 @@ pub(crate) fn view() -> View {
             repetitions: 183_574,
             residual_seconds: 4.1e-7,
         }),
+        repetitions: Repetitions {
+            batched_cells: 2,
+            most_calls: 16,
+            other_batches: 3,
+            often_invalid: vec![OftenInvalid {
+                candidate: ours("allreduce/ring", None),
+                cell,
+                invalid: 1_234,
+                repetitions: 9_876,
+            }],
+        },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         pairs: vec![pairs()],

@@ -1,5 +1,6 @@
 //! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
 
+mod evaluate;
 mod fake;
 mod import;
 mod loops;

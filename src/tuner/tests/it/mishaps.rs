@@ -91,6 +91,28 @@ fn a_launch_that_somebody_asks_to_end_is_blamed_on_nobody() {
 }
 
 #[test]
+fn a_suspect_whose_task_was_done_since_is_suspect_no_more() {
+    let mut bench = Bench::new("collectives: [allreduce]\n");
+    bench.redirect(
+        "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
+        "shapes: [1x4]\nsizes: [64]",
+    );
+    // Both end in the first experiment; the launch between them goes well.
+    for launch in [4, 6] {
+        let mishap = Mishap {
+            after_tasks: Some((0, Outcome::Code(1))),
+            ..Mishap::default()
+        };
+        bench.mishaps.insert(launch, mishap);
+    }
+    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    assert_eq!(measured.progress.done, measured.progress.total);
+    assert_eq!(bench.launches(), 1 + 6 + 2);
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    assert_eq!(store.failures(&library()).expect("failures"), []);
+}
+
+#[test]
 fn a_launcher_that_never_starts_anything_is_an_error_at_once() {
     let mut bench = Bench::new("");
     bench.always.silent = Some(Outcome::Code(1));

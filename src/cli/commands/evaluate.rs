@@ -1,0 +1,162 @@
+use fit::{HeldOut, Score, SplitScores};
+use serde_json::{Value, json};
+use tuner::Analysis;
+
+use super::grid::grid;
+use super::stored::StoreArgs;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Judge decisions at measured points that are kept from them
+///
+/// Holds points out, decides on the others alone, and tells how much longer the choices take than the
+/// best candidate measured at each point held out: their regret. Every second size is held out, but not
+/// the smallest and the largest; then, in turn, each shape between measured ones, with fewer and more
+/// nodes or ranks a node. Beside colltune's table stand the library's default, the best single
+/// candidate, the fastest one at the next lower size, and the fastest ones by straight lines, by
+/// log-log interpolation and by the fits of candidates that `colltune fit` prints.
+///
+/// With --json, prints one object: `name`, `library`, `store` and `splits`, each with `held_out`
+/// (`sizes` or `shapes`), `collective` (null for all together), `points` (held out), `decided_on`
+/// (other points; null for shapes) and `methods`, each with `method` (`default`, `best_single`,
+/// `nearest_lower`, `straight_lines`, `log_log`, `model`, `table`), `points` (at which what it chose
+/// was measured), the regrets as shares `mean`, `median`, `maximum` and `mean_everywhere` (with the
+/// points decided on; null for shapes), `within_5_percent` (share of the points) and `worst`, with
+/// `collective`, `nodes`, `ppn`, `bytes`, `chosen` and `regret`. Unknown values are null.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Print the regrets as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune evaluate .colltune/quickstart.db
+  colltune evaluate .colltune/quickstart.db --library mpich-4.0.2 --json";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let analysis = self.store.analyse()?;
+        let splits = analysis.evaluate()?;
+        if self.json {
+            console.json(&to_json(&analysis, &splits))?;
+        } else {
+            console.print(describe(&analysis, &splits))?;
+        }
+        Ok(Answer::Good)
+    }
+}
+
+fn to_json(analysis: &Analysis, splits: &[SplitScores]) -> Value {
+    let origin = &analysis.origin;
+    json!({
+        "name": origin.name,
+        "library": origin.library,
+        "store": origin.store,
+        "splits": splits.iter().map(split_json).collect::<Vec<_>>(),
+    })
+}
+
+fn split_json(split: &SplitScores) -> Value {
+    json!({
+        "held_out": split.held_out,
+        "collective": split.collective.map(|collective| collective.name()),
+        "points": split.points,
+        "decided_on": split.decided_on,
+        "methods": split.scores.iter().map(score_json).collect::<Vec<_>>(),
+    })
+}
+
+fn score_json(score: &Score) -> Value {
+    let worst = score.worst.as_ref().map(|worst| {
+        json!({
+            "collective": worst.cell.collective.name(),
+            "nodes": worst.cell.shape.nodes,
+            "ppn": worst.cell.shape.ppn,
+            "bytes": worst.cell.bytes,
+            "chosen": worst.chosen.to_string(),
+            "regret": worst.regret,
+        })
+    });
+    json!({
+        "method": score.method,
+        "points": score.points,
+        "mean": score.mean,
+        "median": score.median,
+        "maximum": score.worst.as_ref().map(|worst| worst.regret),
+        "mean_everywhere": score.mean_everywhere,
+        "within_5_percent": score.within,
+        "worst": worst,
+    })
+}
+
+fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {
+    let origin = &analysis.origin;
+    let heading = format!(
+        "{} with {}: regret where nothing was measured",
+        origin.name, origin.library
+    );
+    let parts = splits.iter().map(|split| {
+        let scores = grid(
+            [
+                "method",
+                "mean>",
+                "median>",
+                "maximum>",
+                "within 5 %>",
+                "points>",
+                "mean at all points>",
+                "maximum at",
+            ],
+            split.scores.iter().map(score_row),
+        );
+        format!("{}\n{scores}", title(split))
+    });
+    let parts: Vec<String> = std::iter::once(heading).chain(parts).collect();
+    parts.join("\n\n")
+}
+
+fn title(split: &SplitScores) -> String {
+    let collective = match split.collective {
+        Some(collective) => format!("{collective}, "),
+        None => String::new(),
+    };
+    let points = match split.points {
+        1 => "1 point".to_owned(),
+        points => format!("{points} points"),
+    };
+    match (split.held_out, split.decided_on) {
+        (HeldOut::Sizes, Some(others)) => {
+            format!("{collective}every second size held out: {points}, decided on {others} others")
+        }
+        (HeldOut::Sizes, None) => format!("{collective}every second size held out: {points}"),
+        (HeldOut::Shapes, _) => {
+            format!("{collective}each shape between others held out in turn: {points}")
+        }
+    }
+}
+
+fn score_row(score: &Score) -> [String; 8] {
+    let worst = score.worst.as_ref();
+    // A maximum of 0 is everywhere.
+    let place = worst.filter(|worst| worst.regret > 0.0);
+    [
+        score.method.to_string(),
+        percent(score.mean),
+        percent(score.median),
+        percent(worst.map(|worst| worst.regret)),
+        percent(score.within),
+        score.points.to_string(),
+        percent(score.mean_everywhere),
+        place.map_or_else(String::new, |worst| worst.cell.to_string()),
+    ]
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
+}

@@ -1,0 +1,83 @@
+//! Decisions judged at points that were kept from them.
+
+use serde_json::json;
+
+use crate::made;
+use crate::run::{Place, keys};
+
+const STORE: &str = ".colltune/made.db";
+
+#[test]
+fn evaluate_shows_regrets_beside_baselines() {
+    let place = made::place();
+    insta::assert_snapshot!(place.run(&["evaluate", STORE]).good().out);
+    let told = place.run(&["evaluate", STORE, "--json"]).good().json();
+    assert_eq!(keys(&told), ["library", "name", "splits", "store"]);
+    let split = &told["splits"][0];
+    assert_eq!(
+        keys(split),
+        ["collective", "decided_on", "held_out", "methods", "points"]
+    );
+    assert_eq!(
+        (&split["held_out"], &split["points"], &split["decided_on"]),
+        (&json!("sizes"), &json!(1), &json!(2))
+    );
+    let methods = split["methods"].as_array().unwrap();
+    let names: Vec<_> = methods.iter().map(|method| &method["method"]).collect();
+    assert_eq!(
+        names,
+        [
+            "default",
+            "best_single",
+            "nearest_lower",
+            "straight_lines",
+            "log_log",
+            "model",
+            "table"
+        ]
+    );
+    let default = &methods[0];
+    assert_eq!(
+        keys(default),
+        [
+            "maximum",
+            "mean",
+            "mean_everywhere",
+            "median",
+            "method",
+            "points",
+            "within_5_percent",
+            "worst"
+        ]
+    );
+    assert_eq!(
+        keys(&default["worst"]),
+        ["bytes", "chosen", "collective", "nodes", "ppn", "regret"]
+    );
+    // 3 times the fastest instead of 2 times.
+    let regret = default["worst"]["regret"].as_f64().unwrap();
+    assert!((regret - 0.5).abs() < 1e-3, "{default}");
+    assert_eq!(default["worst"]["bytes"], 8192);
+    assert_eq!(default["within_5_percent"], 0.0);
+}
+
+/// Two sizes on one shape have nothing between them.
+#[test]
+fn a_store_without_inner_points_is_refused_with_what_to_do() {
+    let place = Place::new();
+    place.write(
+        "times.csv",
+        "collective,library,algorithm,ppn,bytes,seconds\n\
+         bcast,default,,4,8,3e-6\nbcast,mvapich,tree,4,8,1e-6\n\
+         bcast,default,,4,64,3e-6\nbcast,mvapich,tree,4,64,1e-6\n",
+    );
+    let import = "import times.csv --format csv --store few.db --library mvapich-2.3 --nodes 1";
+    place.run(&import.split(' ').collect::<Vec<_>>()).good();
+    place.run(&["evaluate", "few.db"]).bad(
+        2,
+        &[
+            "no points of mvapich-2.3 to hold out",
+            "help: measure more `sizes`",
+        ],
+    );
+}

@@ -1,0 +1,36 @@
+//! Which samples of a cell had as many calls in a repetition.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wire::{Sample, Subject};
+
+/// The number of calls that most launches of each cell had in a repetition.
+pub(crate) struct Batches(BTreeMap<Subject, u32>);
+
+impl Batches {
+    pub(crate) fn of(samples: &[Sample]) -> Self {
+        let mut launches: BTreeMap<Subject, BTreeMap<u32, BTreeSet<u32>>> = BTreeMap::new();
+        for sample in samples.iter().filter(|sample| !sample.seconds.is_empty()) {
+            if let Subject::Cell(_) = sample.subject {
+                let batches = launches.entry(sample.subject).or_default();
+                let with_as_many = batches.entry(sample.batch).or_default();
+                with_as_many.insert(sample.launch);
+            }
+        }
+        let most_usual = |batches: BTreeMap<u32, BTreeSet<u32>>| {
+            // Of equals the last: what has more calls is further above the clock's steps.
+            let most = batches.into_iter().max_by_key(|(_, with)| with.len());
+            most.map(|(batch, _)| batch)
+        };
+        let usual = launches
+            .into_iter()
+            .filter_map(|(subject, batches)| Some((subject, most_usual(batches)?)));
+        Self(usual.collect())
+    }
+
+    /// Whether a sample can be compared with most of its cell; experiments are not compared so.
+    pub(crate) fn counts(&self, sample: &Sample) -> bool {
+        let usual = self.0.get(&sample.subject);
+        usual.is_none_or(|batch| *batch == sample.batch)
+    }
+}

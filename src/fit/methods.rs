@@ -1,0 +1,248 @@
+//! Ways to choose candidates at points that were not measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schedule::Collective;
+use serde::Serialize;
+use table::{Confidence, OperatorClass, Operators, Provenance, Query, Rule, ShapeRules, Table};
+use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
+
+use crate::held_out::Times;
+use crate::prediction::block_count;
+use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
+use crate::{DecideOptions, Summary, build_table, decide, fit_curves};
+
+/// A way to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The library's default.
+    Default,
+    /// For each collective, datatype and operator the one candidate with the lowest mean regret where
+    /// decisions are made, of those measured at most of these points.
+    BestSingle,
+    /// The fastest candidate at the next lower size; in the shape that tables take.
+    NearestLower,
+    /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
+    StraightLines,
+    /// The fastest by interpolation on logarithmic scales.
+    LogLog,
+    /// The fastest by [`Predictor`]: interpolation or protocol segments, whichever has less regret at
+    /// sizes left out of the training.
+    Model,
+    /// What the table says that colltune makes.
+    Table,
+}
+
+impl Method {
+    /// All, baselines first.
+    pub const ALL: [Self; 7] = [
+        Self::Default,
+        Self::BestSingle,
+        Self::NearestLower,
+        Self::StraightLines,
+        Self::LogLog,
+        Self::Model,
+        Self::Table,
+    ];
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Default => "library default",
+            Self::BestSingle => "best single candidate",
+            Self::NearestLower => "nearest lower size",
+            Self::StraightLines => "straight lines",
+            Self::LogLog => "log-log interpolation",
+            Self::Model => "fits of candidates",
+            Self::Table => "colltune's table",
+        })
+    }
+}
+
+/// What follows from the points that decisions are made on.
+pub(crate) struct Training {
+    table: Table,
+    nearest_lower: BTreeMap<(Datatype, Option<Operator>), Table>,
+    single: BTreeMap<Kind, Candidate>,
+    predictor: Predictor,
+}
+
+impl Training {
+    /// From all points but those held out.
+    pub(crate) fn new(
+        points: &BTreeMap<Cell, Times>,
+        held_out: &BTreeSet<Cell>,
+        summaries: &[Summary],
+        failures: &[(Subject, Candidate)],
+        options: &DecideOptions,
+        provenance: &Provenance,
+    ) -> Self {
+        let kept = |summary: &&Summary| match summary.subject {
+            Subject::Cell(cell) => {
+                !held_out.contains(&cell)
+                    && points
+                        .get(&cell)
+                        .is_some_and(|times| times.contains_key(&summary.candidate))
+            }
+            Subject::Experiment(_) => false,
+        };
+        let summaries: Vec<Summary> = summaries.iter().filter(kept).cloned().collect();
+        let decisions = decide(&summaries, failures, None, options);
+        let curves: Vec<CandidateCurve> = fit_curves(&summaries);
+        let training = || points.iter().filter(|(cell, _)| !held_out.contains(cell));
+        Self {
+            table: build_table("training", provenance.clone(), &decisions),
+            nearest_lower: nearest_lower(training(), provenance),
+            single: best_single(training()),
+            predictor: Predictor::new(&curves),
+        }
+    }
+
+    /// What a method chooses among the candidates of a point, whose times it does not look at; `None`
+    /// if it knows nothing.
+    pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
+        let of_table = |table: &Table| table.lookup(&query(cell)).candidate.clone();
+        match method {
+            Method::Default => Some(Candidate::Default),
+            Method::BestSingle => self.single.get(&kind(cell)).cloned(),
+            Method::NearestLower => {
+                let table = self.nearest_lower.get(&(cell.datatype, cell.operator));
+                table.map(of_table)
+            }
+            Method::StraightLines => self.fastest(cell, times, Manner::StraightLines),
+            Method::LogLog => self.fastest(cell, times, Manner::LogLog),
+            Method::Model => self.fastest(cell, times, Manner::Model),
+            Method::Table => Some(of_table(&self.table)),
+        }
+    }
+
+    /// The candidate with the shortest predicted time.
+    fn fastest(&self, cell: &Cell, times: &Times, manner: Manner) -> Option<Candidate> {
+        let predicted = times.keys().filter_map(|candidate| {
+            let predicted = self.predictor.predict(cell, candidate, manner)?;
+            Some((predicted.seconds, candidate))
+        });
+        let fastest = predicted.min_by(|a, b| a.0.total_cmp(&b.0));
+        fastest.map(|(_, candidate)| candidate.clone())
+    }
+}
+
+/// Times are measured with operators that commute.
+fn query(cell: &Cell) -> Query {
+    Query {
+        collective: cell.collective,
+        shape: cell.shape,
+        bytes: cell.bytes,
+        operators: OperatorClass::Commutative,
+    }
+}
+
+/// The measured time of a choice at a point: that of the candidate, or of another block size of the
+/// algorithm that cuts this vector into as many blocks and is therefore the same program.
+pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
+    let same = |(candidate, _): &(&Candidate, &f64)| {
+        is_ours(candidate)
+            && candidate.algorithm() == choice.algorithm()
+            && without_blocks(candidate) == without_blocks(choice)
+            && block_count(cell, candidate) == block_count(cell, choice)
+    };
+    let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
+    let exact = times.get(choice).copied();
+    exact.or_else(|| is_ours(choice).then(twin).flatten())
+}
+
+fn is_ours(candidate: &Candidate) -> bool {
+    matches!(candidate, Candidate::Ours { .. })
+}
+
+fn without_blocks(candidate: &Candidate) -> Parameters {
+    Parameters {
+        block_bytes: None,
+        blocks: None,
+        ..candidate.parameters()
+    }
+}
+
+/// How much longer a choice takes than the best candidate of the point, as a share.
+pub(crate) fn regret(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
+    let best = times.values().copied().fold(f64::INFINITY, f64::min);
+    Some(time_of(cell, times, choice)? / best - 1.0)
+}
+
+type Points<'p> = (&'p Cell, &'p Times);
+
+/// For each kind the candidate that was measured at most points, and of these the one with the lowest
+/// mean regret.
+fn best_single<'p>(points: impl Iterator<Item = Points<'p>>) -> BTreeMap<Kind, Candidate> {
+    let mut kinds: BTreeMap<Kind, Vec<Points<'p>>> = BTreeMap::new();
+    for (cell, times) in points {
+        kinds.entry(kind(cell)).or_default().push((cell, times));
+    }
+    let best = |points: &[Points<'p>]| {
+        let candidates: BTreeSet<&Candidate> =
+            points.iter().flat_map(|(_, times)| times.keys()).collect();
+        let score = |candidate: &Candidate| {
+            let known = points
+                .iter()
+                .filter_map(|(cell, times)| regret(cell, times, candidate));
+            let regrets: Vec<f64> = known.collect();
+            (regrets.len(), regrets.iter().sum::<f64>())
+        };
+        let scored = candidates.into_iter().map(|c| (score(c), c));
+        let best = scored
+            .min_by(|((many, a), _), ((more, b), _)| more.cmp(many).then_with(|| a.total_cmp(b)));
+        best.map(|(_, candidate)| candidate.clone())
+    };
+    kinds
+        .into_iter()
+        .filter_map(|(kind, points)| Some((kind, best(&points)?)))
+        .collect()
+}
+
+/// Tables whose rules begin at the measured sizes.
+fn nearest_lower<'p>(
+    points: impl Iterator<Item = Points<'p>>,
+    provenance: &Provenance,
+) -> BTreeMap<(Datatype, Option<Operator>), Table> {
+    type Entries = BTreeMap<(Collective, CommShape), Vec<Rule>>;
+    let mut tables: BTreeMap<(Datatype, Option<Operator>), Entries> = BTreeMap::new();
+    // By ascending size.
+    for (cell, times) in points {
+        let fastest = times.iter().min_by(|a, b| a.1.total_cmp(b.1));
+        let Some((candidate, _)) = fastest else {
+            continue;
+        };
+        let entries = tables.entry((cell.datatype, cell.operator)).or_default();
+        let rules = entries.entry((cell.collective, cell.shape)).or_default();
+        let from_bytes = if rules.is_empty() { 0 } else { cell.bytes };
+        rules.push(Rule::new(
+            from_bytes,
+            candidate.clone(),
+            None,
+            Confidence::Low,
+        ));
+    }
+    let table = |entries: Entries| {
+        let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
+        for ((collective, shape), rules) in entries {
+            collectives.entry(collective).or_default().push(ShapeRules {
+                shape,
+                operators: Operators::Any,
+                rules,
+                measured: Vec::new(),
+            });
+        }
+        Table {
+            name: "nearest lower".to_owned(),
+            provenance: provenance.clone(),
+            collectives,
+        }
+    };
+    let tables = tables.into_iter();
+    tables
+        .map(|(kind, entries)| (kind, table(entries)))
+        .collect()
+}

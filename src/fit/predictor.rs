@@ -1,0 +1,157 @@
+//! All candidates of a collective, as far as their measured times tell.
+
+use std::collections::BTreeMap;
+
+use schedule::Collective;
+use serde::Serialize;
+use wire::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
+
+use crate::Summary;
+use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
+use crate::scaling::{self, Curves};
+
+/// What candidates are compared within: everything but shape and size.
+pub(crate) type Kind = (Collective, Datatype, Option<Operator>);
+
+/// What a cell is compared within.
+pub(crate) fn kind(cell: &Cell) -> Kind {
+    (cell.collective, cell.datatype, cell.operator)
+}
+
+/// The curve of one candidate in one shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CandidateCurve {
+    /// Of which collective, on which shape, with which datatype and operator; `bytes` is the smallest
+    /// size measured.
+    pub cell: Cell,
+    /// Of which candidate.
+    pub candidate: Candidate,
+    /// Its times.
+    pub curve: Curve,
+}
+
+/// The curves of all candidates in all shapes, in ascending order of cell and candidate; experiments
+/// are ignored. Nothing but times is asked for, so it does not matter who wrote the algorithm.
+pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
+    let mut times: BTreeMap<(Kind, CommShape, &Candidate), Vec<Timing>> = BTreeMap::new();
+    for summary in summaries {
+        let Subject::Cell(cell) = summary.subject else {
+            continue;
+        };
+        let key = (kind(&cell), cell.shape, &summary.candidate);
+        times.entry(key).or_default().push(Timing {
+            bytes: cell.bytes,
+            seconds: summary.median_seconds,
+        });
+    }
+    times
+        .into_iter()
+        .map(|((kind, shape, candidate), times)| {
+            let (collective, datatype, operator) = kind;
+            let curve = Curve::new(times);
+            let cell = Cell {
+                collective,
+                shape,
+                bytes: curve.points.first().map_or(0, |point| point.bytes),
+                datatype,
+                operator,
+            };
+            CandidateCurve {
+                cell,
+                candidate: candidate.clone(),
+                curve,
+            }
+        })
+        .collect()
+}
+
+/// How times that were not measured are to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// From one line for each candidate and shape.
+    StraightLines,
+    /// Between neighbours, on logarithmic scales; outside as tables do.
+    LogLog,
+    /// Between measured sizes as leaving sizes out has shown to be better, outside from segments.
+    Model,
+}
+
+/// Predicts times of candidates from their own measured times alone.
+///
+/// Shapes that were not measured are interpolated in the logarithm of the number of ranks between
+/// those that were; outside them, `alpha` and `beta` follow the ranks.
+#[derive(Clone, Debug)]
+pub struct Predictor {
+    curves: BTreeMap<(Kind, Candidate), Curves>,
+    inside: BTreeMap<(Kind, CommShape), Inside>,
+}
+
+impl Predictor {
+    /// From all curves that there are.
+    pub fn new(of: &[CandidateCurve]) -> Self {
+        let mut curves: BTreeMap<(Kind, Candidate), Curves> = BTreeMap::new();
+        let mut left_out: BTreeMap<(Kind, CommShape), LeftOutSizes> = BTreeMap::new();
+        for CandidateCurve {
+            cell,
+            candidate,
+            curve,
+        } in of
+        {
+            let kind = kind(cell);
+            let sizes = left_out.entry((kind, cell.shape)).or_default();
+            for left in curve.left_out() {
+                sizes.entry(left.measured.bytes).or_default().push(left);
+            }
+            let shapes = curves.entry((kind, candidate.clone())).or_default();
+            shapes.insert(cell.shape, curve.clone());
+        }
+        let inside = left_out
+            .into_iter()
+            .map(|(place, sizes)| (place, better_inside(&sizes)))
+            .collect();
+        Self { curves, inside }
+    }
+
+    /// The time of a candidate in a cell; `None` if it was not measured for that collective,
+    /// datatype and operator.
+    pub fn predict(&self, cell: &Cell, candidate: &Candidate, manner: Manner) -> Option<Predicted> {
+        let (kind, bytes) = (kind(cell), cell.bytes);
+        let curves = self.curves.get(&(kind, candidate.clone()))?;
+        scaling::predict(curves, cell.shape, bytes, |shape, curve| match manner {
+            Manner::StraightLines => curve.straight(bytes),
+            Manner::LogLog => curve.interpolated(bytes),
+            Manner::Model => {
+                let inside = self.inside.get(&(kind, shape)).copied();
+                curve.predict(bytes, inside.unwrap_or(Inside::Interpolation))
+            }
+        })
+    }
+}
+
+/// What curves say about sizes that are left out, by size.
+type LeftOutSizes = BTreeMap<u64, Vec<LeftOut>>;
+
+/// The way with the lower mean regret at sizes that are left out in turn; of equal ones that with the
+/// smaller errors.
+///
+/// The regret is that of the candidate that would be chosen: mistakes that change the choice count
+/// first.
+fn better_inside(sizes: &LeftOutSizes) -> Inside {
+    let judge = |time: fn(&LeftOut) -> f64| {
+        let regret = |left: &Vec<LeftOut>| {
+            let chosen = left.iter().min_by(|a, b| time(a).total_cmp(&time(b)))?;
+            let measured = left.iter().map(|left| left.measured.seconds);
+            let best = measured.fold(f64::INFINITY, f64::min);
+            Some(chosen.measured.seconds / best - 1.0)
+        };
+        let error = |left: &LeftOut| (time(left) / left.measured.seconds).ln().abs();
+        let regrets: f64 = sizes.values().filter_map(regret).sum();
+        let errors: f64 = sizes.values().flatten().map(error).sum();
+        (regrets, errors)
+    };
+    if judge(|left| left.modelled) < judge(|left| left.interpolated) {
+        Inside::Segments
+    } else {
+        Inside::Interpolation
+    }
+}

@@ -1,0 +1,307 @@
+//! Curves of candidates from their times alone.
+
+use fit::{CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing};
+use wire::{Candidate, Cell, CommShape};
+
+use crate::synthetic::{Noise, allreduce, ours};
+
+/// `alpha + beta m`.
+#[derive(Clone, Copy)]
+struct Part {
+    from_bytes: u64,
+    alpha: f64,
+    beta: f64,
+}
+
+impl Part {
+    fn seconds(&self, bytes: u64) -> f64 {
+        self.alpha + self.beta * bytes as f64
+    }
+}
+
+/// A line without changes, and what a library with protocols does: eager, rendezvous from 16K on, another
+/// algorithm from 1M on.
+const PARTS: [Part; 3] = [
+    Part {
+        from_bytes: 0,
+        alpha: 2e-6,
+        beta: 2e-9,
+    },
+    Part {
+        from_bytes: 16 << 10,
+        alpha: 80e-6,
+        beta: 0.5e-9,
+    },
+    Part {
+        from_bytes: 1 << 20,
+        alpha: 1e-3,
+        beta: 0.25e-9,
+    },
+];
+
+/// 8 bytes to 16M, doubling.
+fn sizes() -> Vec<u64> {
+    (3..25).map(|power| 1 << power).collect()
+}
+
+fn truth(parts: &[Part], bytes: u64) -> f64 {
+    let part = parts.iter().rev().find(|part| part.from_bytes <= bytes);
+    part.expect("the first begins at 0").seconds(bytes)
+}
+
+/// 10 % log-normal noise on each time.
+fn noisy(parts: &[Part], sizes: &[u64], seed: u64) -> Curve {
+    let mut noise = Noise::realistic(seed);
+    let timing = |bytes: &u64| Timing {
+        bytes: *bytes,
+        seconds: truth(parts, *bytes) * noise.factor(0.1),
+    };
+    Curve::new(sizes.iter().map(timing).collect())
+}
+
+const SEEDS: u64 = 50;
+
+#[test]
+fn changes_of_protocol_are_found_within_a_size_and_no_others() {
+    for count in 1..=PARTS.len() {
+        let parts = &PARTS[..count];
+        let mut missed = Vec::new();
+        for seed in 0..SEEDS {
+            let curve = noisy(parts, &sizes(), seed);
+            // Segments begin half-way between two sizes.
+            let near = |(part, segment): (&Part, &Segment)| {
+                let off = (segment.from_bytes as f64 / part.from_bytes as f64).log2();
+                (-1.5..=0.5).contains(&off)
+            };
+            let mut changes = parts.iter().zip(&curve.segments).skip(1);
+            if curve.segments.len() != count || !changes.all(near) {
+                missed.push(seed);
+                continue;
+            }
+            for (part, segment) in parts.iter().zip(&curve.segments) {
+                assert!(segment.residual < 0.2, "{count}, seed {seed}: {segment:?}");
+                assert!(segment.alpha_seconds < 2.0 * part.alpha, "{segment:?}");
+            }
+        }
+        // One curve in 25 for each change, or for none.
+        let changes = (count as u64 - 1).max(1);
+        assert!(
+            missed.len() as u64 <= changes * SEEDS / 25,
+            "{count} segments: seeds {missed:?}"
+        );
+    }
+}
+
+/// Few sizes are no reason to believe in changes either.
+#[test]
+fn noise_makes_no_segments_on_coarse_grids() {
+    for step in [1, 2, 3] {
+        let coarse: Vec<u64> = sizes().into_iter().step_by(step).collect();
+        let cut = (0..SEEDS).filter(|seed| noisy(&PARTS[..1], &coarse, *seed).segments.len() > 1);
+        let cut = cut.count();
+        assert!(cut <= 3, "{} sizes: {cut} of {SEEDS}", coarse.len());
+    }
+}
+
+/// Errors at sizes between and beyond the measured ones, and the share that they may have.
+#[test]
+fn predictions_are_near_the_truth_and_say_how_they_were_found() {
+    let mut errors = [Vec::new(), Vec::new(), Vec::new()];
+    for seed in 0..SEEDS {
+        let curve = noisy(&PARTS[..2], &sizes(), seed);
+        let between = sizes().into_iter().map(|bytes| bytes + bytes / 2);
+        let inner = between.filter(|bytes| *bytes < 16 << 20 && !(8192..16384).contains(bytes));
+        let mut note = |kind: usize, bytes: u64, inside: Inside, how: How| {
+            let predicted = curve.predict(bytes, inside);
+            assert_eq!(predicted.how, how, "{bytes}");
+            assert!(
+                predicted.error.is_some_and(|error| error < 0.3),
+                "{predicted:?}"
+            );
+            let truth = truth(&PARTS[..2], bytes);
+            errors[kind].push((predicted.seconds / truth - 1.0).abs());
+        };
+        for bytes in inner {
+            note(0, bytes, Inside::Interpolation, How::Interpolated);
+            note(1, bytes, Inside::Segments, How::Segment);
+        }
+        for bytes in [1, 4, 64 << 20, 256 << 20] {
+            note(2, bytes, Inside::Interpolation, How::Extrapolated);
+        }
+        let measured = curve.points[3];
+        let predicted = curve.predict(measured.bytes, Inside::Segments);
+        assert_eq!(
+            (predicted.how, predicted.seconds, predicted.error),
+            (How::Measured, measured.seconds, Some(0.0))
+        );
+    }
+    for (errors, typical) in errors.iter().zip([0.06, 0.04, 0.06]) {
+        let median = statistics_median(errors);
+        assert!(median < typical, "{median} of {}", errors.len());
+        let far = errors.iter().filter(|error| **error > 0.3).count();
+        assert!(far * 50 < errors.len(), "{far} of {}", errors.len());
+    }
+}
+
+fn statistics_median(values: &[f64]) -> f64 {
+    fit::statistics::median(values).expect("values")
+}
+
+#[test]
+fn few_sizes_have_no_lines_and_still_tell_what_tables_would() {
+    let curve = |points: &[(u64, f64)]| {
+        let points = points.iter().map(|(bytes, seconds)| Timing {
+            bytes: *bytes,
+            seconds: *seconds,
+        });
+        Curve::new(points.collect())
+    };
+    let two = curve(&[(64, 4e-6), (16, 1e-6)]);
+    assert_eq!((two.straight, two.segments.len()), (None, 0));
+    for (bytes, seconds, how) in [
+        (0, 1e-6, How::Extrapolated),
+        (16, 1e-6, How::Measured),
+        (32, 2e-6, How::Interpolated),
+        (128, 8e-6, How::Extrapolated),
+    ] {
+        for inside in [Inside::Interpolation, Inside::Segments] {
+            let predicted = two.predict(bytes, inside);
+            assert_eq!(predicted.how, how, "{bytes}");
+            assert!(
+                (predicted.seconds / seconds - 1.0).abs() < 1e-9,
+                "{predicted:?}"
+            );
+        }
+    }
+    // A barrier has one size.
+    let one = curve(&[(0, 3e-6)]);
+    assert_eq!(one.predict(0, Inside::Segments).seconds, 3e-6);
+    // A call without data does nothing.
+    let zero = curve(&[(0, 1e-8), (8, 1.008e-6), (64, 1.064e-6), (1000, 2e-6)]);
+    assert_eq!(zero.segments.len(), 1);
+    let alpha = zero.segments[0].alpha_seconds;
+    assert!((alpha / 1e-6 - 1.0).abs() < 1e-3, "{alpha}");
+}
+
+/// A candidate's curves on one rank a node, where `alpha` and `beta` follow the ranks.
+fn over_shapes(nodes: &[u32], time: fn(f64, f64) -> f64) -> Vec<CandidateCurve> {
+    let curve = |nodes: &u32| {
+        let shape = CommShape {
+            nodes: *nodes,
+            ppn: 1,
+        };
+        let seconds = |bytes: u64| time(f64::from(*nodes), bytes as f64);
+        let points = [8, 512, 32 << 10, 2 << 20].map(|bytes| Timing {
+            bytes,
+            seconds: seconds(bytes),
+        });
+        CandidateCurve {
+            cell: cell(shape, 8),
+            candidate: candidate(),
+            curve: Curve::new(points.to_vec()),
+        }
+    };
+    nodes.iter().map(curve).collect()
+}
+
+fn cell(shape: CommShape, bytes: u64) -> Cell {
+    Cell {
+        shape,
+        ..allreduce(1, bytes)
+    }
+}
+
+fn candidate() -> Candidate {
+    ours("allreduce/ring", None)
+}
+
+#[test]
+fn other_shapes_follow_the_ranks_or_their_logarithm() {
+    let logarithmic = |ranks: f64, bytes: f64| ranks.log2() * (2e-6 + 1e-9 * bytes);
+    let linear = |ranks: f64, bytes: f64| 2e-6 * ranks + 1e-9 * bytes;
+    let check = |time: fn(f64, f64) -> f64, nodes: u32, bytes: u64, how: How, bound: f64| {
+        let predictor = Predictor::new(&over_shapes(&[4, 8, 16, 32], time));
+        let asked = cell(CommShape { nodes, ppn: 1 }, bytes);
+        let predicted = predictor.predict(&asked, &candidate(), Manner::Model);
+        let predicted = predicted.expect("measured elsewhere");
+        let truth = time(f64::from(nodes), bytes as f64);
+        let off = (predicted.seconds / truth - 1.0).abs();
+        assert!(
+            off < bound,
+            "{nodes} nodes, {bytes} bytes: {predicted:?} and not {truth}"
+        );
+        assert_eq!(predicted.how, how);
+    };
+    for time in [logarithmic as fn(f64, f64) -> f64, linear] {
+        for bytes in [8, 32 << 10, 2 << 20] {
+            check(time, 16, bytes, How::Measured, 1e-9);
+            check(time, 12, bytes, How::Interpolated, 0.03);
+            check(time, 128, bytes, How::Extrapolated, 0.02);
+            check(time, 2, bytes, How::Extrapolated, 0.02);
+        }
+        check(time, 128, 8 << 20, How::Extrapolated, 0.02);
+    }
+}
+
+/// As many ranks are not as many ranks if they stand elsewhere.
+#[test]
+fn shapes_are_compared_with_those_that_differ_in_one_thing() {
+    let on = |nodes: u32, ppn: u32, seconds: f64| CandidateCurve {
+        cell: cell(CommShape { nodes, ppn }, 8),
+        candidate: candidate(),
+        curve: Curve::new(vec![Timing { bytes: 8, seconds }]),
+    };
+    let measured = [
+        on(1, 8, 1e-6),
+        on(1, 32, 4e-6),
+        on(2, 4, 50e-6),
+        on(16, 1, 90e-6),
+    ];
+    let predictor = Predictor::new(&measured);
+    let at = |nodes: u32, ppn: u32| {
+        let asked = cell(CommShape { nodes, ppn }, 8);
+        let predicted = predictor.predict(&asked, &candidate(), Manner::Model);
+        predicted.expect("measured elsewhere").seconds
+    };
+    assert!((at(1, 16) / 2e-6 - 1.0).abs() < 1e-9);
+    assert!((at(4, 4) / 50e-6 - 1.0).abs() < 1e-9);
+    assert!((at(32, 1) / 90e-6 - 1.0).abs() < 1e-9);
+    let other = ours("allreduce/dual_root", None);
+    let asked = cell(CommShape { nodes: 1, ppn: 8 }, 8);
+    assert_eq!(predictor.predict(&asked, &other, Manner::Model), None);
+}
+
+/// Two straight lines that cross: interpolation bends them, segments do not. With powers of the size
+/// it is the other way round, though neither makes a wrong choice.
+#[test]
+fn what_decides_better_at_sizes_left_out_is_taken_inside() {
+    let curves = |times: [fn(f64) -> f64; 2]| {
+        let names = ["allreduce/ring", "allreduce/dual_root"];
+        let curve = |(name, time): (&str, fn(f64) -> f64)| {
+            let points = [1, 10, 100, 1000, 10_000].map(|bytes| Timing {
+                bytes,
+                seconds: 1e-6 * time(bytes as f64),
+            });
+            CandidateCurve {
+                cell: cell(CommShape { nodes: 1, ppn: 4 }, 1),
+                candidate: ours(name, None),
+                curve: Curve::new(points.to_vec()),
+            }
+        };
+        names.into_iter().zip(times).map(curve).collect::<Vec<_>>()
+    };
+    let how = |times| {
+        let asked = cell(CommShape { nodes: 1, ppn: 4 }, 50);
+        let predictor = Predictor::new(&curves(times));
+        let first = ours("allreduce/ring", None);
+        predictor
+            .predict(&asked, &first, Manner::Model)
+            .map(|p| p.how)
+    };
+    // At 100 bytes the first is faster; between 10 and 1000 it looks slower.
+    assert_eq!(how([|m| 100.0 + m, |m| 1.0 + 2.0 * m]), Some(How::Segment));
+    assert_eq!(
+        how([|m| m.powf(0.6), |m| 2.0 * m.powf(0.6)]),
+        Some(How::Interpolated)
+    );
+}

@@ -1,0 +1,253 @@
+//! Decisions at points that were kept from them.
+
+use fit::{DecideOptions, HeldOut, Method, Score, SplitScores, evaluate, summarise};
+use table::Provenance;
+use wire::{Candidate, Cell, CommShape, Library, Sample, Subject};
+
+use crate::synthetic::{allreduce, launches, ours};
+
+fn provenance() -> Provenance {
+    Provenance {
+        campaign: String::new(),
+        store: String::new(),
+        library: Library {
+            name: "openmpi".to_owned(),
+            version: "4.1.4".to_owned(),
+        },
+        colltune: String::new(),
+        date: String::new(),
+        hosts: Vec::new(),
+        cpu: String::new(),
+        launches: 6,
+        warnings: Vec::new(),
+    }
+}
+
+fn evaluated(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<SplitScores> {
+    let summaries = summarise(samples).expect("valid");
+    evaluate(
+        &summaries,
+        failures,
+        &DecideOptions::default(),
+        &provenance(),
+    )
+}
+
+fn score(scores: &SplitScores, method: Method) -> &Score {
+    let found = scores.scores.iter().find(|score| score.method == method);
+    found.expect("every method has one")
+}
+
+/// Microseconds of the default, dual_root and ring: the first is best below 2000 bytes, the last from
+/// 140000 on.
+fn times(bytes: u64) -> [f64; 3] {
+    let m = bytes as f64;
+    [1.0 + 1e-3 * m, 2.0 + 0.5e-3 * m, 30.0 + 0.3e-3 * m]
+}
+
+fn candidates() -> [Candidate; 3] {
+    [
+        Candidate::Default,
+        ours("allreduce/dual_root", None),
+        ours("allreduce/ring", None),
+    ]
+}
+
+fn measured(cell: Cell, times: [f64; 3]) -> Vec<Sample> {
+    let times = times.map(|time| [1e-6 * time; 6]);
+    let of: Vec<(Candidate, &[f64])> = candidates()
+        .into_iter()
+        .zip(times.iter().map(|times| &times[..]))
+        .collect();
+    launches(cell, &of)
+}
+
+const SIZES: [u64; 8] = [8, 64, 512, 4096, 32_768, 262_144, 1 << 21, 1 << 24];
+
+fn lines() -> Vec<Sample> {
+    let of_size = |bytes: &u64| measured(allreduce(4, *bytes), times(*bytes));
+    SIZES.iter().flat_map(of_size).collect()
+}
+
+/// The regret of a candidate, from the formula.
+fn regret(bytes: u64, candidate: usize) -> f64 {
+    let times = times(bytes);
+    let best = times.into_iter().fold(f64::INFINITY, f64::min);
+    times[candidate] / best - 1.0
+}
+
+#[test]
+fn regrets_at_sizes_held_out_are_those_of_the_choices() {
+    let scores = evaluated(&lines(), &[]);
+    let [sizes] = &scores[..] else {
+        panic!("{scores:?}")
+    };
+    assert_eq!((sizes.held_out, sizes.collective), (HeldOut::Sizes, None));
+    assert_eq!((sizes.points, sizes.decided_on), (3, Some(5)));
+    // Candidates chosen at 64, 4096 and 262144 bytes.
+    for (method, chosen) in [
+        (Method::Default, [0, 0, 0]),
+        (Method::BestSingle, [1, 1, 1]),
+        (Method::NearestLower, [0, 0, 1]),
+        (Method::StraightLines, [0, 1, 2]),
+        (Method::LogLog, [0, 1, 1]),
+        (Method::Model, [0, 1, 2]),
+        // Its rules end where interpolated times cross, too.
+        (Method::Table, [0, 1, 1]),
+    ] {
+        let mut regrets: Vec<f64> = [64, 4096, 262_144]
+            .iter()
+            .zip(chosen)
+            .map(|(bytes, chosen)| regret(*bytes, chosen))
+            .collect();
+        regrets.sort_by(f64::total_cmp);
+        let score = score(sizes, method);
+        let near = |found: Option<f64>, expected: f64| {
+            let found = found.expect("measured");
+            assert!((found - expected).abs() < 1e-9, "{score:?}: {regrets:?}");
+        };
+        near(score.mean, regrets.iter().sum::<f64>() / 3.0);
+        near(score.median, regrets[1]);
+        near(score.worst.as_ref().map(|worst| worst.regret), regrets[2]);
+        let good = regrets.iter().filter(|regret| **regret <= 0.05).count();
+        near(score.within, good as f64 / 3.0);
+        assert_eq!(score.points, 3);
+    }
+    let default = score(sizes, Method::Default);
+    let worst = default.worst.as_ref().expect("measured");
+    assert_eq!(
+        (worst.cell.bytes, &worst.chosen),
+        (262_144, &Candidate::Default)
+    );
+    let everywhere: f64 = SIZES.iter().map(|bytes| regret(*bytes, 0)).sum();
+    let found = default.mean_everywhere.expect("sizes");
+    assert!((found - everywhere / 8.0).abs() < 1e-9, "{found}");
+}
+
+/// What is measured at a point held out must not matter to what is chosen there.
+#[test]
+fn nothing_leaks_from_what_is_held_out() {
+    let mut samples = lines();
+    for sample in &mut samples {
+        let Subject::Cell(cell) = sample.subject else {
+            panic!("a cell")
+        };
+        // The default is made the best by far where it is held out.
+        if cell.bytes == 262_144 && sample.candidate == Candidate::Default {
+            sample.seconds = vec![1e-9; 3];
+        }
+    }
+    let scores = evaluated(&samples, &[]);
+    for method in [
+        Method::BestSingle,
+        Method::NearestLower,
+        Method::StraightLines,
+        Method::LogLog,
+        Method::Model,
+        Method::Table,
+    ] {
+        let worst = score(&scores[0], method).worst.as_ref().expect("measured");
+        assert!(worst.regret > 1e4, "{method}: {worst:?}");
+    }
+}
+
+#[test]
+fn shapes_between_others_are_held_out_in_turn() {
+    let mut samples = Vec::new();
+    for (nodes, ppn) in [(1, 4), (2, 4), (4, 4), (8, 4), (8, 2)] {
+        for bytes in [8, 65_536] {
+            let cell = Cell {
+                shape: CommShape { nodes, ppn },
+                ..allreduce(ppn, bytes)
+            };
+            samples.extend(measured(
+                cell,
+                times(bytes).map(|time| time * f64::from(nodes)),
+            ));
+        }
+    }
+    let scores = evaluated(&samples, &[]);
+    let [shapes] = &scores[..] else {
+        panic!("{scores:?}")
+    };
+    // 2x4 and 4x4, with two sizes each; 8x4 has fewer ranks beside it but not more.
+    assert_eq!((shapes.held_out, shapes.points), (HeldOut::Shapes, 4));
+    assert_eq!(shapes.decided_on, None);
+    for method in [
+        Method::NearestLower,
+        Method::LogLog,
+        Method::Model,
+        Method::Table,
+    ] {
+        let score = score(shapes, method);
+        assert_eq!((score.points, score.mean), (4, Some(0.0)), "{score:?}");
+        assert_eq!(score.mean_everywhere, None);
+    }
+    let default = score(shapes, Method::Default).mean.expect("measured");
+    assert!(
+        (default - regret(65_536, 0) / 2.0).abs() < 1e-9,
+        "{default}"
+    );
+}
+
+#[test]
+fn failures_and_points_without_a_choice_do_not_count() {
+    let mut samples = lines();
+    // Nothing to choose there.
+    samples.extend(launches(
+        allreduce(8, 8),
+        &[(Candidate::Default, &[1e-6; 6])],
+    ));
+    let failed = |bytes: u64| {
+        let cell = Subject::Cell(allreduce(4, bytes));
+        (cell, ours("allreduce/ring", None))
+    };
+    let scores = evaluated(&samples, &SIZES.map(failed));
+    let default = score(&scores[0], Method::Default);
+    let worst = default.worst.as_ref().expect("measured").regret;
+    let [default, dual_root, _] = times(262_144);
+    assert!(
+        (worst - (default / dual_root - 1.0)).abs() < 1e-9,
+        "{worst}"
+    );
+    assert_eq!(scores[0].points, 3);
+}
+
+/// A block that holds the whole vector is one block, whatever it is called; a choice that was not
+/// measured has no regret.
+#[test]
+fn a_choice_counts_if_its_program_was_measured() {
+    let mut samples = Vec::new();
+    let block = |bytes| ours("allreduce/dual_root", Some(bytes));
+    for (bytes, candidate) in [(64, block(64)), (512, block(8192)), (4096, block(4096))] {
+        let times: [(Candidate, &[f64]); 2] =
+            [(Candidate::Default, &[2e-6; 6]), (candidate, &[1e-6; 6])];
+        samples.extend(launches(allreduce(4, bytes), &times));
+    }
+    let scores = evaluated(&samples, &[]);
+    let lower = score(&scores[0], Method::NearestLower);
+    // Blocks of 64 bytes make eight of 512, those of 4096 one.
+    assert_eq!((scores[0].points, lower.points, lower.mean), (1, 0, None));
+    let table = score(&scores[0], Method::Table);
+    assert_eq!((table.points, table.mean), (1, Some(0.0)));
+
+    for sample in &mut samples {
+        if sample.candidate == block(64) {
+            sample.candidate = block(2048);
+        }
+    }
+    let scores = evaluated(&samples, &[]);
+    let lower = score(&scores[0], Method::NearestLower);
+    assert_eq!((lower.points, lower.mean), (1, Some(0.0)));
+}
+
+#[test]
+fn with_too_few_points_there_is_nothing_to_hold_out() {
+    assert_eq!(evaluated(&[], &[]), []);
+    let two = |ppn: u32| {
+        let of_size = move |bytes: &u64| measured(allreduce(ppn, *bytes), times(*bytes));
+        SIZES[..2].iter().flat_map(of_size)
+    };
+    let samples: Vec<Sample> = two(2).chain(two(4)).collect();
+    assert_eq!(evaluated(&samples, &[]), []);
+}

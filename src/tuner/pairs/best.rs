@@ -1,0 +1,47 @@
+//! The best of several candidates against the best of others.
+
+use fit::{CONFIDENCE, Summary};
+use report::Ratio;
+use statistics::{median, median_interval};
+
+/// The time of the best of the first divided by that of the best of the second, in one cell: the
+/// median over the launches that measured both, and its interval.
+///
+/// If the best were chosen by the same times that are then compared, its luck would be taken for
+/// speed, and the side with more candidates would have more of it. So each launch is judged by
+/// choices from all the others: on either side the candidate whose median over the other launches
+/// is the least. A single launch must choose for itself; the coverage is then 0.
+pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<Ratio> {
+    let mut launches: Vec<u32> = first
+        .iter()
+        .flat_map(|summary| &summary.launch_medians)
+        .map(|(launch, _)| *launch)
+        .collect();
+    launches.sort_unstable();
+    launches.dedup();
+    let ratios: Vec<f64> = launches
+        .into_iter()
+        .filter_map(|launch| Some(seconds(first, launch)? / seconds(second, launch)?))
+        .collect();
+    let interval = median_interval(&ratios, CONFIDENCE)?;
+    Some(Ratio {
+        value: median(&ratios)?,
+        low: interval.low,
+        high: interval.high,
+        coverage: interval.coverage,
+    })
+}
+
+/// What the candidate that is fastest in all other launches took in this one. Of those measured in
+/// this one alone nothing is known before, so they come last; among them the fastest is taken.
+fn seconds(candidates: &[&Summary], launch: u32) -> Option<f64> {
+    let here = candidates.iter().filter_map(|summary| {
+        let medians = &summary.launch_medians;
+        let (_, seconds) = medians.iter().find(|(number, _)| *number == launch)?;
+        let others = medians.iter().filter(|(number, _)| *number != launch);
+        let others: Vec<f64> = others.map(|(_, seconds)| *seconds).collect();
+        Some((median(&others).unwrap_or(f64::INFINITY), *seconds))
+    });
+    let order = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+    here.min_by(order).map(|(_, seconds)| seconds)
+}

@@ -1,0 +1,93 @@
+//! Which repetitions a reader is to be told of.
+
+use std::collections::BTreeSet;
+
+use fit::Summary;
+use report::{OFTEN_INVALID, OftenInvalid, Repetitions};
+use wire::Subject;
+
+/// What to know of the repetitions in cells.
+pub(crate) fn of(summaries: &[Summary]) -> Repetitions {
+    let mut about = Repetitions::default();
+    let mut batched = BTreeSet::new();
+    for summary in summaries {
+        let Subject::Cell(cell) = summary.subject else {
+            continue;
+        };
+        let counts = summary.counts;
+        if counts.batch > 1 {
+            batched.insert(cell);
+            about.most_calls = about.most_calls.max(counts.batch);
+        }
+        about.other_batches += u64::from(counts.other_batches);
+        let (invalid, repetitions) = (counts.invalid, counts.repetitions + counts.invalid);
+        if invalid as f64 > OFTEN_INVALID * repetitions as f64 {
+            about.often_invalid.push(OftenInvalid {
+                candidate: summary.candidate.clone(),
+                cell,
+                invalid,
+                repetitions,
+            });
+        }
+    }
+    about.batched_cells = batched.len();
+    about
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::Collective;
+    use wire::{Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Sample, Subject};
+
+    use super::of;
+
+    const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
+
+    fn sample(subject: Subject, launch: u32, batch: u32, invalid: u32) -> Sample {
+        Sample {
+            launch,
+            subject,
+            candidate: Candidate::Default,
+            batch,
+            seconds: vec![1e-6; 90],
+            invalid,
+            residual_seconds: None,
+            left: None,
+        }
+    }
+
+    fn cell(bytes: u64) -> Subject {
+        Subject::Cell(Cell {
+            collective: Collective::Bcast,
+            shape: SHAPE,
+            bytes,
+            datatype: Datatype::Byte,
+            operator: None,
+        })
+    }
+
+    #[test]
+    fn batches_and_invalid_repetitions_of_cells_are_told() {
+        let experiment = Subject::Experiment(Experiment {
+            kind: ExperimentKind::PingPong,
+            shape: SHAPE,
+            bytes: 8,
+        });
+        let samples = [
+            sample(experiment, 1, 1000, 0),
+            sample(cell(8), 1, 4, 10),
+            sample(cell(64), 1, 2, 0),
+            sample(cell(64), 2, 1, 0),
+            sample(cell(64), 3, 2, 0),
+            sample(cell(512), 1, 1, 11),
+        ];
+        let found = of(&fit::summarise(&samples).expect("times"));
+        let numbers = (found.batched_cells, found.most_calls, found.other_batches);
+        assert_eq!(numbers, (2, 4, 1));
+        let [often] = &found.often_invalid[..] else {
+            panic!("10 of 100 are not more than a tenth: {found:?}");
+        };
+        assert_eq!(Subject::Cell(often.cell), cell(512));
+        assert_eq!((often.invalid, often.repetitions), (11, 101));
+    }
+}

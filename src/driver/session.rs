@@ -9,8 +9,8 @@ use ::environment::is_crowded;
 use exec::{Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation, Task,
-    TaskDone, WIRE_VERSION, Work,
+    CommShape, FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation,
+    Task, TaskDone, WIRE_VERSION, Work,
 };
 
 use crate::clock::GlobalClock;
@@ -222,11 +222,6 @@ impl Session<'_> {
         };
         let measurements = match &task.work {
             Work::Compare { cell, candidates } => {
-                // Who spins takes the core from those it waits for.
-                let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
-                    true => Wait::Yield,
-                    false => Wait::Block,
-                };
                 let synchroniser = self.synchroniser(&communicator, &nodes)?;
                 let contest = Contest {
                     task: task.id,
@@ -237,7 +232,7 @@ impl Session<'_> {
                     timer: self.timer,
                     patience_seconds: self.plan.watchdog_seconds,
                     seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-                    wait,
+                    wait: self.wait(cell.shape),
                     synchroniser: &synchroniser,
                     communicator: &communicator,
                     spool: &self.spool,
@@ -257,14 +252,10 @@ impl Session<'_> {
                     slice_seconds: self.plan.repetition.slice_seconds.min(longest),
                     ..self.plan.repetition
                 };
-                let wait = match is_crowded(&self.nodes, what.shape) {
-                    true => Wait::Yield,
-                    false => Wait::Block,
-                };
                 let setting = experiment::Setting {
                     communicator: &communicator,
                     nodes: &nodes,
-                    wait,
+                    wait: self.wait(what.shape),
                 };
                 let measured = experiment::run(what, &repetition, &self.timer, setting)?;
                 self.watchdog.rest();
@@ -277,6 +268,14 @@ impl Session<'_> {
             elapsed_seconds,
             measurements,
         }))
+    }
+
+    /// How the ranks of a shape wait for messages: who spins takes the core from those it waits for.
+    fn wait(&self, shape: CommShape) -> Wait {
+        match is_crowded(&self.nodes, shape) && !self.leaves_core {
+            true => Wait::Yield,
+            false => Wait::Block,
+        }
     }
 
     /// How the ranks of a task, which stand on these nodes, come to common starts. Collective.

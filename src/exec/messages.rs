@@ -74,7 +74,8 @@ impl Communicator {
     ) -> Result<(), ExecError> {
         let mut requests = Requests::default();
         requests.reserve(to.len() + from.len());
-        match self.start_transfer(send, to, recv, from, &mut requests) {
+        // SAFETY: the slices are borrowed until all requests have ended.
+        match unsafe { self.start_transfer(send, to, recv, from, &mut requests) } {
             Ok(()) => requests.finish(wait),
             Err(error) => {
                 requests.cancel();
@@ -84,7 +85,11 @@ impl Communicator {
     }
 
     /// Starts the messages of [`Self::transfer_bytes`], receives first.
-    fn start_transfer(
+    ///
+    /// # Safety
+    ///
+    /// The slices are kept until all requests have ended.
+    unsafe fn start_transfer(
         &self,
         send: &[u8],
         to: &[u32],
@@ -96,13 +101,12 @@ impl Communicator {
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
             let message = Message::bytes(data.wrapping_add(index * piece), piece, peer)?;
-            // SAFETY: the pieces lie in the slice and do not overlap; the caller keeps the slice until
-            // all requests have ended.
+            // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
             requests.push(unsafe { self.start_recv(message) }?);
         }
         for &peer in to {
             let message = Message::bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
-            // SAFETY: the slice is only read, and the caller keeps it until all requests have ended.
+            // SAFETY: the slice is only read; the rest is the caller's.
             requests.push(unsafe { self.start_send(message) }?);
         }
         Ok(())

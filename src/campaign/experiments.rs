@@ -7,18 +7,21 @@ use crate::Campaign;
 const MESSAGE_BYTES: (u64, u64) = (1, 4 << 20);
 /// Up to here messages are measured even where all vectors are shorter: bandwidth shows only there.
 const LONG_MESSAGE_BYTES: u64 = 256 << 10;
+/// Between these, where protocols change, sizes of ping-pongs stand more closely.
+const PROTOCOL_BYTES: (u64, u64) = (256, 256 << 10);
 /// Only in small messages what starting one costs is a visible part of the time.
 const BURST_BYTES: (u64, u64) = (1, 1 << 10);
-/// Where eager limits are looked for, more closely than by [`FACTOR`].
-const LATE_BYTES: (u64, u64) = (256, 64 << 10);
-const LATE_FACTOR: u64 = 2;
+/// Where eager limits are looked for.
+const LATE_BYTES: (u64, u64) = (1 << 10, 128 << 10);
 /// Where the time per byte is all that is asked for.
 const BANDWIDTH_BYTES: (u64, u64) = (16 << 10, LONG_MESSAGE_BYTES);
 /// Of vectors that are combined and copied.
 const VECTOR_BYTES: (u64, u64) = (1 << 10, 4 << 20);
 const FACTOR: u64 = 4;
-/// Of shifts, which are compared with ping-pongs size by size.
-const SHIFT_FACTOR: u64 = 16;
+const CLOSE_FACTOR: u64 = 2;
+/// Where a few sizes tell enough; also those of exchanges and shifts, which are compared with ping-pongs
+/// size by size.
+const WIDE_FACTOR: u64 = 16;
 /// Partners of one rank, if there are as many.
 const PARTNERS: u32 = 4;
 
@@ -26,10 +29,10 @@ const PARTNERS: u32 = 4;
 type Series = (ExperimentKind, CommShape, Vec<u64>);
 
 impl Campaign {
-    /// The experiments, on each level that the campaign has: messages one way, both ways, many at
-    /// once and to a receiver that is late between two ranks; if there are three, to one while receiving from another, and to and
-    /// from several at once. If nodes have several ranks, as many pairs between two nodes as powers of
-    /// two and the most there can be. On one rank copying and, where anything is reduced, combining in
+    /// The experiments, on each level that the campaign has: between two ranks messages one way, both
+    /// ways, many at once and to a receiver that is late; if there are three, to one while receiving
+    /// from another, and to and from several at once. If nodes have several ranks, one pair and the most
+    /// there can be between two nodes. On one rank copying and, where anything is reduced, combining in
     /// the campaign's datatype and operator. Messages are not much longer than the longest vector: on
     /// slow networks they would take longer than all else.
     pub fn experiments(&self) -> Vec<Experiment> {
@@ -63,7 +66,7 @@ impl Campaign {
             .any(|room| shape.nodes <= room.nodes && shape.ppn <= room.ppn)
     }
 
-    /// The longest messages.
+    /// The size of the longest messages.
     fn longest_message(&self) -> u64 {
         let (_, last) = MESSAGE_BYTES;
         let longest = self.cells().iter().map(Cell::vector_bytes).max();
@@ -76,18 +79,18 @@ impl Campaign {
         if !self.has_room(pair) {
             return Vec::new();
         }
-        let (first, last) = (MESSAGE_BYTES.0, self.longest_message());
-        let messages = sizes((first, last), FACTOR);
+        let last = self.longest_message();
+        let ping_pongs = ping_pongs(last);
+        let mut compared = sizes((MESSAGE_BYTES.0, last), WIDE_FACTOR);
+        compared.retain(|bytes| ping_pongs.contains(bytes));
         let mut series = vec![
-            (ExperimentKind::PingPong, pair, messages.clone()),
-            (ExperimentKind::Exchange, pair, messages),
+            (ExperimentKind::PingPong, pair, ping_pongs),
+            (ExperimentKind::Exchange, pair, compared.clone()),
             (ExperimentKind::Burst, pair, sizes(BURST_BYTES, FACTOR)),
-            (ExperimentKind::Late, pair, sizes(LATE_BYTES, LATE_FACTOR)),
+            (ExperimentKind::Late, pair, sizes(LATE_BYTES, CLOSE_FACTOR)),
         ];
         if self.has_room(shape(3)) {
-            let mut shifts = sizes((first, last), SHIFT_FACTOR);
-            shifts.retain(|bytes| *bytes <= last);
-            series.push((ExperimentKind::Shift, shape(3), shifts));
+            series.push((ExperimentKind::Shift, shape(3), compared));
         }
         let fan = (2..=PARTNERS).rev().map(|partners| shape(partners + 1));
         if let Some(shape) = fan.into_iter().find(|shape| self.has_room(*shape)) {
@@ -97,7 +100,8 @@ impl Campaign {
         series
     }
 
-    /// One pair between two nodes, and more at once.
+    /// One pair between two nodes, and as many at once as there can be: the port that they share shows
+    /// in the difference.
     fn injections(&self) -> Vec<Series> {
         let pairs = |ppn| CommShape { nodes: 2, ppn };
         let several = self.shapes.iter().filter(|shape| shape.nodes > 1);
@@ -105,14 +109,11 @@ impl Campaign {
         if most < 2 {
             return Vec::new();
         }
-        let powers = std::iter::successors(Some(1), |pairs| Some(pairs * 2));
-        let counts = powers.take_while(|pairs| *pairs < most).chain([most]);
-        counts
-            .map(|count| {
-                let sizes = sizes(BANDWIDTH_BYTES, FACTOR);
-                (ExperimentKind::Injection, pairs(count), sizes)
-            })
-            .collect()
+        let series = |count| {
+            let sizes = sizes(BANDWIDTH_BYTES, FACTOR);
+            (ExperimentKind::Injection, pairs(count), sizes)
+        };
+        [1, most].map(series).to_vec()
     }
 
     fn on_one_rank(&self, anywhere: CommShape) -> Vec<Series> {
@@ -124,12 +125,24 @@ impl Campaign {
             .sizes
             .keys()
             .any(|collective| collective.is_reduction());
-        let kinds = combines.then_some(combine).into_iter();
-        kinds
-            .chain([ExperimentKind::Copy])
-            .map(|kind| (kind, anywhere, sizes(VECTOR_BYTES, FACTOR)))
-            .collect()
+        let combining = combines.then(|| (combine, anywhere, sizes(VECTOR_BYTES, FACTOR)));
+        let copying = (
+            ExperimentKind::Copy,
+            anywhere,
+            sizes(VECTOR_BYTES, WIDE_FACTOR),
+        );
+        combining.into_iter().chain([copying]).collect()
     }
+}
+
+/// Sizes of ping-pongs up to `last`, which is [`PROTOCOL_BYTES`]' end at least.
+fn ping_pongs(last: u64) -> Vec<u64> {
+    let (from, to) = PROTOCOL_BYTES;
+    let mut all = sizes((MESSAGE_BYTES.0, from), WIDE_FACTOR);
+    all.extend(sizes((from, to), CLOSE_FACTOR));
+    all.extend(sizes((to, last), FACTOR));
+    all.dedup();
+    all
 }
 
 /// Sizes from the first on, until one is not below the last.

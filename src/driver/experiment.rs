@@ -44,20 +44,21 @@ pub(crate) fn run(
 ) -> Result<Measurement, ExecError> {
     let communicator = setting.communicator;
     let mut bench = Bench::new(experiment, setting);
-    bench.time(5)?;
-    let mut estimate = [bench.time(WARMUP)? / f64::from(WARMUP)];
+    let is_late = experiment.kind == ExperimentKind::Late;
+    let (first, warmup) = if is_late { (1, 2) } else { (5, WARMUP) };
+    bench.time(first)?;
+    let mut estimate = [bench.time(warmup)? / f64::from(warmup)];
     communicator.maximum(&mut estimate)?;
-    let pause = bench.pause_seconds();
-    let batch = match pause > 0.0 {
-        // What counts is whether it is longer or shorter than the pause.
-        true => 1.0,
-        false => (BATCH_SECONDS / estimate[0].max(1e-9))
+    let (batch, repetitions) = if is_late {
+        // What counts is whether it is longer or shorter than the receiver is late.
+        (1, repetition.minimum)
+    } else {
+        let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
             .ceil()
             .clamp(1.0, 10_000.0)
-            .max(batch::calls(estimate[0], timer).into()),
+            .max(batch::calls(estimate[0], timer).into());
+        (batch as u32, repetitions(estimate[0] * batch, repetition))
     };
-    let repetitions = repetitions((estimate[0] + pause) * batch, repetition);
-    let batch = batch as u32;
     let mut seconds = Vec::with_capacity(repetitions as usize);
     for _ in 0..repetitions {
         seconds.push(bench.time(batch)? / f64::from(batch));
@@ -65,7 +66,7 @@ pub(crate) fn run(
     communicator.maximum(&mut seconds)?;
     Ok(Measurement {
         candidate: 0,
-        warmup: WARMUP + 5,
+        warmup: warmup + first,
         batch,
         seconds,
         invalid: Vec::new(),

@@ -82,14 +82,6 @@ impl<'a> Bench<'a> {
         Ok(seconds)
     }
 
-    /// The time in which a call takes place without being timed.
-    pub(super) fn pause_seconds(&self) -> f64 {
-        match self.kind {
-            ExperimentKind::Late => ExperimentKind::LATE_SECONDS,
-            _ => 0.0,
-        }
-    }
-
     /// The time that rank 0 takes to send to one that is late; of rank 1 none.
     fn time_until_sent(&mut self, calls: u32) -> Result<f64, ExecError> {
         let (communicator, late) = (self.communicator, ExperimentKind::LATE_SECONDS);

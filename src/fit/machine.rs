@@ -14,6 +14,7 @@ use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
+use crate::protocols::{ProtocolSegment, protocol_segments};
 use crate::{FitError, Summary};
 
 /// What the experiments say about the machine.
@@ -25,6 +26,8 @@ pub struct MachineFit {
     pub gammas: Vec<(Datatype, Operator, f64)>,
     /// Every parameter that there were experiments for, used or not.
     pub parameters: Vec<ParameterEstimate>,
+    /// The lines that messages follow, by level and size. A [`Link`] has one line for all sizes.
+    pub segments: Vec<ProtocolSegment>,
 }
 
 impl MachineFit {
@@ -33,29 +36,40 @@ impl MachineFit {
     pub fn rates(&self, cell: &Cell) -> Option<Rates> {
         let machine = self.machine.as_ref()?;
         let rates = machine.rates(Level::of_nodes(cell.shape.nodes))?;
+        Some(Rates {
+            gamma: self.gamma(cell),
+            ..rates
+        })
+    }
+
+    /// The `gamma` of a cell's datatype and operator, or else the machine's.
+    pub(crate) fn gamma(&self, cell: &Cell) -> Option<f64> {
         let own = |(datatype, operator, gamma): &(Datatype, Operator, f64)| {
             (*datatype == cell.datatype && Some(*operator) == cell.operator).then_some(*gamma)
         };
-        Some(Rates {
-            gamma: self.gammas.iter().find_map(own).or(rates.gamma),
-            ..rates
-        })
+        let of_machine = self.machine.as_ref().and_then(|machine| machine.gamma);
+        self.gammas.iter().find_map(own).or(of_machine)
     }
 }
 
 /// Estimates the machine's parameters from the summaries of experiments; others are ignored.
 ///
-/// `alpha` and `beta` come from ping-pongs. An exchange is compared with the ping-pong of its
+/// - `alpha` and `beta` come from ping-pongs.
+/// - `overhead` is what a message of a burst takes without its bytes and its share of the answer, for
+///   which `alpha` is needed.
+/// - `eager_limit` is the largest message measured for which a sender did not wait until its receiver
+///   was there, for which the line is needed.
+/// - `injection_beta` is what a byte takes in the port that the ranks of a node share, if they are
+///   seen to.
+/// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and
+///   operators. `copy` is that of a copy.
+///
+/// An exchange is compared with the ping-pong of its
 /// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
 /// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
 /// 2 that they take turns. A shift, in which the two partners are different ranks, is compared in the
 /// same way. What a byte takes to or from `k` partners at once is divided by `k beta`: 1 means that
-/// the messages of a rank take turns, `1 / k` that they do not share anything. `injection_beta` is
-/// what a byte takes in the port that the ranks of a node share, if they are seen to. `overhead` is what a message of a burst takes without its bytes and its
-/// share of the answer, for which `alpha` is needed. `eager_limit` is the largest message measured
-/// for which a sender did not wait until its receiver was there, for which the line is needed.
-/// `gamma` is the time per byte of a combination;
-/// the machine's own is the median over datatypes and operators. `copy` is that of a copy.
+/// the messages of a rank take turns, `1 / k` that they do not share anything.
 ///
 /// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
 /// is the launch, unless one was interrupted; then it and the one that made up for it are one turn. A
@@ -68,10 +82,16 @@ impl MachineFit {
 /// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {
     let experiments = Experiments::new(summaries);
-    let mut parameters = Vec::new();
+    let (mut parameters, mut segments) = (Vec::new(), Vec::new());
     let mut links = BTreeMap::new();
     for (level, messages) in &experiments.messages {
         let (link, found) = fit_link(*level, messages)?;
+        let eager_limit = link.and_then(|link| link.eager_limit);
+        segments.extend(protocol_segments(
+            *level,
+            &messages.ping_pongs,
+            eager_limit,
+        )?);
         links.extend(link.map(|link| (*level, link)));
         parameters.extend(found);
     }
@@ -108,6 +128,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         machine,
         gammas,
         parameters,
+        segments,
     })
 }
 

@@ -1,3 +1,5 @@
+mod messages;
+
 use std::path::PathBuf;
 
 use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
@@ -19,7 +21,8 @@ use crate::exit::Answer;
 /// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
 /// compared with one message alone: both ways with one partner (exchange), to one partner while
 /// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
-/// of a rank take turns).
+/// of a rank take turns). For each level, the lines that messages between two ranks follow, one for
+/// each protocol segment found in their times.
 ///
 /// Then for every cell of a pipelined algorithm the block size that the model predicts to be best
 /// beside the best one measured; and for every candidate that was measured at three sizes or more
@@ -31,7 +34,9 @@ use crate::exit::Answer;
 /// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
 /// `unit` (`s`, `s/byte`, `byte` or `1`), `identified` (whether the value is used), `note` (why not),
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
-/// `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
+/// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
+/// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
+/// `ends_at_eager_limit`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
 /// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
 /// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null); `candidates`,
 /// each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes` (how many were
@@ -86,6 +91,7 @@ fn to_json(analysis: &Analysis, curves: &[CandidateCurve]) -> Value {
         "library": origin.library,
         "store": origin.store,
         "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
+        "segments": analysis.machine.segments.iter().map(messages::to_json).collect::<Vec<_>>(),
         "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
         "candidates": curves.iter().map(curve_json).collect::<Vec<_>>(),
     })
@@ -150,6 +156,9 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
         analysis.machine.parameters.iter().map(parameter_row),
     );
     let mut parts = vec![heading, parameters];
+    if !analysis.machine.segments.is_empty() {
+        parts.push(messages::table(&analysis.machine.segments));
+    }
     if !analysis.blocks.is_empty() {
         parts.push(grid(
             [

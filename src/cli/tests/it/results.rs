@@ -193,6 +193,7 @@ fn fit_finds_the_machine_again() {
             "library",
             "name",
             "parameters",
+            "segments",
             "store"
         ]
     );

@@ -6,6 +6,7 @@ mod evaluate;
 mod machine;
 mod patterns;
 mod prediction;
+mod protocols;
 mod rules;
 mod statistics;
 mod summary;

@@ -1,9 +1,9 @@
-//! What the closed forms say about the candidates of a cell.
+//! What the fitted machine says about the candidates of a cell.
 
 use std::collections::BTreeMap;
 
-use model::{Call, Prediction};
-use schedule::Algorithm;
+use model::{Call, Machine, Placement, Prediction, Setting, Topology};
+use schedule::{Algorithm, Schedule};
 use serde::Serialize;
 use wire::{Candidate, Cell, Parameters, Subject};
 
@@ -41,16 +41,48 @@ pub struct BlockPoint {
     pub seconds: f64,
 }
 
-/// The time that the closed forms predict for a candidate in a cell; `None` for the library's own
-/// and where something is unknown.
+/// About as many messages are simulated in some ten milliseconds.
+const MOST_MESSAGES: f64 = 2e4;
+
+/// The time that is predicted for a candidate in a cell; `None` for the library's own and where
+/// something is unknown.
+///
+/// Its schedule is simulated on the machine, with everything that was fitted: both levels, overheads,
+/// eager limits, and the port that the ranks of a node share; nodes are taken to be filled one after the
+/// other. A schedule of more than about twenty thousand messages, and one that needs a level which is
+/// not known, has the time of its closed form, which knows only `alpha`, `beta` and `gamma` of the
+/// slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
-    let prediction = model::predict(
-        schedule::find(candidate.algorithm())?,
-        machine.rates(cell)?,
-        &call(cell, &parameters),
-    )?;
-    Some(prediction.seconds)
+    simulated(machine, cell, algorithm, &parameters).or_else(|| {
+        let rates = machine.rates(cell)?;
+        let prediction = model::predict(algorithm, rates, &call(cell, &parameters))?;
+        Some(prediction.seconds)
+    })
+}
+
+fn simulated(
+    fit: &MachineFit,
+    cell: &Cell,
+    algorithm: &'static Algorithm,
+    parameters: &Parameters,
+) -> Option<f64> {
+    let machine = Machine {
+        gamma: fit.gamma(cell),
+        ..fit.machine.clone()?
+    };
+    let schedule = Schedule::new(algorithm, &cell.request(parameters)).ok()?;
+    if model::expected_messages(&schedule) > MOST_MESSAGES {
+        return None;
+    }
+    let setting = Setting {
+        machine: &machine,
+        topology: Topology::new(cell.shape.nodes, cell.shape.ppn, Placement::Block),
+        unit_bytes: cell.datatype.size_bytes(),
+    };
+    let simulation = model::simulate(&schedule, &setting).ok()?;
+    Some(simulation.seconds)
 }
 
 /// Compares predicted and measured blocks for every cell and algorithm of which at least one block
@@ -115,21 +147,8 @@ fn compare(
         .iter()
         .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let predicted = machine.and_then(|machine| best(machine, &cell, algorithm, family));
-    let predicted_of_measured = machine.and_then(|machine| {
-        let parameters = Parameters {
-            blocks: Some(measured.blocks),
-            ..family.parameters()
-        };
-        let algorithm = family.algorithm().to_owned();
-        predicted_seconds(
-            machine,
-            &cell,
-            &Candidate::Ours {
-                algorithm,
-                parameters,
-            },
-        )
-    });
+    let predicted_of_measured = machine
+        .and_then(|machine| predicted_seconds(machine, &cell, &in_blocks(family, measured.blocks)));
     let distance = |point: &BlockPoint, predicted: BlockPoint| {
         (f64::from(point.blocks) / f64::from(predicted.blocks))
             .ln()
@@ -161,15 +180,26 @@ fn best(
     let parameters = family.parameters();
     let best = model::predict_best(algorithm, machine.rates(cell)?, &call(cell, &parameters))?;
     let Prediction {
-        seconds,
         blocks,
         block_bytes,
+        ..
     } = best;
     Some(BlockPoint {
         block_bytes,
         blocks,
-        seconds,
+        seconds: predicted_seconds(machine, cell, &in_blocks(family, blocks))?,
     })
+}
+
+/// The candidate of a family with so many blocks.
+fn in_blocks(family: &Candidate, blocks: u32) -> Candidate {
+    Candidate::Ours {
+        algorithm: family.algorithm().to_owned(),
+        parameters: Parameters {
+            blocks: Some(blocks),
+            ..family.parameters()
+        },
+    }
 }
 
 /// The number of blocks that a candidate uses in a cell, at least 1.

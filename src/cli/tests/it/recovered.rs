@@ -74,6 +74,37 @@ fn check(machine: &str, shapes: &str) {
         place.run(&args).good().json()["results"].clone()
     };
     assert_eq!(simulate("found.yaml"), simulate(store));
+    check_predictions(&place, store);
+}
+
+/// What is predicted of a measured cell is what the written machine gives in a simulation.
+fn check_predictions(place: &Place, store: &str) {
+    let fit = place.run(&["fit", store, "--json"]).good().json();
+    let is_simulated = |of: &&serde_json::Value| {
+        let plain = !of["candidate"].as_str().unwrap().contains('[');
+        plain && of["bytes"] == 64 << 10 && !of["predicted"].is_null()
+    };
+    let blocks = fit["blocks"].as_array().unwrap();
+    let mut compared = 0;
+    for block in blocks.iter().filter(is_simulated) {
+        let args = format!(
+            "simulate -m found.yaml --json --element-bytes 8 -b 64K -a {} -n {} -k {} --blocks {}",
+            block["candidate"].as_str().unwrap(),
+            block["nodes"],
+            block["ppn"],
+            block["predicted"]["blocks"],
+        );
+        let args: Vec<&str> = args.split(' ').collect();
+        let simulated = place.run(&args).good().json()["results"][0].clone();
+        // Longer ones have the time of their closed form.
+        if simulated["messages"].as_f64().unwrap() < 1e4 {
+            let [simulated, predicted] = [&simulated["seconds"], &block["predicted"]["seconds"]]
+                .map(|seconds| seconds.as_f64().unwrap());
+            assert!((simulated / predicted - 1.0).abs() < 1e-9, "{block}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "{blocks:?}");
 }
 
 /// A simulated rank sends and receives at the same time, and to several one after the other.

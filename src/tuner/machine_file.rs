@@ -19,12 +19,15 @@ impl Analysis {
         };
         let origin = &self.origin;
         file.line(format_args!(
-            "# What `colltune fit` found of {} with {}, in SI units.",
+            "# What `colltune fit` found of {} with {}, in seconds, bytes and seconds per byte.",
             one_line(&origin.name),
             origin.library
         ));
         file.line(format_args!(
-            "# tuning/machines/reference.yaml explains the keys. Intervals are those of medians over launches."
+            "# tuning/machines/reference.yaml explains the keys. Intervals are those of medians over"
+        ));
+        file.line(format_args!(
+            "# launches, residuals median errors of single measurements."
         ));
         file.line(format_args!("name: \"{}\"", plain(&machine.name)));
         file.line(format_args!("ranks_per_node: {}", machine.ranks_per_node));
@@ -34,11 +37,11 @@ impl Analysis {
         file.entry(
             "",
             "injection_beta",
-            machine.injection_beta,
+            machine.injection_beta.map(exact),
             "injection_beta",
         );
         file.gamma(machine);
-        file.entry("", "copy", machine.copy, "copy");
+        file.entry("", "copy", machine.copy.map(exact), "copy");
         file.factors();
         Some(file.text)
     }
@@ -74,46 +77,49 @@ impl File<'_> {
             ));
         }
         let keys = [
-            ("alpha", link.map(|link| link.alpha)),
-            ("overhead", link.and_then(|link| link.overhead)),
-            ("beta", link.map(|link| link.beta)),
+            ("alpha", link.map(|link| exact(link.alpha))),
+            ("overhead", link.and_then(|link| link.overhead).map(exact)),
+            ("beta", link.map(|link| exact(link.beta))),
+            (
+                "eager_limit",
+                link.and_then(|link| link.eager_limit)
+                    .map(|bytes| bytes.to_string()),
+            ),
         ];
         for (key, used) in keys {
             self.entry("  ", key, used, &format!("{name}.{key}"));
         }
-        let limit = link.and_then(|link| link.eager_limit);
-        match (limit, self.found(&format!("{name}.eager_limit"))) {
-            (Some(limit), _) => self.line(format_args!("  eager_limit: {limit}")),
-            (None, None) => self.line(format_args!("  # eager_limit was not measured")),
-            (None, Some(found)) => match found.value() {
-                Some(bytes) => self.line(format_args!("  # eager_limit is {bytes}")),
-                None => {
-                    let status = found.status.clone();
-                    self.line(format_args!("  # eager_limit is {status}"));
-                }
-            },
+        self.segments(level);
+    }
+
+    /// The lines of a level whose messages follow more than one; a machine has one.
+    fn segments(&mut self, level: Level) {
+        let segments = self.fit.segments.iter();
+        let segments: Vec<_> = segments.filter(|of| of.level == level).cloned().collect();
+        if segments.len() < 2 {
+            return;
+        }
+        self.line(format_args!(
+            "  # Messages follow {} lines:",
+            segments.len()
+        ));
+        for segment in segments {
+            let (from, to) = (segment.from_bytes, segment.to_bytes);
+            let parameters = [("alpha", &segment.alpha), ("beta", &segment.beta)];
+            let [alpha, beta] = parameters.map(|(key, parameter)| said(key, parameter));
+            self.line(format_args!("  #   {from} to {to} bytes: {alpha}; {beta}"));
         }
     }
 
     /// A key whose value is that of a parameter, or a comment that says why it has none.
-    fn entry(&mut self, indent: &str, key: &str, used: Option<f64>, parameter: &str) {
-        let found = self.found(parameter);
-        let text = match (used, found) {
+    fn entry(&mut self, indent: &str, key: &str, used: Option<String>, parameter: &str) {
+        let text = match (used, self.found(parameter)) {
             (Some(value), found) => {
-                let interval = found.and_then(|found| found.estimate).map(|known| {
-                    let percent = 100.0 * known.residual;
-                    format!(
-                        " # {:.2e} .. {:.2e}, residual {percent:.1} %",
-                        known.low, known.high
-                    )
-                });
-                format!("{key}: {value:e}{}", interval.unwrap_or_default())
+                let interval = found.and_then(interval).map(|text| format!(" # {text}"));
+                format!("{key}: {value}{}", interval.unwrap_or_default())
             }
             (None, None) => format!("# {key} was not measured"),
-            (None, Some(found)) => match found.value() {
-                Some(value) => format!("# {key} is {value:.2e}"),
-                None => format!("# {key} is {}", found.status),
-            },
+            (None, Some(found)) => format!("# {}", said(key, found)),
         };
         self.line(format_args!("{indent}{text}"));
     }
@@ -122,7 +128,7 @@ impl File<'_> {
     fn gamma(&mut self, machine: &Machine) {
         let gammas = self.of(|name| name.starts_with("gamma."));
         match machine.gamma {
-            Some(gamma) => self.line(format_args!("gamma: {gamma:e}")),
+            Some(gamma) => self.line(format_args!("gamma: {}", exact(gamma))),
             None if gammas.is_empty() => self.line(format_args!("# gamma was not measured")),
             None => {}
         }
@@ -149,15 +155,46 @@ impl File<'_> {
 
     fn list(&mut self, parameters: &[ParameterEstimate]) {
         for parameter in parameters {
-            let name = &parameter.name;
-            match parameter.value() {
-                Some(value) if parameter.unit == "1" => {
-                    self.line(format_args!("#   {name}: {value:.2}"));
-                }
-                Some(value) => self.line(format_args!("#   {name}: {value:.3e}")),
-                None => self.line(format_args!("#   {name} is {}", parameter.status)),
-            }
+            self.line(format_args!("#   {}", said(&parameter.name, parameter)));
         }
+    }
+}
+
+/// A number that is read as the same.
+fn exact(value: f64) -> String {
+    format!("{value:e}")
+}
+
+/// A parameter's value with its interval, or why it has none.
+fn said(name: &str, parameter: &ParameterEstimate) -> String {
+    let Some(value) = parameter.value() else {
+        return format!("{name} is {}", parameter.status);
+    };
+    let value = number(value, parameter.unit);
+    match interval(parameter) {
+        Some(interval) => format!("{name} {value} ({interval})"),
+        None => format!("{name} {value}"),
+    }
+}
+
+/// The interval of a parameter's value and the residual of its fit.
+fn interval(parameter: &ParameterEstimate) -> Option<String> {
+    let unit = parameter.unit;
+    let known = parameter.estimate?;
+    let [low, high] = [known.low, known.high].map(|value| number(value, unit));
+    let unit = match unit {
+        "1" => String::new(),
+        unit => format!(" {unit}"),
+    };
+    let percent = 100.0 * known.residual;
+    Some(format!("{low} to {high}{unit}, residual {percent:.1} %"))
+}
+
+fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "1" => format!("{value:.2}"),
+        "byte" => format!("{value}"),
+        _ => format!("{value:.3e}"),
     }
 }
 

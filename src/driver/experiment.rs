@@ -61,7 +61,7 @@ pub(crate) fn run(
     };
     let mut seconds = Vec::with_capacity(repetitions as usize);
     for _ in 0..repetitions {
-        seconds.push(bench.time(batch)? / f64::from(batch));
+        seconds.push(bench.time(batch)? / f64::from(batch) / bench.shares());
     }
     communicator.maximum(&mut seconds)?;
     Ok(Measurement {

@@ -62,12 +62,16 @@ impl<'a> Bench<'a> {
         for _ in 0..calls {
             self.call()?;
         }
-        let seconds = start.elapsed().as_secs_f64();
-        Ok(match self.kind {
-            ExperimentKind::PingPong => seconds / 2.0,
-            ExperimentKind::Burst => seconds / f64::from(ExperimentKind::BURST),
-            _ => seconds,
-        })
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// How many messages share the time of a call where that of one is asked for.
+    pub(super) fn shares(&self) -> f64 {
+        match self.kind {
+            ExperimentKind::PingPong => 2.0,
+            ExperimentKind::Burst => ExperimentKind::BURST.into(),
+            _ => 1.0,
+        }
     }
 
     /// The same where ranks must begin together because no message makes them.

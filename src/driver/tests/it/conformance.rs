@@ -232,6 +232,29 @@ fn only_a_long_message_waits_for_a_late_receiver() {
     assert!(short < 0.5 * late && long > 0.9 * late, "{short} {long}");
 }
 
+/// The time that is kept is a message's; a call has many.
+#[test]
+fn a_burst_takes_no_longer_than_its_slice() {
+    let mut bench = Bench::new(vec![experiment(ExperimentKind::Burst, 2, 1)]);
+    bench.plan.repetition.minimum = 5;
+    bench.plan.repetition.maximum = 1000;
+    bench.plan.repetition.slice_seconds = 0.02;
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let calls = records.iter().find_map(|record| match record {
+        Record::Done(done) => done.measurements.first(),
+        _ => None,
+    });
+    let calls = calls.expect("measured");
+    let message = medians(&records)[0];
+    let messages = f64::from(calls.batch * ExperimentKind::BURST) * calls.seconds.len() as f64;
+    // Warming up may have been several times slower, or quicker.
+    assert!(
+        messages * message < 0.1,
+        "{messages} messages of {message} s"
+    );
+}
+
 fn medians(records: &[Record]) -> Vec<f64> {
     records
         .iter()

@@ -35,12 +35,14 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
 }
 
 /// Measures an experiment; collective over the setting's communicator, which has as many ranks as are
-/// needed: others would take the cores of those that are measured.
+/// needed: others would take the cores of those that are measured. Calls `progressed` where it would
+/// be unjust to think that it hangs: on a busy machine all of it takes longer than it is planned to.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
     timer: &Clock,
     setting: Setting<'_>,
+    progressed: &dyn Fn(),
 ) -> Result<Measurement, ExecError> {
     let communicator = setting.communicator;
     let mut bench = Bench::new(experiment, setting);
@@ -61,6 +63,7 @@ pub(crate) fn run(
     };
     let mut seconds = Vec::with_capacity(repetitions as usize);
     for _ in 0..repetitions {
+        progressed();
         seconds.push(bench.time(batch)? / f64::from(batch) / bench.shares());
     }
     communicator.maximum(&mut seconds)?;

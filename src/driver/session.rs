@@ -241,7 +241,8 @@ impl Session<'_> {
                 contest.run()?
             }
             Work::Experiment(what) => {
-                self.watchdog.begin(task.id, 0);
+                let begin = || self.watchdog.begin(task.id, 0);
+                begin();
                 self.spool.write(&Record::Trying {
                     task: task.id,
                     candidate: 0,
@@ -257,7 +258,7 @@ impl Session<'_> {
                     nodes: &nodes,
                     wait: self.wait(what.shape),
                 };
-                let measured = experiment::run(what, &repetition, &self.timer, setting)?;
+                let measured = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
                 self.watchdog.rest();
                 vec![measured]
             }

@@ -1,17 +1,17 @@
 //! The validated campaign.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Placement;
 use schedule::Collective;
-use wire::{CommShape, Datatype, Operator, Synchronisation, Warning};
+use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Field, Problem, Selection, cores, digest};
+use crate::{CampaignError, Field, LibraryChoice, Problem, Selection, Strategy, cores, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -37,7 +37,12 @@ pub struct Campaign {
     pub selection: Selection,
     /// The parameter values that they are given.
     pub parameters: ParameterGrid,
-    /// Launches that every cell is measured in: the statistical unit.
+    /// How much of this is measured.
+    pub strategy: Strategy,
+    /// The regret of a decision at which a better one is not worth a measurement to a guided search,
+    /// as a share.
+    pub target_regret: f64,
+    /// Launches that decisions are to rest on: the statistical unit.
     pub launches: u32,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
@@ -56,42 +61,14 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
+    /// Whether calls may find their buffers in caches; simulated machines have none.
+    pub cache: Cache,
+    /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
+    /// not measured.
+    pub extend_to_nodes: Option<u32>,
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
-}
-
-/// Which MPI library a campaign is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LibraryChoice {
-    /// The library; absent for whichever is found.
-    pub name: Option<LibraryName>,
-    /// The version that must be found; absent for any.
-    pub version: Option<String>,
-    /// Its mpirun or mpiexec; absent to look for it.
-    pub launcher: Option<PathBuf>,
-}
-
-/// An MPI library that can be launched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum LibraryName {
-    /// Open MPI.
-    OpenMpi,
-    /// MPICH.
-    Mpich,
-}
-
-impl LibraryName {
-    /// Both, in order of preference.
-    pub const ALL: [Self; 2] = [Self::OpenMpi, Self::Mpich];
-
-    /// The name used in files: [`wire::Library::name`].
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::OpenMpi => "openmpi",
-            Self::Mpich => "mpich",
-        }
-    }
 }
 
 /// What measures: MPI programs, or the simulator in their place.
@@ -265,14 +242,13 @@ impl Campaign {
         digest::digest(self)
     }
 
-    /// Whether measurements of both campaigns may be mixed: they start programs with the same
-    /// options, in the same environment, with the same leave to oversubscribe, and synchronise
-    /// ranks in the same way.
+    /// Whether measurements of both campaigns may be mixed: they start programs with the same options,
+    /// in the same environment, with the same leave to oversubscribe, synchronise ranks in the same
+    /// way, and leave caches warm or cold alike.
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
-    /// budget and the like may differ.
-    ///
-    /// Of simulations, the machine is not compared: each machine is a library of its own.
+    /// budget and the like may differ. Of simulations, the machine is not compared: each machine is a
+    /// library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,
@@ -281,7 +257,7 @@ impl Campaign {
             }
             _ => false,
         };
-        same_launcher && self.synchronisation == other.synchronisation
+        same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.
@@ -310,14 +286,34 @@ impl Campaign {
         })
     }
 
-    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores.
-    pub fn warnings(&self, cores: u32) -> Vec<Warning> {
-        let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
-        if ranks > cores {
-            vec![Warning::Oversubscribed { ranks, cores }]
-        } else {
-            Vec::new()
+    /// The shapes that the table is extended to, beyond the largest number of nodes with as many ranks each:
+    /// powers of two, three times powers of two, and the last number asked for.
+    pub fn extended_shapes(&self) -> Vec<CommShape> {
+        let Some(last) = self.extend_to_nodes else {
+            return Vec::new();
+        };
+        let mut largest: BTreeMap<u32, u32> = BTreeMap::new();
+        for CommShape { nodes, ppn } in &self.shapes {
+            let known = largest.entry(*ppn).or_default();
+            *known = (*nodes).max(*known);
         }
+        let steps = (0..31).flat_map(|k| [1_u32 << k, 3_u32 << k >> 1]);
+        let nodes: BTreeSet<u32> = steps.filter(|nodes| *nodes < last).chain([last]).collect();
+        let beyond = largest.into_iter().flat_map(|(ppn, largest)| {
+            let beyond = nodes.iter().filter(move |nodes| **nodes > largest);
+            beyond.map(move |&nodes| CommShape { nodes, ppn })
+        });
+        beyond.collect()
+    }
+
+    /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores;
+    /// absent where nobody knows, as of the hosts of a file.
+    pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
+        let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
+        let too_few = cores.filter(|cores| ranks > *cores).into_iter();
+        too_few
+            .map(|cores| Warning::Oversubscribed { ranks, cores })
+            .collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which algorithms compete in a cell, and with which parameters.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Schedule};
@@ -69,40 +70,50 @@ impl Campaign {
     /// The candidates of a cell, each once; the library's default comes first. Algorithms that
     /// cannot serve the cell, as on an odd number of ranks, are left out.
     ///
-    /// `predicted_blocks` gives the block size in bytes that the model expects to be best for an
-    /// algorithm in this cell, if it has an opinion; it is rounded to the nearest power of two.
+    /// `predicted_blocks` gives the block size in bytes that the model expects to be best for a
+    /// family in this cell, if it has an opinion; it is rounded to the nearest power of two.
     /// Blocks are rounded up to whole elements; those that hold all that an algorithm cuts at once
     /// are one candidate with a single block. Radices from the number of ranks on make the same
     /// tree and are one candidate.
     pub fn candidates(
         &self,
         cell: &Cell,
-        predicted_blocks: &dyn Fn(&'static Algorithm, &Parameters) -> Option<u64>,
+        predicted_blocks: &dyn Fn(&Family) -> Option<u64>,
     ) -> Vec<Candidate> {
         let mut candidates = vec![Candidate::Default];
-        for algorithm in self.selection.of(cell.collective) {
-            let variants = self.compositions(algorithm).into_iter();
-            let variants = variants.flat_map(|inner| self.radices(algorithm, cell, inner));
-            let variants = variants.flat_map(|inner| {
-                if cares(algorithm, &inner, Parameter::Blocks) {
-                    let predicted = predicted_blocks(algorithm, &inner);
-                    self.cuts(algorithm, cell, inner, predicted)
-                } else {
-                    vec![inner]
-                }
-            });
-            for parameters in variants {
-                let serves = Schedule::new(algorithm, &cell.request(&parameters)).is_ok();
-                let candidate = Candidate::Ours {
-                    algorithm: algorithm.name(),
-                    parameters,
-                };
-                if serves && !candidates.contains(&candidate) {
+        for family in self.families(cell) {
+            let mut sizes = BTreeSet::from([1]);
+            if family.is_cut {
+                sizes = self.parameters.block_bytes.iter().copied().collect();
+                let predicted = self.parameters.predicted.then(|| predicted_blocks(&family));
+                sizes.extend(predicted.flatten().map(nearest_power_of_two));
+            }
+            for candidate in sizes
+                .iter()
+                .filter_map(|&size| family.candidate(cell, size))
+            {
+                if !candidates.contains(&candidate) {
                     candidates.push(candidate);
                 }
             }
         }
         candidates
+    }
+
+    /// The algorithms that may serve a cell, with each choice of what is not a block size.
+    pub fn families(&self, cell: &Cell) -> Vec<Family> {
+        let mut families = Vec::new();
+        for algorithm in self.selection.of(cell.collective) {
+            let compositions = self.compositions(algorithm).into_iter();
+            let inner = compositions.flat_map(|inner| self.radices(algorithm, cell, inner));
+            families.extend(inner.map(|parameters| Family {
+                is_cut: cares(algorithm, &parameters, Parameter::Blocks),
+                algorithm,
+                parameters,
+            }));
+        }
+        families.dedup();
+        families
     }
 
     /// The inner algorithms of a composition; one without any for other algorithms.
@@ -142,38 +153,86 @@ impl Campaign {
         };
         self.parameters.radix.iter().map(with).collect()
     }
+}
 
-    /// The same parameters with every block size; one block where it holds everything.
-    fn cuts(
-        &self,
-        algorithm: &'static Algorithm,
-        cell: &Cell,
-        inner: Parameters,
-        predicted: Option<u64>,
-    ) -> Vec<Parameters> {
-        let predicted = predicted
-            .filter(|_| self.parameters.predicted)
-            .map(nearest_power_of_two);
-        let given = self.parameters.block_bytes.iter().copied();
-        let sizes: BTreeSet<u64> = given
-            .chain(predicted)
-            .map(|size| size.next_multiple_of(cell.datatype.size_bytes()))
-            .collect();
-        let cut = |size| {
-            let sized = Parameters {
-                block_bytes: Some(size),
-                ..inner.clone()
-            };
-            let schedule = Schedule::new(algorithm, &cell.request(&sized));
-            match schedule.is_ok_and(|schedule| schedule.shape().blocks == 1) {
-                true => Parameters {
-                    blocks: Some(1),
-                    ..inner.clone()
-                },
-                false => sized,
-            }
+/// An algorithm with all its parameters but the size of its blocks.
+#[derive(Clone)]
+pub struct Family {
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// Its other parameters.
+    pub parameters: Parameters,
+    /// Whether it cuts what it is given into blocks.
+    pub is_cut: bool,
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.algorithm.name(), self.parameters)
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        // The registry has one row an algorithm.
+        std::ptr::eq(self.algorithm, other.algorithm) && self.parameters == other.parameters
+    }
+}
+
+impl Family {
+    /// The family of a candidate of ours; `None` for all others.
+    pub fn of(candidate: &Candidate) -> Option<Self> {
+        let Candidate::Ours {
+            algorithm,
+            parameters,
+        } = candidate
+        else {
+            return None;
         };
-        sizes.into_iter().map(cut).collect()
+        let algorithm = schedule::find(algorithm)?;
+        let parameters = Parameters {
+            block_bytes: None,
+            blocks: None,
+            ..parameters.clone()
+        };
+        Some(Self {
+            is_cut: cares(algorithm, &parameters, Parameter::Blocks),
+            algorithm,
+            parameters,
+        })
+    }
+
+    /// The member with this block size, if it can serve the cell.
+    ///
+    /// Blocks are rounded up to whole elements; the size of blocks that hold all that the algorithm
+    /// cuts at once is not told apart: that is a single block. Where nothing is cut, the size means
+    /// nothing.
+    pub fn candidate(&self, cell: &Cell, block_bytes: u64) -> Option<Candidate> {
+        let with = |parameters: Parameters| {
+            let schedule = Schedule::new(self.algorithm, &cell.request(&parameters)).ok()?;
+            let blocks = schedule.shape().blocks;
+            Some((parameters, blocks))
+        };
+        let plain = self.parameters.clone();
+        let (parameters, blocks) = with(match self.is_cut {
+            true => Parameters {
+                block_bytes: Some(block_bytes.next_multiple_of(cell.datatype.size_bytes())),
+                ..plain
+            },
+            false => plain,
+        })?;
+        let parameters = match self.is_cut && blocks == 1 {
+            true => Parameters {
+                block_bytes: None,
+                blocks: Some(1),
+                ..parameters
+            },
+            false => parameters,
+        };
+        Some(Candidate::Ours {
+            algorithm: self.algorithm.name(),
+            parameters,
+        })
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Definition {
     pub(crate) operator: Option<Scalar>,
     pub(crate) candidates: Option<CandidatesDefinition>,
     pub(crate) parameters: Option<ParametersDefinition>,
+    pub(crate) strategy: Option<Scalar>,
+    pub(crate) target_regret: Option<Real>,
     pub(crate) launches: Option<Whole>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<Real>,
@@ -30,6 +32,8 @@ pub(crate) struct Definition {
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Scalar>,
+    pub(crate) cache: Option<Scalar>,
+    pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }
 
@@ -109,6 +113,13 @@ pub(crate) struct RepetitionsDefinition {
     pub(crate) precision: Option<Real>,
     pub(crate) racing: Option<bool>,
     pub(crate) slice: Option<Scalar>,
+}
+
+/// `extend_to`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct ExtendDefinition {
+    pub(crate) nodes: Whole,
 }
 
 /// `output`.

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
+use wire::Cache;
 
-use crate::{Campaign, Hosts, Launching, LocalOptions};
+use crate::{Campaign, Hosts, Launching, LocalOptions, Strategy};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
@@ -30,6 +31,8 @@ fn canonical(campaign: &Campaign) -> String {
         operator,
         selection,
         parameters,
+        strategy,
+        target_regret,
         launches,
         repetitions,
         racing,
@@ -38,6 +41,8 @@ fn canonical(campaign: &Campaign) -> String {
         budget_seconds,
         watchdog_seconds,
         synchronisation,
+        cache,
+        extend_to_nodes,
         output,
         text: _,
     } = campaign;
@@ -55,7 +60,11 @@ fn canonical(campaign: &Campaign) -> String {
         format!("elements {} {}", datatype.name(), operator.name()),
         format!("candidates {include:?} {exclude:?}"),
         format!("parameters {parameters:?}"),
-        format!("launches {launches}"),
+        // Added later, when everything was exhaustive.
+        match strategy {
+            Strategy::Exhaustive => format!("launches {launches}"),
+            Strategy::Guided => format!("launches {launches} guided {target_regret}"),
+        },
         // Added later: nothing by default, so that campaigns keep their digests.
         format!(
             "repetitions {repetitions:?}{}",
@@ -63,8 +72,15 @@ fn canonical(campaign: &Campaign) -> String {
         ),
         format!("decision {confidence} {materiality}"),
         format!("seconds {budget_seconds} {watchdog_seconds}"),
-        format!("synchronisation {synchronisation:?}"),
-        format!("output {output:?}"),
+        // Added later, too.
+        match cache {
+            Cache::Warm => format!("synchronisation {synchronisation:?}"),
+            Cache::Cold => format!("synchronisation {synchronisation:?} cold"),
+        },
+        match extend_to_nodes {
+            None => format!("output {output:?}"),
+            Some(nodes) => format!("output {output:?} extended to {nodes} nodes"),
+        },
     ]
     .join("\n")
 }

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
-pub use driver::{driver_directories, find_driver, list_natives};
+pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use local::{Binding, LocalLauncher};
 

@@ -24,22 +24,26 @@ mod field;
 mod form;
 mod hosts;
 pub mod launcher;
+mod library;
 mod machine;
 mod natives;
 mod problem;
 mod source;
+mod strategy;
 mod template;
 pub mod twins;
 mod validate;
 
 pub use campaign::{
-    Campaign, Hosts, Launching, LibraryChoice, LibraryName, LocalOptions, Output, Oversubscribe,
-    ParameterGrid, Repetitions, SimulatedOptions, Slice,
+    Campaign, Hosts, Launching, LocalOptions, Output, Oversubscribe, ParameterGrid, Repetitions,
+    SimulatedOptions, Slice,
 };
-pub use candidates::Selection;
+pub use candidates::{Family, Selection};
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
 pub use hosts::HostFileError;
+pub use library::{LibraryChoice, LibraryName};
 pub use machine::cores;
 pub use problem::Problem;
+pub use strategy::Strategy;
 pub use template::template;

@@ -186,6 +186,9 @@ pub enum Problem {
     /// A cluster, and no word on how many of its nodes to use.
     #[error("`auto` is about one machine: with a host file, `shapes` must name nodes and ranks")]
     HostShapes,
+    /// Cold caches of a machine that has none.
+    #[error("a simulated machine has no caches that could be cold")]
+    SimulatedCache,
     /// A launcher section that names no launcher, or several.
     #[error("exactly one launcher must be named")]
     NotOneLauncher,
@@ -320,6 +323,7 @@ impl Problem {
             Self::TooManyRanks { .. } => "use fewer ranks",
             Self::PlacementWithoutHosts => "add `hostfile: FILE`, or remove `placement`",
             Self::HostShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x2]`",
+            Self::SimulatedCache => "remove `cache`, or measure with `launcher: local`",
             Self::NotOneLauncher => "write `local` or `simulated` under `launcher`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
             Self::NotSimulated { .. } => {

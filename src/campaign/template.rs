@@ -40,6 +40,12 @@ collectives:
 sizes:
   default: 8..4M x4
 {parts}
+# What competes with the library's default: colltune's algorithms and, forced one by one, those of
+# the library. Without the latter half as much is measured, but tables have nothing that the library
+# itself can be told (`colltune export`).
+candidates:
+  include: [\"*\", \"native:*\"]
+
 # What reductions combine.
 datatype: float64
 operator: sum

@@ -11,14 +11,14 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use wire::Synchronisation;
 use wire::units::parse_seconds;
+use wire::{Cache, Synchronisation};
 
-use crate::campaign::{Repetitions, Slice};
-use crate::definition::{Definition, RepetitionsDefinition};
+use crate::campaign::{Launching, Repetitions, Slice};
+use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
-use crate::{Campaign, CampaignError, Field, Problem};
+use crate::{Campaign, CampaignError, Field, Problem, Strategy};
 
 /// More ranks on one node than this are taken for a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -30,6 +30,7 @@ pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 const DEFAULT_LAUNCHES: u32 = 6;
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
+const DEFAULT_TARGET_REGRET: f64 = 0.02;
 const DEFAULT_BUDGET_SECONDS: f64 = 600.0;
 const DEFAULT_WATCHDOG_SECONDS: f64 = 30.0;
 const DEFAULT_MINIMUM: u32 = 10;
@@ -85,6 +86,12 @@ pub(crate) fn campaign(
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
+        strategy: check.strategy(definition.strategy.as_ref())?,
+        target_regret: check.share(
+            "target_regret",
+            definition.target_regret,
+            DEFAULT_TARGET_REGRET,
+        )?,
         launches: check.launches(definition.launches)?,
         repetitions: check.repetitions(repetitions)?,
         racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
@@ -93,6 +100,8 @@ pub(crate) fn campaign(
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
         synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
+        cache: check.cache(definition.cache.as_ref(), &launcher)?,
+        extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
@@ -147,6 +156,27 @@ impl Check<'_> {
                     },
                 )
             })
+    }
+
+    fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
+        match value.map(|given| given.nodes.0) {
+            None => Ok(None),
+            Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
+            Some(nodes) => {
+                let problem = Problem::OutOfRange {
+                    value: nodes.to_string(),
+                    expected: "between 2 and 1048576 nodes",
+                };
+                Err(self.error(&Field::of("extend_to").key("nodes"), problem))
+            }
+        }
+    }
+
+    fn strategy(&self, value: Option<&Scalar>) -> Checked<Strategy> {
+        let known = [Strategy::Guided, Strategy::Exhaustive].map(|s| (s.name(), s));
+        value.map_or(Ok(Strategy::default()), |word| {
+            self.word(&Field::of("strategy"), word, "strategy", &known)
+        })
     }
 
     fn launches(&self, value: Option<Whole>) -> Checked<u32> {
@@ -221,6 +251,20 @@ impl Check<'_> {
             )
         };
         word.map_or(Ok(Synchronisation::default()), check)
+    }
+
+    fn cache(&self, word: Option<&Scalar>, launcher: &Launching) -> Checked<Cache> {
+        let known = [Cache::Warm, Cache::Cold].map(|cache| (cache.name(), cache));
+        let field = Field::of("cache");
+        let check = |word| self.word(&field, word, "state of caches", &known);
+        let cache = word.map_or(Ok(Cache::default()), check)?;
+        match (cache, launcher) {
+            // Its times would go by the name of what they are not.
+            (Cache::Cold, Launching::Simulated(_)) => {
+                Err(self.error(&field, Problem::SimulatedCache))
+            }
+            _ => Ok(cache),
+        }
     }
 
     fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {

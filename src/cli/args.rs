@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, decide, doctor, evaluate, explain, fit, import, init, lookup, man, measure, plan,
-    report, schedule, simulate, tune,
+    completions, decide, doctor, evaluate, explain, export, fit, import, init, lookup, man,
+    measure, plan, report, schedule, simulate, tune,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -50,6 +50,7 @@ enum Verb {
     Report(report::Args),
     Lookup(lookup::Args),
     Explain(explain::Args),
+    Export(export::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -73,6 +74,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Report(args) => args.run(console),
         Verb::Lookup(args) => args.run(console),
         Verb::Explain(args) => args.run(console),
+        Verb::Export(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

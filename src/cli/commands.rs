@@ -5,6 +5,7 @@ pub(crate) mod decide;
 pub(crate) mod doctor;
 pub(crate) mod evaluate;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod import;
 pub(crate) mod init;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use export::ExportError;
 use schedule::export::TooLong;
 use schedule::{Collective, Unsupported};
 use store::StoreError;
@@ -18,6 +19,9 @@ pub(crate) enum CliError {
     /// Measuring, fitting, deciding.
     #[error(transparent)]
     Tuner(Box<TunerError>),
+    /// Writing in the format of a library.
+    #[error(transparent)]
+    Export(Box<ExportError>),
     /// Simulating.
     #[error(transparent)]
     Simulate(Box<SimulateError>),
@@ -119,6 +123,7 @@ impl CliError {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Tuner(error) => error.help(),
+            Self::Export(error) => error.help(),
             Self::Simulate(error) => error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
                 let all = "`colltune schedule list` names them all";
@@ -165,6 +170,12 @@ impl CliError {
 impl From<Unsupported> for CliError {
     fn from(error: Unsupported) -> Self {
         Self::Unsupported(error)
+    }
+}
+
+impl From<ExportError> for CliError {
+    fn from(error: ExportError) -> Self {
+        Self::Export(Box::new(error))
     }
 }
 

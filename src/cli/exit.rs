@@ -14,6 +14,7 @@ use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
 use campaign::launcher::LaunchError;
+use export::ExportError;
 use fit::FitError;
 use store::StoreError;
 use table::TableError;
@@ -87,6 +88,10 @@ pub(crate) fn of(error: &CliError) -> Code {
     }
     match error {
         CliError::Tuner(error) => of_tuner(error),
+        CliError::Export(error) => match **error {
+            ExportError::Unfaithful(_) => Code::Internal,
+            _ => Code::Input,
+        },
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -163,6 +168,7 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::OtherLibrary { .. }
         | LaunchError::NoDriver { .. }
         | LaunchError::TooFewCores { .. }
+        | LaunchError::Crowded { .. }
         | LaunchError::NoNatives { .. }
         | LaunchError::Start { .. }
         | LaunchError::Watch(_)

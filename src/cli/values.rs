@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use campaign::{LibraryChoice, LibraryName};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use schedule::{Collective, UnknownCollective};
-use table::OperatorClass;
+use table::{Deployment, OperatorClass};
 use thiserror::Error;
 use wire::Library;
 
@@ -62,6 +62,17 @@ pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
             OperatorClass::Noncommutative
         } else {
             OperatorClass::Commutative
+        }
+    })
+}
+
+/// `colltune` or `library`.
+pub(crate) fn deployment() -> impl TypedValueParser<Value = Deployment> {
+    PossibleValuesParser::new(Deployment::ALL.map(Deployment::name)).map(|name| {
+        if name == Deployment::Library.name() {
+            Deployment::Library
+        } else {
+            Deployment::Colltune
         }
     })
 }

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use exec::{Bytes, Call, Communicator, Runner, Wait};
-use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow};
+use exec::{Call, Communicator, Runner, Wait};
+use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow, is_unaffordable};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
-use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition};
+use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition, Spending};
 
+use crate::buffers::Buffers;
 use crate::data;
 use crate::error::DriverError;
 use crate::seat::{Failure, Seat, measurements};
@@ -18,14 +19,6 @@ use crate::watchdog::Watchdog;
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
 const WARMUP_TURNS: u32 = 8;
-
-/// The buffers of one rank.
-struct Buffers {
-    input: Bytes,
-    output: Bytes,
-    /// What must arrive, where something does.
-    expected: Option<Bytes>,
-}
 
 /// The contest in one cell.
 pub(crate) struct Contest<'a> {
@@ -39,6 +32,8 @@ pub(crate) struct Contest<'a> {
     /// How long the watchdog lets a turn last.
     pub(crate) patience_seconds: f64,
     pub(crate) seed: u64,
+    /// How many copies of this rank's buffers calls take in turns.
+    pub(crate) copies: usize,
     /// How our candidates wait for messages.
     pub(crate) wait: Wait,
     /// Brings the ranks to common starts.
@@ -50,16 +45,13 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Checks, warms up and measures every candidate; those that fail are recorded and left out.
-    /// Collective.
-    pub(crate) fn run(&self) -> Result<Vec<Measurement>, DriverError> {
+    /// Checks, warms up and measures every candidate; those that fail are recorded and left out. Says
+    /// where the time went, too. Collective.
+    pub(crate) fn run(&self) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        let begin = Instant::now();
         let call = Call::from(self.cell);
         let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
-        let mut buffers = Buffers {
-            input: data::input(&call, rank, ranks),
-            output: Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
-            expected: data::expected(&call, rank, ranks),
-        };
+        let mut buffers = Buffers::new(&call, rank, ranks, self.copies);
         let mut seats: Vec<Option<Seat>> = Vec::new();
         let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(self.candidates) {
@@ -74,10 +66,17 @@ impl Contest<'_> {
         }
         self.batch(&mut seats);
         let indices: Vec<u32> = seats.iter().flatten().map(|seat| seat.index).collect();
-        let race = self.race(&mut seats, fastest, &mut buffers)?;
-        self.watchdog.rest();
+        let mut spent = Spending {
+            preparing_seconds: begin.elapsed().as_secs_f64(),
+            ..Spending::default()
+        };
+        let race = self.race(&mut seats, fastest, &mut buffers, &mut spent)?;
+        let looking = Instant::now();
+        self.watchdog.begin_look(self.communicator.size());
         let residual_seconds = self.synchroniser.residual_seconds()?;
-        Ok(measurements(seats, &indices, race, residual_seconds))
+        self.watchdog.rest();
+        spent.starting_seconds += looking.elapsed().as_secs_f64();
+        Ok((measurements(seats, &indices, race, residual_seconds), spent))
     }
 
     /// Where a call is too short for the clock, several make a repetition: of all candidates as
@@ -100,6 +99,7 @@ impl Contest<'_> {
         seats: &mut [Option<Seat>],
         fastest: f64,
         buffers: &mut Buffers,
+        spent: &mut Spending,
     ) -> Result<Race, DriverError> {
         let candidates = seats
             .iter()
@@ -119,9 +119,12 @@ impl Contest<'_> {
                 match self.repeat(seat, calls, buffers)? {
                     Ok(taken) => {
                         let seconds = taken.valid();
+                        spent.calling_seconds += taken.calling_seconds;
+                        spent.starting_seconds += taken.starting_seconds;
                         race.add(entrant, &seconds, taken.elapsed_seconds);
                         seat.keep(taken);
-                        let is_unaffordable = self.is_unaffordable(&race, entrant, fastest);
+                        let is_unaffordable =
+                            is_unaffordable(&race, entrant, fastest, self.repetition);
                         if seconds.is_empty() || is_unaffordable {
                             // That must do for this launch.
                             race.withdraw(entrant);
@@ -143,14 +146,6 @@ impl Contest<'_> {
             race.end_round();
         }
         Ok(race)
-    }
-
-    /// Whether all calls of an entrant so far took longer than the cell can afford: of the default,
-    /// or of one that was admitted before faster ones.
-    fn is_unaffordable(&self, race: &Race, entrant: usize, fastest: f64) -> bool {
-        let calls = race.progress(entrant).seconds();
-        let is_slow = |call: &f64| is_too_slow(*call, fastest, self.repetition);
-        !calls.is_empty() && calls.iter().all(is_slow)
     }
 
     fn is_default(&self, seat: &Seat) -> bool {
@@ -224,26 +219,22 @@ impl Contest<'_> {
     /// Calls the candidate once and compares its result with what it must be.
     fn check(&self, seat: &mut Seat, call: &Call, buffers: &mut Buffers) -> Result<(), Failure> {
         let rank = self.communicator.rank();
-        let Buffers {
-            input,
-            output,
-            expected,
-        } = buffers;
+        let (input, output, expected) = buffers.next_and_expected();
         match expected {
             Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
-                output.as_mut_slice().copy_from_slice(vector.as_slice());
+                output.copy_from_slice(vector);
             }
-            _ => output.as_mut_slice().fill(0xa5),
+            _ => output.fill(0xa5),
         }
         let start = Instant::now();
         seat.runner
-            .call(&seat.communicator, input.as_slice(), output.as_mut_slice())
+            .call(&seat.communicator, input, output)
             .map_err(|error| Failure::of(&error))?;
         seat.estimate_seconds = start.elapsed().as_secs_f64();
         let Some(expected) = expected else {
             return Ok(());
         };
-        match data::first_difference(call, output.as_slice(), expected.as_slice()) {
+        match data::first_difference(call, output, expected) {
             None => Ok(()),
             Some(element) => Err(Failure {
                 kind: FailureKind::WrongResult,
@@ -321,9 +312,10 @@ impl Contest<'_> {
         calls: usize,
         buffers: &mut Buffers,
     ) -> Result<Result<Taken, Failure>, DriverError> {
-        let (input, output) = (buffers.input.as_slice(), buffers.output.as_mut_slice());
         let mut outcome = Ok(());
+        self.watchdog.begin_look(self.communicator.size());
         let mut series = self.synchroniser.begin(&mut seat.pace, calls)?;
+        self.watchdog.begin(self.task, seat.index);
         // Until it has ended the driver calls no collective of the library.
         let mut turn = seat.runner.turn()?;
         for _ in 0..calls {
@@ -331,8 +323,10 @@ impl Contest<'_> {
             if outcome.is_err() {
                 continue;
             }
-            let called =
-                (0..seat.batch).try_for_each(|_| turn.call(&seat.communicator, input, output));
+            let called = (0..seat.batch).try_for_each(|_| {
+                let (input, output) = buffers.next();
+                turn.call(&seat.communicator, input, output)
+            });
             series.end()?;
             if let Err(error) = called {
                 outcome = Err(Failure::of(&error));

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ::environment::{governor, judge, kernel, others_running, own_cpus};
+use ::environment::{
+    ASSUMED_LAST_LEVEL_BYTES, available_bytes, governor, judge, kernel, last_level_bytes,
+    others_running, own_cpus,
+};
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, Clock};
-use wire::{Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, Warning};
+use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, Warning};
 
 use crate::error::DriverError;
+use crate::settings;
 use crate::topology::Topology;
 
 /// How often ranks that wait for rank 0 look whether it is ready.
@@ -68,12 +72,18 @@ pub(crate) fn collect(
             load: others_running(),
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
+            // Where the ranks did not begin with that variable it is our own.
+            settings: settings::changed(match variables.contains_key(exec::ENABLING_VARIABLE) {
+                true => &[],
+                false => &[exec::ENABLING_VARIABLE],
+            }),
             variables,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
             transports: exec::transports()?,
             preset: exec::preset()?.iter().map(|native| native.name()).collect(),
             natives: exec::natives()?,
             clocks: Vec::new(),
+            cold: None,
             warnings: Vec::new(),
         };
         environment.warnings = judge(&environment);
@@ -89,6 +99,40 @@ pub(crate) fn note_clocks(environment: &mut Environment, clocks: Vec<RankClock>,
     environment.clocks = clocks;
     if is_crowded {
         environment.warnings.push(Warning::CrowdedWindows);
+    }
+}
+
+/// The caches that copies of buffers must exceed, on whichever node has most of them. Collective.
+///
+/// # Errors
+/// [`DriverError::NoRoom`] if the copies would take more than half of the memory that is left on
+/// some node: what has to be swapped is not timed.
+pub(crate) fn cold_caches(
+    world: &Communicator,
+    topology: &Topology,
+) -> Result<ColdCaches, DriverError> {
+    // Of every node its first rank; the least memory is what is most negative.
+    let mut both = [0.0, f64::NEG_INFINITY];
+    if topology.leaders.contains(&world.rank()) {
+        let available = available_bytes().map_or(f64::INFINITY, |bytes| bytes as f64);
+        both = [last_level_bytes().unwrap_or(0) as f64, -available];
+    }
+    world.maximum(&mut both)?;
+    let [most, least] = both;
+    let caches = ColdCaches {
+        last_level_bytes: match most > 0.0 {
+            true => most as u64,
+            false => ASSUMED_LAST_LEVEL_BYTES,
+        },
+        is_assumed: most == 0.0,
+    };
+    let (wanted, available) = (2 * caches.last_level_bytes, -least);
+    match wanted as f64 > available / 2.0 {
+        true => Err(DriverError::NoRoom {
+            wanted,
+            available: available as u64,
+        }),
+        false => Ok(caches),
     }
 }
 

@@ -9,8 +9,12 @@ use wire::{FailureKind, Library, WIRE_VERSION, exit_code};
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]
 pub(crate) enum DriverError {
-    #[error("usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives")]
+    #[error(
+        "usage: colltune-driver PLAN | colltune-driver --identify | colltune-driver --natives | colltune-driver --settings"
+    )]
     Usage,
+    #[error("cannot start this program again to ask for settings")]
+    Settings,
     #[error("cannot read the plan {}: {source}", path.display())]
     ReadPlan {
         path: PathBuf,
@@ -29,6 +33,12 @@ pub(crate) enum DriverError {
         "the plan asks for {planned}, but this driver runs on {found}; rebuild it (`make driver MPICC=...`) or name the other library in the campaign"
     )]
     OtherLibrary { planned: Library, found: Library },
+    #[error(
+        "`cache: cold` takes {} MiB of memory on a node, twice its caches, which is more than half of the {} MiB that are left on one; free some, or use `cache: warm`",
+        .wanted >> 20,
+        .available >> 20
+    )]
+    NoRoom { wanted: u64, available: u64 },
     #[error("cannot append to the spool {}: {source}", path.display())]
     Spool {
         path: PathBuf,
@@ -38,6 +48,10 @@ pub(crate) enum DriverError {
     Encode(#[from] serde_json::Error),
     #[error("cannot read the clock: {0}")]
     Clock(nix::Error),
+    #[error(
+        "the ranks did not come to an end of looking at their clocks: a rank hangs, or the network does"
+    )]
+    Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
@@ -61,13 +75,18 @@ impl DriverError {
 
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Usage | Self::ReadPlan { .. } | Self::ParsePlan { .. } | Self::PlanVersion(_) => {
-                exit_code::PLAN
-            }
+            Self::Usage
+            | Self::ReadPlan { .. }
+            | Self::ParsePlan { .. }
+            | Self::PlanVersion(_)
+            | Self::NoRoom { .. } => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
-            Self::Spool { .. } | Self::Encode(_) | Self::Clock(_) | Self::Mpi(_) => {
-                exit_code::FAILED
-            }
+            Self::Settings
+            | Self::Spool { .. }
+            | Self::Encode(_)
+            | Self::Clock(_)
+            | Self::Clocks
+            | Self::Mpi(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,
         }
     }

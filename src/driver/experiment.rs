@@ -2,10 +2,12 @@
 
 mod bench;
 
+use std::time::Instant;
+
 use exec::ExecError;
 use sampling::batch;
 use statistics::clock::Clock;
-use wire::{Experiment, ExperimentKind, Measurement, Repetition};
+use wire::{Experiment, ExperimentKind, Measurement, Repetition, Spending};
 
 use bench::Bench;
 pub(crate) use bench::Setting;
@@ -35,15 +37,17 @@ pub(crate) fn ranks(experiment: &Experiment) -> usize {
 }
 
 /// Measures an experiment; collective over the setting's communicator, which has as many ranks as are
-/// needed: others would take the cores of those that are measured. Calls `progressed` where it would
-/// be unjust to think that it hangs: on a busy machine all of it takes longer than it is planned to.
+/// needed: others would take the cores of those that are measured. Says where the time went, too. Calls
+/// `progressed` where it would be unjust to think that it hangs: on a busy machine all of it takes
+/// longer than it is planned to.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
     timer: &Clock,
     setting: Setting<'_>,
     progressed: &dyn Fn(),
-) -> Result<Measurement, ExecError> {
+) -> Result<(Measurement, Spending), ExecError> {
+    let begin = Instant::now();
     let communicator = setting.communicator;
     let mut bench = Bench::new(experiment, setting);
     let is_late = experiment.kind == ExperimentKind::Late;
@@ -62,12 +66,19 @@ pub(crate) fn run(
         (batch as u32, repetitions(estimate[0] * batch, repetition))
     };
     let mut seconds = Vec::with_capacity(repetitions as usize);
+    let preparing = begin.elapsed();
     for _ in 0..repetitions {
         progressed();
         seconds.push(bench.time(batch)? / f64::from(batch) / bench.shares());
     }
+    let calling = begin.elapsed() - preparing;
     communicator.maximum(&mut seconds)?;
-    Ok(Measurement {
+    let spent = Spending {
+        preparing_seconds: preparing.as_secs_f64(),
+        starting_seconds: 0.0,
+        calling_seconds: calling.as_secs_f64(),
+    };
+    let measured = Measurement {
         candidate: 0,
         warmup: warmup + first,
         batch,
@@ -75,7 +86,8 @@ pub(crate) fn run(
         invalid: Vec::new(),
         residual_seconds: None,
         left: None,
-    })
+    };
+    Ok((measured, spent))
 }
 
 /// As many repetitions as fit in the slice, within the plan's bounds.

@@ -3,8 +3,10 @@
 //!
 //! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
-//! library lets one force. Its exit codes are in [`wire::exit_code`].
+//! library lets one force, and `colltune-driver --settings` what somebody has set in it. Its exit
+//! codes are in [`wire::exit_code`].
 
+mod buffers;
 mod clock;
 mod contest;
 mod data;
@@ -14,11 +16,13 @@ mod experiment;
 mod identify;
 mod seat;
 mod session;
+mod settings;
 mod spool;
 mod synchronise;
 mod topology;
 mod watchdog;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,31 +31,46 @@ use ::environment::variables;
 use crate::error::DriverError;
 
 fn main() -> ExitCode {
-    let variables = variables::of_this_process();
-    if variables::may_force(&variables) {
-        exec::allow_forcing();
-    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
-        [flag] if flag == "--identify" => match identify::print() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&error),
-        },
-        [flag] if flag == "--natives" => match identify::print_natives() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&error),
-        },
+        // As the library has them, without anything of ours.
+        [flag] if flag == settings::PRINT => end(settings::print_all()),
+        [flag] if flag == "--settings" => end(settings::print_changed()),
+        arguments => with_forcing(arguments),
+    }
+}
+
+/// What needs algorithms that can be forced.
+fn with_forcing(arguments: &[String]) -> ExitCode {
+    let variables = variables::of_this_process();
+    match may_force(&variables) {
+        Ok(true) => exec::allow_forcing(),
+        Ok(false) => {}
+        Err(error) => return end(Err(error)),
+    }
+    match arguments {
+        [flag] if flag == "--identify" => end(identify::print()),
+        [flag] if flag == "--natives" => end(identify::print_natives()),
         [plan] => match session::run(Path::new(plan), variables) {
             Ok(()) => ExitCode::SUCCESS,
             // Finalising after an error may wait for ranks that will never come.
             Err(error) => exec::exit_now(report(&error)),
         },
-        _ => fail(&DriverError::Usage),
+        _ => end(Err(DriverError::Usage)),
     }
 }
 
-fn fail(error: &DriverError) -> ExitCode {
-    ExitCode::from(report(error) as u8)
+/// Whether making algorithms forcible leaves the default as it is: nobody has set anything that has no
+/// effect as yet, be it by variables or in files.
+fn may_force(variables: &BTreeMap<String, String>) -> Result<bool, DriverError> {
+    Ok(variables::may_force(variables) && !exec::is_forced_in_vain()?)
+}
+
+fn end(outcome: Result<(), DriverError>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ExitCode::from(report(&error) as u8),
+    }
 }
 
 fn report(error: &DriverError) -> i32 {

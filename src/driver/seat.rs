@@ -2,7 +2,6 @@
 
 use exec::{Communicator, ExecError, Runner};
 use sampling::Race;
-use wire::units::format_seconds;
 use wire::{FailureKind, Measurement};
 
 use crate::error::failure_kind;
@@ -74,11 +73,7 @@ impl Failure {
     pub(crate) fn too_slow(seconds: f64, fastest_seconds: f64) -> Self {
         Self {
             kind: FailureKind::TooSlow,
-            message: format!(
-                "one call took {}, that of another candidate {}: it was not repeated",
-                format_seconds(seconds),
-                format_seconds(fastest_seconds)
-            ),
+            message: sampling::too_slow(seconds, fastest_seconds),
         }
     }
 

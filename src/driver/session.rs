@@ -6,13 +6,15 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::is_crowded;
-use exec::{Communicator, ExecError, Universe, Wait};
+use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    CommShape, FailureKind, Finish, LaunchStart, Node, Plan, Record, Repetition, Synchronisation,
-    Task, TaskDone, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, ColdCaches, CommShape, Experiment, FailureKind, Finish, LaunchStart,
+    Measurement, Node, Plan, Record, Repetition, Spending, Synchronisation, Task, TaskDone,
+    WIRE_VERSION, Work,
 };
 
+use crate::buffers::copies;
 use crate::clock::GlobalClock;
 use crate::contest::Contest;
 use crate::error::{DriverError, failure_kind};
@@ -64,18 +66,20 @@ fn carry_out(
     let node = environment::node(&node, plan.cores)?;
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, variables)?;
+    environment.cold = match plan.cache {
+        Cache::Warm => None,
+        Cache::Cold => Some(environment::cold_caches(world, &topology)?),
+    };
+    let cold = environment.cold;
     let clock = learn_clock(plan.synchronisation, world, &topology)?;
     if let Some(clock) = &clock {
         let is_crowded = is_crowded(&nodes, topology.shape());
         environment::note_clocks(&mut environment, clock.describe(world)?, is_crowded);
     }
-    let unix_seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
     spool.write(&Record::Started(LaunchStart {
         campaign: plan.campaign.clone(),
         launch: plan.launch,
-        unix_seconds,
+        unix_seconds: unix_seconds(),
         environment,
     }))?;
     let session = Session {
@@ -85,6 +89,7 @@ fn carry_out(
         nodes,
         leaves_core: exec::leaves_core()?,
         timer,
+        cold,
         clock,
         spool,
         watchdog,
@@ -93,6 +98,12 @@ fn carry_out(
         .carry_out(start)
         .map_err(|error| session.attribute(error))?;
     session.spool.write(&Record::Finished { reason })
+}
+
+/// Seconds since the Unix epoch, on this host.
+fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// The ranks that stand on one pretended node with this one. Collective.
@@ -153,6 +164,8 @@ struct Session<'a> {
     leaves_core: bool,
     /// The coarsest of all ranks' clocks.
     timer: Clock,
+    /// The caches in which calls shall find nothing, if any.
+    cold: Option<ColdCaches>,
     /// Kept from task to task, where starts are agreed upon.
     clock: Option<GlobalClock>,
     spool: Spool,
@@ -220,55 +233,86 @@ impl Session<'_> {
         let Some(communicator) = self.world.subset(is_member)? else {
             return Ok(());
         };
-        let measurements = match &task.work {
+        let (measurements, spent) = match &task.work {
             Work::Compare { cell, candidates } => {
-                let synchroniser = self.synchroniser(&communicator, &nodes)?;
-                let contest = Contest {
-                    task: task.id,
-                    cell,
-                    candidates,
-                    repetition: &self.plan.repetition,
-                    racing: self.plan.racing,
-                    timer: self.timer,
-                    patience_seconds: self.plan.watchdog_seconds,
-                    seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-                    wait: self.wait(cell.shape),
-                    synchroniser: &synchroniser,
-                    communicator: &communicator,
-                    spool: &self.spool,
-                    watchdog: &self.watchdog,
-                };
-                contest.run()?
+                self.compare(task, (cell, candidates), &communicator, &nodes)?
             }
-            Work::Experiment(what) => {
-                let begin = || self.watchdog.begin(task.id, 0);
-                begin();
-                self.spool.write(&Record::Trying {
-                    task: task.id,
-                    candidate: 0,
-                })?;
-                // All of it is one turn, which must not look like one that hangs.
-                let longest = self.plan.watchdog_seconds / 4.0;
-                let repetition = Repetition {
-                    slice_seconds: self.plan.repetition.slice_seconds.min(longest),
-                    ..self.plan.repetition
-                };
-                let setting = experiment::Setting {
-                    communicator: &communicator,
-                    nodes: &nodes,
-                    wait: self.wait(what.shape),
-                };
-                let measured = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
-                self.watchdog.rest();
-                vec![measured]
-            }
+            Work::Experiment(what) => self.experiment(task, what, &communicator, &nodes)?,
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
+            spent: Some(spent),
             measurements,
         }))
+    }
+
+    /// Compares candidates in a cell; the ranks of the communicator stand on these nodes. Says where the
+    /// time went, too. Collective.
+    fn compare(
+        &self,
+        task: &Task,
+        (cell, candidates): (&Cell, &[Candidate]),
+        communicator: &Communicator,
+        nodes: &[Vec<u32>],
+    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        let looking = Instant::now();
+        self.watchdog.begin_look(communicator.size());
+        let synchroniser = self.synchroniser(communicator, nodes)?;
+        self.watchdog.rest();
+        let looking_seconds = looking.elapsed().as_secs_f64();
+        let contest = Contest {
+            task: task.id,
+            cell,
+            candidates,
+            repetition: &self.plan.repetition,
+            racing: self.plan.racing,
+            timer: self.timer,
+            patience_seconds: self.plan.watchdog_seconds,
+            seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
+            copies: copies(&Call::from(cell), communicator.rank(), nodes, self.cold),
+            wait: self.wait(cell.shape),
+            synchroniser: &synchroniser,
+            communicator,
+            spool: &self.spool,
+            watchdog: &self.watchdog,
+        };
+        let (measurements, mut spent) = contest.run()?;
+        spent.starting_seconds += looking_seconds;
+        Ok((measurements, spent))
+    }
+
+    /// Measures the machine itself; the ranks of the communicator stand on these nodes. Says where the
+    /// time went, too. Collective.
+    fn experiment(
+        &self,
+        task: &Task,
+        what: &Experiment,
+        communicator: &Communicator,
+        nodes: &[Vec<u32>],
+    ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        let begin = || self.watchdog.begin(task.id, 0);
+        begin();
+        self.spool.write(&Record::Trying {
+            task: task.id,
+            candidate: 0,
+        })?;
+        // All of it is one turn, which must not look like one that hangs.
+        let longest = self.plan.watchdog_seconds / 4.0;
+        let repetition = Repetition {
+            slice_seconds: self.plan.repetition.slice_seconds.min(longest),
+            ..self.plan.repetition
+        };
+        let setting = experiment::Setting {
+            communicator,
+            nodes,
+            wait: self.wait(what.shape),
+        };
+        let (measured, spent) =
+            experiment::run(what, &repetition, &self.timer, setting, &begin)?;
+        self.watchdog.rest();
+        Ok((vec![measured], spent))
     }
 
     /// How the ranks of a shape wait for messages: who spins takes the core from those it waits for.

@@ -106,9 +106,26 @@ pub(crate) struct Taken {
     pub(crate) invalid: Vec<u32>,
     /// The time of all, waiting included.
     pub(crate) elapsed_seconds: f64,
+    /// What of it passed within the calls, on the slowest rank of each.
+    pub(crate) calling_seconds: f64,
+    /// What of it passed in coming to common starts, and looking at clocks before.
+    pub(crate) starting_seconds: f64,
 }
 
 impl Taken {
+    /// Repetitions that took so long in all, and so much of it neither in calls nor in coming to
+    /// common starts, on the rank on which that is most.
+    fn new(seconds: Vec<f64>, invalid: Vec<u32>, elapsed_seconds: f64, own_seconds: f64) -> Self {
+        let calling_seconds = seconds.iter().sum();
+        Self {
+            seconds,
+            invalid,
+            elapsed_seconds,
+            calling_seconds,
+            starting_seconds: (elapsed_seconds - own_seconds - calling_seconds).max(0.0),
+        }
+    }
+
     /// Adds another series.
     pub(crate) fn add(&mut self, more: Self) {
         let before = self.seconds.len() as u32;
@@ -116,6 +133,8 @@ impl Taken {
         let places = more.invalid.iter().map(|place| before + place);
         self.invalid.extend(places);
         self.elapsed_seconds += more.elapsed_seconds;
+        self.calling_seconds += more.calling_seconds;
+        self.starting_seconds += more.starting_seconds;
     }
 
     /// How many more should be taken where a turn should have so many, if any: more than that if
@@ -150,7 +169,25 @@ mod tests {
             seconds: seconds.to_vec(),
             invalid: invalid.to_vec(),
             elapsed_seconds: 1.0,
+            ..Taken::default()
         }
+    }
+
+    #[test]
+    fn what_is_left_of_the_time_passed_in_coming_to_common_starts() {
+        let check = |elapsed, own, starting| {
+            let mut taken = Taken::new(vec![1.0, 2.0], vec![0], elapsed, own);
+            assert_eq!(
+                (taken.calling_seconds, taken.starting_seconds),
+                (3.0, starting)
+            );
+            taken.add(taken.clone());
+            assert_eq!(taken.calling_seconds, 6.0);
+            assert_eq!(taken.starting_seconds, 2.0 * starting);
+        };
+        check(5.0, 0.5, 1.5);
+        // The slowest ranks of calls may have been different ones.
+        check(3.0, 0.5, 0.0);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use nix::fcntl::{Flock, FlockArg};
 use wire::{FailureKind, Record, exit_code};
 
+use crate::error::DriverError;
 use crate::spool::Spool;
 
 /// How often the watchdog looks. Rare enough not to disturb what is measured.
@@ -17,11 +18,15 @@ const PERIOD: Duration = Duration::from_millis(250);
 /// How much longer ranks other than 0 wait.
 const LATER: Duration = Duration::from_secs(3);
 
+/// How much longer looking at clocks may take for each rank: it may have to learn its clock anew.
+const LESSON: Duration = Duration::from_secs(2);
+
 /// What is in flight and until when it may be.
 #[derive(Debug)]
 struct Turn {
-    task: u32,
-    candidate: u32,
+    /// The task and the candidate; absent while ranks look at their clocks, which is no candidate's
+    /// fault.
+    whose: Option<(u32, u32)>,
     ends: Instant,
 }
 
@@ -70,11 +75,14 @@ impl Watchdog {
     /// A candidate's turn begins.
     pub(crate) fn begin(&self, task: u32, candidate: u32) {
         let ends = Instant::now() + self.patience;
-        self.set(Some(Turn {
-            task,
-            candidate,
-            ends,
-        }));
+        let whose = Some((task, candidate));
+        self.set(Some(Turn { whose, ends }));
+    }
+
+    /// So many ranks begin to look at their clocks.
+    pub(crate) fn begin_look(&self, ranks: u32) {
+        let ends = Instant::now() + self.patience + LESSON * ranks;
+        self.set(Some(Turn { whose: None, ends }));
     }
 
     /// Nothing is in flight.
@@ -84,7 +92,7 @@ impl Watchdog {
 
     /// Like [`Watchdog::rest`]; returns the task and candidate that were in flight.
     pub(crate) fn interrupt(&self) -> Option<(u32, u32)> {
-        self.set(None).map(|turn| (turn.task, turn.candidate))
+        self.set(None).and_then(|turn| turn.whose)
     }
 
     /// Returns what was in flight before.
@@ -95,9 +103,14 @@ impl Watchdog {
 }
 
 fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
+    let Some((task, candidate)) = turn.whose else {
+        let error = DriverError::Clocks;
+        eprintln!("{}{error}", error.prefix());
+        exec::exit_now(error.exit_code());
+    };
     let record = Record::Failed {
-        task: turn.task,
-        candidate: turn.candidate,
+        task,
+        candidate,
         kind: FailureKind::Hang,
         message: format!(
             "a turn did not end within {} s: a deadlock, or slower than the watchdog allows",

@@ -102,8 +102,10 @@ fn machines(nodes: &[Node]) -> Vec<Warning> {
 
 /// What makes the default another one than the library's.
 fn settings(environment: &Environment) -> Vec<String> {
-    let mut settings = deciding(&environment.variables);
-    // Files of settings force algorithms too; variables tell no more than they do.
+    let nothing = BTreeMap::new();
+    let known = environment.settings.as_ref().unwrap_or(&nothing);
+    let mut settings = deciding(&environment.variables, known);
+    // Where settings are unknown files may force algorithms too.
     if settings.is_empty() {
         settings.extend(environment.preset.iter().cloned());
     }
@@ -279,5 +281,10 @@ mod tests {
             ..preset
         };
         check(&steered, &[told("MPIR_CVAR_BCAST_INTRA_ALGORITHM=x")]);
+        let by_file = Environment {
+            settings: Some([("coll".to_owned(), "basic".to_owned())].into()),
+            ..quiet(Vec::new())
+        };
+        check(&by_file, &[told("coll=basic")]);
     }
 }

@@ -87,7 +87,7 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 

@@ -5,12 +5,14 @@
 //! whether anybody else is at work, and [`judge`] turns all of it into warnings. Only Linux tells;
 //! elsewhere most of it stays empty.
 
+mod caches;
 mod cpus;
 mod crowd;
 mod judge;
 mod kernel;
 pub mod variables;
 
+pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
 pub use cpus::Topology;
 pub use crowd::is_crowded;
 pub use judge::judge;

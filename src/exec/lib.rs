@@ -31,6 +31,7 @@ mod mockup;
 mod native;
 mod requests;
 mod runner;
+mod settings;
 mod staging;
 mod steps;
 mod tool;
@@ -49,7 +50,10 @@ pub use handle::{DatatypeHandle, OperatorHandle};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
-pub use native::{NativeCall, allow_forcing, natives, preset};
+pub use native::{
+    ENABLING_VARIABLE, NativeCall, allow_forcing, is_forced_in_vain, natives, preset,
+};
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
+pub use settings::control_variables;
 pub use transports::transports;

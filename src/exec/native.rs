@@ -6,6 +6,8 @@ mod openmpi;
 use schedule::Collective;
 use wire::{Candidate, NativeAlgorithm, Parameters};
 
+pub use openmpi::ENABLING_VARIABLE;
+
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Call, Communicator, ExecError, LibraryCall};
 
@@ -27,6 +29,21 @@ struct Listed {
 pub fn allow_forcing() {
     // SAFETY: no other thread may read the environment meanwhile: the caller's.
     unsafe { std::env::set_var(openmpi::ENABLING_VARIABLE, "1") };
+}
+
+/// Whether somebody has forced algorithms of Open MPI to no effect, since they have not said that this
+/// shall matter: [`allow_forcing`] would give it one. Files of settings may do so, of which no
+/// environment variable tells. To be asked before MPI is started; other libraries have no such thing.
+///
+/// # Errors
+///
+/// If the tool interface reports one.
+pub fn is_forced_in_vain() -> Result<bool, ExecError> {
+    // MPICH, its tool interface once closed, would forget its variables.
+    if !crate::library_text().starts_with("Open MPI") {
+        return Ok(false);
+    }
+    openmpi::is_forced_in_vain(&Tool::open()?)
 }
 
 /// The algorithms that the library lets one force, in the order of collectives and as the library

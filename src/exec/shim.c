@@ -30,4 +30,21 @@ int colltune_class(MPI_Datatype type) {
 /* The values of a control variable are of this type: enumerations are always. */
 int colltune_is_int(MPI_Datatype type) { return type == MPI_INT || type == MPI_UNSIGNED; }
 
+/* How the elements of a control variable's value are to be read: 1 int, 2 unsigned, 3 unsigned of 64
+ * bits, 4 signed of 64 bits, 5 char, 6 double, 7 a truth value of a byte, 0 anything else. */
+int colltune_layout(MPI_Datatype type) {
+    if (type == MPI_INT) return 1;
+    if (type == MPI_UNSIGNED) return 2;
+    if ((type == MPI_UNSIGNED_LONG && sizeof(unsigned long) == 8) ||
+        type == MPI_UNSIGNED_LONG_LONG)
+        return 3;
+    if (type == MPI_COUNT && sizeof(MPI_Count) == 8) return 4;
+    if (type == MPI_CHAR) return 5;
+    if (type == MPI_DOUBLE) return 6;
+    if (type == MPI_C_BOOL) return 7;
+    return 0;
+}
+
+int colltune_is_object(int bind) { return bind != MPI_T_BIND_NO_OBJECT; }
+
 int colltune_is_enumeration(MPI_T_enum enumeration) { return enumeration != MPI_T_ENUM_NULL; }

@@ -13,6 +13,8 @@ use crate::ExecError;
 // `shim.c`: macros of `mpi.h`, and handles that may only be compared there.
 unsafe extern "C" {
     safe fn colltune_is_int(datatype: ffi::MPI_Datatype) -> c_int;
+    safe fn colltune_layout(datatype: ffi::MPI_Datatype) -> c_int;
+    safe fn colltune_is_object(bind: c_int) -> c_int;
     safe fn colltune_is_enumeration(enumeration: ffi::MPI_T_enum) -> c_int;
 }
 
@@ -56,6 +58,15 @@ impl Tool {
         check("MPI_T_cvar_get_index", name, code)?;
         Variable::open(self, name, index).map(Some)
     }
+
+    /// The names of all variables that belong to no object.
+    pub(crate) fn names(&self) -> Result<Vec<String>, ExecError> {
+        let mut count = 0;
+        // SAFETY: `count` is written.
+        let code = unsafe { ffi::MPI_T_cvar_get_num(&mut count) };
+        check("MPI_T_cvar_get_num", "", code)?;
+        Ok((0..count).filter_map(name_of).collect())
+    }
 }
 
 impl Drop for Session {
@@ -65,6 +76,32 @@ impl Drop for Session {
     }
 }
 
+/// The name of the variable of this number, unless it belongs to an object or is gone, as those of
+/// components are that were closed.
+fn name_of(index: c_int) -> Option<String> {
+    let mut name = [0 as c_char; NAME_BYTES];
+    let (mut name_length, mut text_length) = (NAME_BYTES as c_int, 0);
+    let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
+    // SAFETY: all is written by the library, within the lengths; a length of 0 asks for no text.
+    let code = unsafe {
+        let mut datatype = ffi::RSMPI_DATATYPE_NULL;
+        let mut enumeration = std::mem::zeroed();
+        ffi::MPI_T_cvar_get_info(
+            index,
+            name.as_mut_ptr(),
+            &mut name_length,
+            &mut verbosity,
+            &mut datatype,
+            &mut enumeration,
+            std::ptr::null_mut(),
+            &mut text_length,
+            &mut bind,
+            &mut scope,
+        )
+    };
+    (code == 0 && colltune_is_object(bind) == 0).then(|| text(&name))
+}
+
 /// A control variable that belongs to no object.
 #[derive(Debug)]
 pub(crate) struct Variable {
@@ -72,6 +109,8 @@ pub(crate) struct Variable {
     handle: ffi::MPI_T_cvar_handle,
     count: usize,
     is_int: bool,
+    /// `colltune_layout` of its elements.
+    layout: c_int,
     /// The values and names of an enumeration.
     pub(crate) items: Vec<(i32, String)>,
     /// What the library says about it.
@@ -122,6 +161,7 @@ impl Variable {
             handle,
             count: usize::try_from(count).unwrap_or_default(),
             is_int: colltune_is_int(datatype) != 0,
+            layout: colltune_layout(datatype),
             items,
             description: text(&description),
             _tool: tool.clone(),
@@ -148,6 +188,34 @@ impl Variable {
         self.read_into(&mut value)?;
         let text = CStr::from_bytes_until_nul(bytemuck::cast_slice(&value)).unwrap_or_default();
         Ok(text.to_string_lossy().into_owned())
+    }
+
+    /// The value as a text, whatever it is: names of enumerations, several numbers with colons
+    /// between them. Absent if the type of the value is unknown.
+    pub(crate) fn show(&self) -> Result<Option<String>, ExecError> {
+        let is_text = self.layout == 5 && self.count != 1;
+        if self.layout == 0 || is_text {
+            return is_text.then(|| self.read_text()).transpose();
+        }
+        let mut words = vec![0_u64; self.count.max(4)];
+        self.read_into(&mut words)?;
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let element = |place: usize| match self.layout {
+            1 => self.name(bytemuck::cast_slice::<_, i32>(bytes)[place]),
+            2 => bytemuck::cast_slice::<_, u32>(bytes)[place].to_string(),
+            3 => words[place].to_string(),
+            4 => (words[place] as i64).to_string(),
+            5 | 7 => self.name(i32::from(bytes[place])),
+            _ => f64::from_bits(words[place]).to_string(),
+        };
+        let elements: Vec<String> = (0..self.count).map(element).collect();
+        Ok(Some(elements.join(":")))
+    }
+
+    /// What a value is called, if it has a name.
+    fn name(&self, value: i32) -> String {
+        let named = self.items.iter().find(|(number, _)| *number == value);
+        named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
 
     /// Reads into words, which are aligned and wide enough for an element of any type.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schedule::Schedule;
 use serde::{Serialize, Serializer};
-use table::{Confidence, Operators};
+use table::{Confidence, Deployment, Operators};
 use wire::{Candidate, Cell, Subject};
 
 use crate::ranking::{self, Ranked};
@@ -102,6 +102,8 @@ pub enum Verdict {
     TypesDisagree,
     /// Nothing but the default was measured.
     NoRival,
+    /// Nothing was measured on this shape: it is what the model expects, [`crate::extend`].
+    Extrapolated,
     /// The default was not measured or failed, so that nothing can be compared with it.
     DefaultNotMeasured,
 }
@@ -127,6 +129,7 @@ impl fmt::Display for Verdict {
                 "no one candidate is good enough for every datatype and operator measured"
             }
             Self::NoRival => "nothing else was measured",
+            Self::Extrapolated => "nothing was measured on this shape; the model expects it",
             Self::DefaultNotMeasured => "the default was not measured",
         })
     }
@@ -157,11 +160,35 @@ impl CellDecision {
 /// the interval at whatever coverage the launches attain, which stands beside it. Of a single
 /// launch the interval is the ratio itself, with a coverage of 0. Reductions are decided twice: for
 /// commutative operators, and for noncommutative ones among ordered algorithms alone (though all
-/// times were measured with commutative operators, the default's too). Candidates that failed
+/// times were measured with commutative operators, the default's too). Which of the library's own
+/// algorithms are ordered follows from its name, `library`. Candidates that failed
 /// anywhere in a cell, or that the registry does not know, are not chosen there.
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
 pub fn decide(
+    library: &str,
+    summaries: &[Summary],
+    failures: &[(Subject, Candidate)],
+    machine: Option<&MachineFit>,
+    options: &DecideOptions,
+) -> Vec<CellDecision> {
+    decide_for(
+        Deployment::Colltune,
+        library,
+        summaries,
+        failures,
+        machine,
+        options,
+    )
+}
+
+/// The same from the same measurements for one deployment: only what it offers is chosen from.
+///
+/// Cells in which it offers nothing but the default, while other candidates were measured, are left
+/// out: there is nothing to be said about them.
+pub fn decide_for(
+    deployment: Deployment,
+    library: &str,
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
     machine: Option<&MachineFit>,
@@ -169,9 +196,14 @@ pub fn decide(
 ) -> Vec<CellDecision> {
     let mut cells: BTreeMap<Cell, Vec<&Summary>> = BTreeMap::new();
     for summary in summaries {
-        if let Subject::Cell(cell) = summary.subject {
+        if let Subject::Cell(cell) = summary.subject
+            && deployment.offers(&summary.candidate)
+        {
             cells.entry(cell).or_default().push(summary);
         }
+    }
+    if deployment == Deployment::Library {
+        cells.retain(|_, summaries| summaries.iter().any(|s| s.candidate != Candidate::Default));
     }
     let failures: BTreeSet<(Subject, &Candidate)> = failures
         .iter()
@@ -188,7 +220,8 @@ pub fn decide(
             let admitted: Vec<&Summary> = summaries
                 .iter()
                 .copied()
-                .filter(|s| !failed.contains(&s.candidate) && serves(cell, &s.candidate, operators))
+                .filter(|s| !failed.contains(&s.candidate))
+                .filter(|s| serves(library, cell, &s.candidate, operators))
                 .collect();
             decisions.push(decide_alone(
                 *cell, operators, &admitted, failed, machine, options,
@@ -208,16 +241,21 @@ fn classes(cell: &Cell) -> &'static [Operators] {
     }
 }
 
-/// Whether a candidate may be used in the cell with the operators.
-fn serves(cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
+/// Whether a candidate may be used in the cell with the operators; which of the library's own algorithms
+/// are ordered follows from its name, `library`.
+pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
     let (algorithm, parameters) = match candidate {
         Candidate::Default => return true,
         Candidate::Ours {
             algorithm,
             parameters,
         } => (algorithm, parameters),
+        Candidate::Native { .. } => {
+            return operators != Operators::Noncommutative
+                || wire::combines_in_order(library, cell.collective, candidate.id());
+        }
         // Measured with operators that commute, and nobody promises an order.
-        Candidate::Native { .. } | Candidate::Mockup { .. } | Candidate::Foreign { .. } => {
+        Candidate::Mockup { .. } | Candidate::Foreign { .. } => {
             return operators != Operators::Noncommutative;
         }
     };

@@ -74,7 +74,7 @@ struct Choices {
 /// held out: all collectives together, then each if there are several. Empty where nothing can be
 /// held out, since no shape has three sizes, nor any shape neighbours on both sides.
 ///
-/// `summaries`, `failures` and `options` as for [`crate::decide`]; `provenance` is that of the table.
+/// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
 /// Where something is combined, decisions are those for operators that commute.
 pub fn evaluate(
     summaries: &[Summary],

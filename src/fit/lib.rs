@@ -1,10 +1,10 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates the machine's parameters from those of the experiments; [`decide`] compares the
+//! estimates the machine's parameters from those of the experiments; [`decide()`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
-//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate`] looks what
+//! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what
 //! decisions are worth at points that they were not made on. The same samples give the
 //! same results, bit for bit, in whatever order they come. The statistical unit is the launch;
 //! times are seconds, sizes bytes.
@@ -17,6 +17,7 @@ mod error;
 mod estimate;
 mod evaluate;
 mod experiments;
+mod extend;
 mod factors;
 mod frame;
 mod held_out;
@@ -38,10 +39,11 @@ mod segments;
 mod summary;
 
 pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
-pub use decide::{CellDecision, DecideOptions, Verdict, decide};
+pub use decide::{CellDecision, DecideOptions, Verdict, decide, decide_for, serves};
 pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
 pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate};
+pub use extend::extend;
 pub use held_out::HeldOut;
 pub use machine::{MachineFit, fit_machine};
 pub use methods::Method;

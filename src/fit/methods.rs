@@ -5,7 +5,10 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::Serialize;
-use table::{Confidence, OperatorClass, Operators, Provenance, Query, Rule, ShapeRules, Table};
+use table::{
+    Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
+    RuleSource, ShapeRules, Table,
+};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
 
 use crate::held_out::Times;
@@ -90,11 +93,12 @@ impl Training {
             Subject::Experiment(_) => false,
         };
         let summaries: Vec<Summary> = summaries.iter().filter(kept).cloned().collect();
-        let decisions = decide(&summaries, failures, None, options);
+        let library = &provenance.library.name;
+        let decisions = decide(library, &summaries, failures, None, options);
         let curves: Vec<CandidateCurve> = fit_curves(&summaries);
         let training = || points.iter().filter(|(cell, _)| !held_out.contains(cell));
         Self {
-            table: build_table("training", provenance.clone(), &decisions),
+            table: build_table("training", provenance.clone(), &decisions, &[], &[]),
             nearest_lower: nearest_lower(training(), provenance),
             single: best_single(training()),
             predictor: Predictor::new(&curves),
@@ -137,6 +141,7 @@ fn query(cell: &Cell) -> Query {
         shape: cell.shape,
         bytes: cell.bytes,
         operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
     }
 }
 
@@ -231,6 +236,8 @@ fn nearest_lower<'p>(
             collectives.entry(collective).or_default().push(ShapeRules {
                 shape,
                 operators: Operators::Any,
+                deployments: Deployments::Colltune,
+                source: RuleSource::Measured,
                 rules,
                 measured: Vec::new(),
             });

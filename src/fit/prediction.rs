@@ -209,7 +209,7 @@ pub(crate) fn block_count(cell: &Cell, candidate: &Candidate) -> u32 {
         .map_or(1, |(blocks, _)| blocks)
 }
 
-fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
+pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
     let unit_bytes = cell.datatype.size_bytes();
     Call {
         ranks: cell.shape.ranks(),

@@ -34,8 +34,11 @@ pub struct Ranked {
 }
 
 /// Compares the summaries of one cell, among them that of the default: fastest first by paired
-/// ratio, those that cannot be compared last; with the certainty that the acceptable ones beat the
-/// default, or that none does.
+/// ratio, then those that a search gave up, those that cannot be compared last; with the certainty
+/// that the acceptable ones beat the default, or that none does.
+///
+/// What was measured in less than half of the default's launches was given up for being behind: by how
+/// much is known too roughly to choose it, however fast it looks.
 pub(crate) fn rank(
     cell: &Cell,
     summaries: &[&Summary],
@@ -43,6 +46,7 @@ pub(crate) fn rank(
     machine: Option<&MachineFit>,
     options: &DecideOptions,
 ) -> (Vec<Ranked>, Confidence) {
+    let is_known = |summary: &Summary| 2 * summary.counts.launches >= default.counts.launches;
     let mut ranked: Vec<(f64, Ranked, &Summary)> = summaries
         .iter()
         .map(|summary| {
@@ -62,7 +66,8 @@ pub(crate) fn rank(
                 speedup,
                 behind_fastest: 0.0,
                 predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
-                beats_default: speedup.is_some_and(|speedup| options.beats(&speedup)),
+                beats_default: is_known(summary)
+                    && speedup.is_some_and(|speedup| options.beats(&speedup)),
                 acceptable: false,
             };
             (order, ranked, *summary)
@@ -70,7 +75,9 @@ pub(crate) fn rank(
         .collect();
     // Equally fast ones stand in a fixed order, the default first.
     ranked.sort_by(|a, b| {
-        b.0.total_cmp(&a.0)
+        let known = is_known(b.2).cmp(&is_known(a.2));
+        known
+            .then_with(|| b.0.total_cmp(&a.0))
             .then_with(|| a.1.candidate.cmp(&b.1.candidate))
     });
     let fastest = ranked.first().map(|(_, _, summary)| *summary);
@@ -131,15 +138,20 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     } else {
         &chosen
     };
-    if decisive.is_empty() || decisive.iter().any(|speedup| !options.settled(speedup)) {
+    // Who has fewer launches than the strongest was given up for being behind it.
+    if decisive
+        .first()
+        .is_none_or(|speedup| !options.settled(speedup))
+    {
         return Confidence::Low;
     }
+    let settled = || decisive.iter().filter(|speedup| options.settled(speedup));
     let sure = |speedup: &PairedRatio| speedup.interval.coverage >= CONFIDENCE;
     // A candidate that beats the default from enough launches does so significantly.
     let kept_for_sure = |speedup: &PairedRatio| speedup.interval.high < 1.0 + options.materiality;
-    let certain = !chosen.is_empty() || speedups.iter().all(kept_for_sure);
+    let certain = !chosen.is_empty() || settled().all(kept_for_sure);
     // A campaign may be content with less, but a table's `high` means the same everywhere.
-    if certain && decisive.iter().all(sure) {
+    if certain && settled().all(sure) {
         Confidence::High
     } else {
         Confidence::Medium

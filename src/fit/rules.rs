@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
-use wire::Candidate;
+use table::{
+    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
+};
+use wire::{Candidate, Parameters};
 
 use crate::runs::{self, Series};
 use crate::{CellDecision, Verdict};
@@ -15,25 +18,41 @@ use crate::{CellDecision, Verdict};
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
 /// scales, cross; in the geometric middle if they do not. The first starts at 0 bytes, the last
 /// has no end. Rules that hold alike for commutative and noncommutative operators are written once,
-/// with the lower of the two confidences. Cells without a measured default are left out.
-pub fn build_table(name: &str, provenance: Provenance, decisions: &[CellDecision]) -> Table {
-    let comparable = decisions
-        .iter()
-        .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
-    let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
-    for (series, points) in runs::by_series(comparable) {
-        let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
-        let entries = collectives.entry(series.0).or_default();
-        let entry = shape_rules(series, &points);
-        match entries.last_mut() {
-            Some(before) if hold_alike(before, &entry) => {
-                before.operators = Operators::Any;
-                for (rule, other) in before.rules.iter_mut().zip(entry.rules) {
-                    rule.confidence = rule.confidence.min(other.confidence);
+/// with the lower of the two confidences, and so are rules that hold alike for both deployments:
+/// `decisions` are those of [`crate::decide`], `of_library` those for the library's own settings.
+/// Cells without a measured default are left out. `extended` are decisions of [`crate::extend`]: their entries
+/// say that they come from the model, and have no measured times.
+pub fn build_table(
+    name: &str,
+    provenance: Provenance,
+    decisions: &[CellDecision],
+    of_library: &[CellDecision],
+    extended: &[CellDecision],
+) -> Table {
+    let mut collectives = entries(decisions, Deployments::Colltune);
+    for (collective, entries) in entries(extended, Deployments::Colltune) {
+        let of_model = entries.into_iter().map(|entry| ShapeRules {
+            source: RuleSource::Model,
+            measured: Vec::new(),
+            ..entry
+        });
+        collectives.entry(collective).or_default().extend(of_model);
+    }
+    for (collective, of_library) in entries(of_library, Deployments::Library) {
+        let known = collectives.entry(collective).or_default();
+        for entry in of_library {
+            let alike = |other: &&mut ShapeRules| {
+                other.operators == entry.operators && choose_alike(other, &entry)
+            };
+            match known.iter_mut().find(alike) {
+                Some(same) => {
+                    same.deployments = Deployments::Any;
+                    lower_confidence(same, &entry);
                 }
+                None => known.push(entry),
             }
-            _ => entries.push(entry),
         }
+        known.sort_by_key(|entry| (entry.shape, entry.deployments, entry.operators));
     }
     Table {
         name: name.to_owned(),
@@ -42,20 +61,57 @@ pub fn build_table(name: &str, provenance: Provenance, decisions: &[CellDecision
     }
 }
 
-/// Whether entries for commutative and noncommutative operators decide alike, in this order.
-fn hold_alike(commutative: &ShapeRules, noncommutative: &ShapeRules) -> bool {
+/// The entries of one deployment.
+fn entries(
+    decisions: &[CellDecision],
+    deployments: Deployments,
+) -> BTreeMap<Collective, Vec<ShapeRules>> {
+    let comparable = decisions
+        .iter()
+        .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
+    let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
+    for (series, points) in runs::by_series(comparable) {
+        let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
+        let entries = collectives.entry(series.0).or_default();
+        let entry = shape_rules(series, deployments, &points);
+        match entries.last_mut() {
+            // In this order.
+            Some(before)
+                if before.operators == Operators::Commutative
+                    && entry.operators == Operators::Noncommutative
+                    && choose_alike(before, &entry) =>
+            {
+                before.operators = Operators::Any;
+                lower_confidence(before, &entry);
+            }
+            _ => entries.push(entry),
+        }
+    }
+    collectives
+}
+
+/// Whether two entries decide alike in the same shape.
+fn choose_alike(one: &ShapeRules, other: &ShapeRules) -> bool {
     let choices = |entry: &ShapeRules| {
         let choice = |rule: &Rule| (rule.from_bytes, rule.candidate.clone());
         entry.rules.iter().map(choice).collect::<Vec<_>>()
     };
-    commutative.shape == noncommutative.shape
-        && commutative.operators == Operators::Commutative
-        && noncommutative.operators == Operators::Noncommutative
-        && choices(commutative) == choices(noncommutative)
+    one.shape == other.shape && choices(one) == choices(other)
+}
+
+/// What holds for both is as certain as the less certain of them.
+fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
+    for (rule, other) in entry.rules.iter_mut().zip(&other.rules) {
+        rule.confidence = rule.confidence.min(other.confidence);
+    }
 }
 
 /// The rules of one series from its decisions by ascending size, with at least one at each.
-fn shape_rules((_, shape, operators): Series, points: &[Vec<&CellDecision>]) -> ShapeRules {
+fn shape_rules(
+    (_, shape, operators): Series,
+    deployments: Deployments,
+    points: &[Vec<&CellDecision>],
+) -> ShapeRules {
     let mut rules = Vec::new();
     let mut previous: Option<&CellDecision> = None;
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
@@ -77,6 +133,8 @@ fn shape_rules((_, shape, operators): Series, points: &[Vec<&CellDecision>]) -> 
     ShapeRules {
         shape,
         operators,
+        deployments,
+        source: RuleSource::Measured,
         rules,
         measured,
     }
@@ -98,8 +156,7 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
     let (low, high) = (left.cell.bytes, right.cell.bytes);
     // How much longer the left choice takes than the right one, as a logarithm.
     let lead = |at: &CellDecision| {
-        let seconds = |candidate| Some(at.ranked(candidate)?.median_seconds);
-        Some((seconds(&left.chosen)? / seconds(&right.chosen)?).ln())
+        Some((kin_seconds(at, &left.chosen)? / kin_seconds(at, &right.chosen)?).ln())
     };
     let share = match (lead(left), lead(right)) {
         (Some(before), Some(after)) if before <= 0.0 && after >= 0.0 && before < after => {
@@ -110,4 +167,19 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
     let (ln_low, ln_high) = ((low.max(1) as f64).ln(), (high.max(1) as f64).ln());
     let crossing = (ln_low + share * (ln_high - ln_low)).exp().round() as u64;
     crossing.clamp(low.saturating_add(1).min(high), high)
+}
+
+/// The time of a candidate, or, where it was not measured, of the fastest that differs by nothing but the
+/// size of its blocks.
+fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+    let kin = |other: &Candidate| Parameters {
+        block_bytes: None,
+        blocks: None,
+        ..other.parameters()
+    };
+    let is_kin = |other: &Candidate| {
+        other.algorithm() == candidate.algorithm() && kin(other) == kin(candidate)
+    };
+    let kin = || at.ranking.iter().find(|ranked| is_kin(&ranked.candidate));
+    Some(at.ranked(candidate).or_else(kin)?.median_seconds)
 }

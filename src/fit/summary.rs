@@ -18,7 +18,7 @@ use statistics::{Interval, Quartiles};
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How much was measured of a candidate, and what of it counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Launches with at least one repetition: the statistical unit.
     pub launches: u32,

@@ -4,6 +4,7 @@
 //! builds it. [`render_markdown`] lays it out, [`render_summary`] gives the few lines that a
 //! terminal has room for. Both are pure: the same view gives the same text.
 
+mod expected;
 mod grid;
 mod markdown;
 mod measuring;
@@ -18,6 +19,6 @@ pub use markdown::render_markdown;
 pub use repetitions::{OFTEN_INVALID, OftenInvalid, Repetitions};
 pub use summary::render_summary;
 pub use view::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Pair, Pairs,
-    Ratio, SizeRow, Starts, Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter, MeasuringCost,
+    ModelCurve, Pair, Pairs, Ratio, SearchCost, SizeRow, Starts, Unit, Verdict, View,
 };

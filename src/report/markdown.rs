@@ -1,8 +1,9 @@
 //! A report as Markdown that can be read as it stands.
 
-use table::Rule;
+use table::{Operators, Rule};
 use wire::units::{format_bytes, format_seconds};
 
+use crate::expected::expected;
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
@@ -18,6 +19,7 @@ pub fn render_markdown(view: &View) -> String {
         decisions(view),
         pairs(view),
         blocks(view),
+        expected(view),
         machine(view),
         failures(view),
         measuring(view),
@@ -73,8 +75,21 @@ fn decisions(view: &View) -> String {
         text += &sizes(&comparison.sizes);
         text += "Rules:\n\n";
         text += &rules(&comparison.rules);
+        for (operators, of_library) in &comparison.library_rules {
+            text += &format!("Rules {}:\n\n", by_library(*operators, comparison));
+            text += &rules(of_library);
+        }
     }
     text
+}
+
+/// When the rules for the library's own settings hold.
+fn by_library(operators: Operators, comparison: &Comparison) -> String {
+    let text = "where only the library's own settings are to be had";
+    match operators == comparison.operators || operators == Operators::Any {
+        true => text.to_owned(),
+        false => format!("{text}, {operators} operators"),
+    }
 }
 
 /// What the numbers of a comparison are and how far they can be trusted.

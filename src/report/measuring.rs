@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use wire::units::format_seconds;
 
-use crate::placement::{binding, launcher};
+use crate::placement::{binding, launcher, settings};
 use crate::repetitions::repetitions;
 use crate::text::{code, grouped, one_line, percent};
 use crate::view::View;
@@ -19,7 +19,7 @@ pub(crate) fn measuring(view: &View) -> String {
             true => "simulated time",
             false => "measuring",
         },
-        match cost.seconds > 0.0 {
+        match cost.seconds > 0.0 && cost.shares.is_none() {
             true => format!(
                 ", {} in the calls,",
                 percent(cost.call_seconds / cost.seconds)
@@ -30,6 +30,9 @@ pub(crate) fn measuring(view: &View) -> String {
         cost.cells,
         grouped(cost.repetitions),
     );
+    if let Some(shares) = cost.shares {
+        text += &format!("Of this time: {shares}.\n\n");
+    }
     if cost.left > 0 {
         text += &format!(
             "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
@@ -37,6 +40,9 @@ pub(crate) fn measuring(view: &View) -> String {
             format_seconds(cost.saved_seconds),
             grouped(cost.left),
         );
+    }
+    if let Some(search) = search(view) {
+        text += &format!("{search}\n\n");
     }
     text += &repetitions(&view.repetitions);
     for (name, fact) in facts(view) {
@@ -48,6 +54,9 @@ pub(crate) fn measuring(view: &View) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {name}: {fact}");
     }
+    if let Some(cold) = environment.cold {
+        let _ = writeln!(text, "- caches: {cold}");
+    }
     for algorithm in &environment.preset {
         let _ = writeln!(text, "- forced by somebody: {algorithm}");
     }
@@ -57,8 +66,23 @@ pub(crate) fn measuring(view: &View) -> String {
     text
 }
 
+/// What a guided search has spent beside what measuring everything would have.
+pub(crate) fn search(view: &View) -> Option<String> {
+    let (cost, search) = (view.cost, view.cost.search?);
+    let node_hours = |seconds: f64| seconds * f64::from(search.nodes) / 3600.0;
+    Some(format!(
+        "The search took {} ({:.3} node-hours); measuring everything would have taken about {}\n\
+         ({:.3} node-hours), {:.1} times as long.",
+        format_seconds(cost.seconds),
+        node_hours(cost.seconds),
+        format_seconds(search.exhaustive_seconds),
+        node_hours(search.exhaustive_seconds),
+        search.exhaustive_seconds / cost.seconds,
+    ))
+}
+
 /// What is known of machine, library and campaign, by name; empty where it is not.
-fn facts(view: &View) -> [(&'static str, String); 15] {
+fn facts(view: &View) -> [(&'static str, String); 16] {
     let (provenance, environment) = (&view.provenance, &view.environment);
     [
         ("campaign", code(&provenance.campaign)),
@@ -78,6 +102,7 @@ fn facts(view: &View) -> [(&'static str, String); 15] {
         ("launcher", launcher(environment)),
         ("binding", binding(environment)),
         ("transports", one_line(&environment.transports.join(", "))),
+        ("settings", settings(environment)),
         ("kernel", one_line(&environment.kernel)),
         ("governor", one_line(&environment.governor)),
         (

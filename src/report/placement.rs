@@ -1,4 +1,4 @@
-//! How ranks were started, and where they stood.
+//! How ranks were started, with which settings, and where they stood.
 
 use wire::Environment;
 
@@ -12,6 +12,21 @@ pub(crate) fn launcher(environment: &Environment) -> String {
     match environment.launcher.as_str() {
         "" => String::new(),
         line => code(line),
+    }
+}
+
+/// What somebody has set in the library; nothing if unknown.
+pub(crate) fn settings(environment: &Environment) -> String {
+    let Some(settings) = &environment.settings else {
+        return String::new();
+    };
+    let changed: Vec<String> = settings
+        .iter()
+        .map(|(name, value)| code(&format!("{name}={value}")))
+        .collect();
+    match changed.is_empty() {
+        true => "all as the library was built".to_owned(),
+        false => format!("not as the library was built: {}", changed.join(", ")),
     }
 }
 

@@ -19,9 +19,11 @@ pub struct Repetitions {
     pub other_batches: u64,
     /// Candidates with a share of more than [`OFTEN_INVALID`] of invalid repetitions, by cell.
     pub often_invalid: Vec<OftenInvalid>,
+    /// Candidates of which no repetition is valid, so that nothing is known of them, by cell.
+    pub never_valid: Vec<OftenInvalid>,
 }
 
-/// A candidate of which many repetitions are invalid.
+/// A candidate of which many repetitions are invalid, or all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OftenInvalid {
     /// Which.
@@ -61,16 +63,26 @@ pub(crate) fn repetitions(about: &Repetitions) -> String {
              > not be typical:\n>\n",
             OFTEN_INVALID * 100.0
         );
-        for found in &about.often_invalid {
-            text += &format!(
-                "> - {} in {}: {} of {}\n",
-                found.candidate,
-                found.cell,
-                grouped(found.invalid),
-                grouped(found.repetitions)
-            );
-        }
-        text.push('\n');
+        text += &list(&about.often_invalid);
+    }
+    if !about.never_valid.is_empty() {
+        text += "> **Warning:** no repetition of these was valid, so that nothing is known of them and\n\
+                 > no decision rests on them; give each rank a core of its own, or use\n\
+                 > `synchronisation: barrier`:\n>\n";
+        text += &list(&about.never_valid);
     }
     text
+}
+
+fn list(found: &[OftenInvalid]) -> String {
+    let line = |found: &OftenInvalid| {
+        format!(
+            "> - {} in {}: {} of {}\n",
+            found.candidate,
+            found.cell,
+            grouped(found.invalid),
+            grouped(found.repetitions)
+        )
+    };
+    found.iter().map(line).collect::<String>() + "\n"
 }

@@ -3,6 +3,7 @@
 use table::OperatorClass;
 use wire::units::format_seconds;
 
+use crate::measuring::search;
 use crate::text::{factor, size_range, title};
 use crate::view::{Best, Comparison, SizeRow, View};
 
@@ -14,6 +15,8 @@ pub fn render_summary(view: &View) -> String {
             .iter()
             .map(|comparison| format!("  {}", line(comparison))),
     );
+    // On one line, as all others are.
+    lines.extend(search(view).map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schedule::Collective;
 use table::{Operators, Provenance, Rule};
 use wire::units::format_seconds;
-use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Subject};
+use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Shares, Subject};
 
 use crate::Repetitions;
 use crate::text::grouped;
@@ -31,6 +31,8 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
     /// Algorithms of colltune against the library's own; empty where none of those was forced.
     pub pairs: Vec<Pairs>,
+    /// What the model expected, beside what was measured.
+    pub curves: Vec<ModelCurve>,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
 }
@@ -62,6 +64,37 @@ pub struct Pair {
     pub points: Vec<(u64, Ratio)>,
 }
 
+/// One algorithm's times in one shape, measured and expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelCurve {
+    /// Which, with its parameters but for the blocks.
+    pub algorithm: String,
+    /// Where.
+    pub shape: CommShape,
+    /// By ascending size.
+    pub points: Vec<Expected>,
+}
+
+/// A measured time beside the expected one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// Length of the call, as in [`wire::Cell::bytes`].
+    pub bytes: u64,
+    /// The fastest member of the algorithm.
+    pub candidate: Candidate,
+    /// Its median time.
+    pub measured_seconds: f64,
+    /// What the model says.
+    pub expected_seconds: f64,
+}
+
+impl Expected {
+    /// The measured time divided by the expected one.
+    pub fn ratio(&self) -> f64 {
+        self.measured_seconds / self.expected_seconds
+    }
+}
+
 /// What measuring has cost, over all launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuringCost {
@@ -73,10 +106,23 @@ pub struct MeasuringCost {
     pub repetitions: u64,
     /// Seconds of `seconds` within the calls whose times are kept.
     pub call_seconds: f64,
+    /// Where it went, if that is known.
+    pub shares: Option<Shares>,
     /// How often a candidate left the race of a cell in a launch.
     pub left: u64,
     /// About how much longer measuring would have taken without that.
     pub saved_seconds: f64,
+    /// What a guided search spared; absent if everything was measured.
+    pub search: Option<SearchCost>,
+}
+
+/// What measuring everything would have cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchCost {
+    /// About how long it would have taken.
+    pub exhaustive_seconds: f64,
+    /// Nodes that each launch held.
+    pub nodes: u32,
 }
 
 /// How ranks were brought to common starts.
@@ -178,6 +224,8 @@ pub struct Comparison {
     pub sizes: Vec<SizeRow>,
     /// The rules that follow, ascending.
     pub rules: Vec<Rule>,
+    /// Where they are others: the rules for the library's own settings, by operators.
+    pub library_rules: Vec<(Operators, Vec<Rule>)>,
     /// Predicted against measured block sizes.
     pub blocks: Vec<BlockRow>,
 }

@@ -1,6 +1,9 @@
 //! Whether a cell can afford a candidate at all.
 
 use wire::Repetition;
+use wire::units::format_seconds;
+
+use crate::Race;
 
 /// Shorter calls are always afforded: the least number of repetitions is over soon.
 const LONG_SECONDS: f64 = 1.0;
@@ -30,6 +33,28 @@ pub fn is_too_slow(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition)
 /// call and no more; others are called once again.
 pub fn is_hopeless(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
     is_too_slow(call_seconds / FIRST_CALL, fastest_seconds, wanted)
+}
+
+/// Whether all calls of an entrant so far took longer than the cell can afford, as those of the
+/// default may, or of one that was admitted before faster ones: it is not to be repeated further.
+pub fn is_unaffordable(
+    race: &Race,
+    entrant: usize,
+    fastest_seconds: f64,
+    wanted: &Repetition,
+) -> bool {
+    let calls = race.progress(entrant).seconds();
+    let is_slow = |call: &f64| is_too_slow(*call, fastest_seconds, wanted);
+    !calls.is_empty() && calls.iter().all(is_slow)
+}
+
+/// What is to be said of a candidate that is left out.
+pub fn too_slow(call_seconds: f64, fastest_seconds: f64) -> String {
+    format!(
+        "one call took {}, that of another candidate {}: it was not repeated",
+        format_seconds(call_seconds),
+        format_seconds(fastest_seconds)
+    )
 }
 
 #[cfg(test)]

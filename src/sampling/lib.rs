@@ -13,6 +13,6 @@ mod candidates;
 mod progress;
 mod race;
 
-pub use affordable::{is_hopeless, is_too_slow};
+pub use affordable::{is_hopeless, is_too_slow, is_unaffordable, too_slow};
 pub use progress::{Progress, has_settled};
 pub use race::{Leaver, Race, RaceRules, Role, Saved};

@@ -1,8 +1,8 @@
 //! Candidates compared in one cell of one launch, as the driver does it, on simulated time.
 
 use model::Noise;
-use sampling::Race;
-use wire::{Candidate, Measurement, Plan, Subject, Synchronisation};
+use sampling::{Race, is_unaffordable};
+use wire::{Candidate, Measurement, Plan, Spending, Subject, Synchronisation};
 
 use crate::disturbance::Disturbance;
 
@@ -13,6 +13,15 @@ pub(crate) struct Entrant<'a> {
     pub(crate) candidate: &'a Candidate,
     /// How long it takes undisturbed.
     pub(crate) seconds: f64,
+}
+
+/// What a contest came to.
+pub(crate) struct Ended {
+    pub(crate) measurements: Vec<Measurement>,
+    /// The candidates that the cell cannot afford, by their places in the task, and what to say.
+    pub(crate) failed: Vec<(u32, String)>,
+    /// Where the time went, all of it.
+    pub(crate) spent: Spending,
 }
 
 /// The contest in one cell.
@@ -27,8 +36,8 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Lets the candidates take turns; returns what they gave, and the time that it took.
-    pub(crate) fn run(&self, entrants: &[Entrant<'_>]) -> (Vec<Measurement>, f64) {
+    /// Lets the candidates take turns.
+    pub(crate) fn run(&self, entrants: &[Entrant<'_>]) -> Ended {
         let chance = (self.plan.seed, self.round);
         let mut disturbances: Vec<Disturbance> = entrants
             .iter()
@@ -36,11 +45,17 @@ impl Contest<'_> {
             .collect();
         // The first calls, whose results would be checked.
         let first = entrants.iter().zip(&mut disturbances);
-        let mut spent: f64 = first
-            .map(|(entrant, chance)| self.barrier_seconds + chance.disturb(entrant.seconds))
-            .sum();
+        let first_calls =
+            first.map(|(entrant, chance)| self.barrier_seconds + chance.disturb(entrant.seconds));
+        let mut spent = Spending {
+            preparing_seconds: first_calls.sum(),
+            ..Spending::default()
+        };
         let candidates = entrants.iter().map(|entrant| entrant.candidate);
         let mut race = Race::between(candidates, self.plan.racing, self.plan.repetition);
+        let undisturbed = entrants.iter().map(|entrant| entrant.seconds);
+        let fastest = undisturbed.fold(f64::INFINITY, f64::min);
+        let mut too_slow = Vec::new();
         while !race.is_over() {
             // No order of turns makes a difference here.
             for place in race.running() {
@@ -49,25 +64,48 @@ impl Contest<'_> {
                 let calls = race.turn(place, estimate, self.plan.watchdog_seconds);
                 let disturbed = (0..calls).map(|_| disturbances[place].disturb(seconds));
                 let turn: Vec<f64> = disturbed.collect();
-                let turn_seconds = turn.iter().sum::<f64>() + self.barrier_seconds * calls as f64;
-                race.add(place, &turn, turn_seconds);
+                let calling_seconds = turn.iter().sum::<f64>();
+                let starting_seconds = self.barrier_seconds * calls as f64;
+                spent.calling_seconds += calling_seconds;
+                spent.starting_seconds += starting_seconds;
+                race.add(place, &turn, calling_seconds + starting_seconds);
+                if is_unaffordable(&race, place, fastest, &self.plan.repetition) {
+                    race.withdraw(place);
+                    if *entrants[place].candidate != Candidate::Default {
+                        too_slow.push(place);
+                    }
+                }
             }
             race.end_round();
         }
-        spent += race.spent_seconds();
-        (self.measurements(entrants, race), spent)
+        let failure = |place: &usize| {
+            let entrant = &entrants[*place];
+            (entrant.index, sampling::too_slow(entrant.seconds, fastest))
+        };
+        Ended {
+            failed: too_slow.iter().map(failure).collect(),
+            measurements: self.measurements(entrants, &too_slow, race),
+            spent,
+        }
     }
 
-    fn measurements(&self, entrants: &[Entrant<'_>], race: Race) -> Vec<Measurement> {
+    /// What the entrants gave that did not fail.
+    fn measurements(
+        &self,
+        entrants: &[Entrant<'_>],
+        failed: &[usize],
+        race: Race,
+    ) -> Vec<Measurement> {
         // All ranks read one clock; and experiments need none.
         let is_window = self.plan.synchronisation == Synchronisation::Window;
         let residual_seconds =
             (is_window && matches!(self.subject, Subject::Cell(_))).then_some(0.0);
         let indices: Vec<u32> = entrants.iter().map(|entrant| entrant.index).collect();
         let results = race.into_results(&indices);
-        let measured = indices.iter().zip(results);
+        let measured = (0..).zip(indices.iter().zip(results));
         measured
-            .map(|(&candidate, (progress, left))| Measurement {
+            .filter(|(place, _)| !failed.contains(place))
+            .map(|(_, (&candidate, (progress, left)))| Measurement {
                 candidate,
                 warmup: 1,
                 batch: 1,

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::{Machine, Placement};
-use wire::Library;
+use wire::{Candidate, Cell, Library, Subject};
 
 use crate::identity::library;
 use crate::rules::{Rules, RulesError};
@@ -40,6 +40,12 @@ impl SimulatedLauncher {
     /// The library that stands for this machine.
     pub fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// What a candidate of a cell takes without noise, in seconds: what measurements and decisions can be
+    /// judged by. `None` if it cannot be simulated here.
+    pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        self.times.of(Subject::Cell(*cell), candidate).ok()
     }
 }
 

@@ -4,13 +4,14 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sampling::{is_too_slow, too_slow};
 use thiserror::Error;
 use wire::{
-    Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record, Subject, Task,
-    TaskDone, WIRE_VERSION, Warning, Work, exit_code,
+    Cache, Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record,
+    Subject, Task, TaskDone, WIRE_VERSION, Warning, Work, exit_code,
 };
 
-use crate::contest::{Contest, Entrant};
+use crate::contest::{Contest, Ended, Entrant};
 use crate::spool::Spool;
 use crate::times::Times;
 
@@ -31,6 +32,9 @@ pub(crate) enum Stopped {
         /// What there is.
         found: Library,
     },
+    /// The plan asks for what no simulated machine has.
+    #[error("the plan is for cold caches, and a simulated machine has none")]
+    ColdCaches,
     /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
     Spool(#[source] io::Error),
@@ -43,7 +47,7 @@ impl Stopped {
     /// The exit code of a driver that stops for this.
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
-            Self::Plan(_) | Self::Version(_) => exit_code::PLAN,
+            Self::Plan(_) | Self::Version(_) | Self::ColdCaches => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Spool(_) => exit_code::FAILED,
             Self::Killed => exit_code::ORPHANED,
@@ -80,6 +84,9 @@ impl Session<'_> {
                 planned: self.plan.library.clone(),
                 found: self.library.clone(),
             });
+        }
+        if self.plan.cache == Cache::Cold {
+            return Err(Stopped::ColdCaches);
         }
         self.write(&Record::Started(self.start()))?;
         let deadline = self.plan.deadline_seconds.unwrap_or(f64::INFINITY);
@@ -144,11 +151,25 @@ impl Session<'_> {
             noise: self.times.machine().noise.unwrap_or_default(),
             subject,
         };
-        let (measurements, spent_seconds) = contest.run(&entrants);
-        let elapsed_seconds = lost_seconds + spent_seconds;
+        let Ended {
+            measurements,
+            failed,
+            spent,
+        } = contest.run(&entrants);
+        for (candidate, message) in failed {
+            self.write(&Record::Failed {
+                task: task.id,
+                candidate,
+                kind: FailureKind::TooSlow,
+                message,
+            })?;
+        }
+        let elapsed_seconds =
+            lost_seconds + spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
         self.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
+            spent: Some(spent),
             measurements,
         }))?;
         Ok(elapsed_seconds)
@@ -163,6 +184,7 @@ impl Session<'_> {
     ) -> Result<(Vec<Entrant<'c>>, f64), Stopped> {
         let mut entrants = Vec::new();
         let mut lost_seconds = 0.0;
+        let mut fastest = f64::INFINITY;
         for (index, candidate) in (0..).zip(candidates) {
             self.write(&Record::Trying {
                 task: task.id,
@@ -185,11 +207,22 @@ impl Session<'_> {
                     // Nothing has to be killed: the launch goes on.
                     lost_seconds += patience;
                 }
-                Ok(seconds) => entrants.push(Entrant {
-                    index,
-                    candidate,
-                    seconds,
-                }),
+                // Called once, as the driver does before it knows.
+                Ok(seconds)
+                    if *candidate != Candidate::Default
+                        && is_too_slow(seconds, fastest, &self.plan.repetition) =>
+                {
+                    failed(FailureKind::TooSlow, too_slow(seconds, fastest))?;
+                    lost_seconds += seconds;
+                }
+                Ok(seconds) => {
+                    fastest = fastest.min(seconds);
+                    entrants.push(Entrant {
+                        index,
+                        candidate,
+                        seconds,
+                    });
+                }
             }
         }
         Ok((entrants, lost_seconds))

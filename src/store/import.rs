@@ -108,7 +108,7 @@ fn write_launch(
     )?;
     for ((subject, samples), task) in launch.subjects.iter().zip(0_u32..) {
         // Nothing was spent here: budgets are about this machine's time.
-        ingest::insert_task(transaction, [number, task], subject, 0.0)?;
+        ingest::insert_task(transaction, [number, task], subject, (0.0, None))?;
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {
             let named = ingest::intern(transaction, Interned::Candidate, candidate)?;
             transaction

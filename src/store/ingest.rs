@@ -2,7 +2,9 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
-use wire::{Candidate, FailureKind, LaunchStart, Plan, Record, Subject, Task, TaskDone, Work};
+use wire::{
+    Candidate, FailureKind, LaunchStart, Plan, Record, Spending, Subject, Task, TaskDone, Work,
+};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::{Store, StoreError};
@@ -107,7 +109,8 @@ impl Store {
                 return Ok(false);
             }
             let place = [plan.launch, done.task];
-            insert_task(transaction, place, &subject_of(task), done.elapsed_seconds)?;
+            let cost = (done.elapsed_seconds, done.spent);
+            insert_task(transaction, place, &subject_of(task), cost)?;
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
@@ -150,17 +153,24 @@ impl Store {
     }
 }
 
-/// Adds the row of a task: `place` is its launch and its number.
+/// Adds the row of a task: `place` is its launch and its number, `cost` how long it took and where
+/// that went.
 pub(crate) fn insert_task(
     transaction: &Transaction<'_>,
     [launch, number]: [u32; 2],
     subject: &Subject,
-    elapsed_seconds: f64,
+    (elapsed_seconds, spent): (f64, Option<Spending>),
 ) -> rusqlite::Result<usize> {
     let subject = intern(transaction, Interned::Subject, subject)?;
     transaction
-        .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![launch, number, subject, elapsed_seconds])
+        .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![
+            launch,
+            number,
+            subject,
+            elapsed_seconds,
+            spent.map(Json)
+        ])
 }
 
 /// A candidate's place in a plan.

@@ -1,8 +1,10 @@
 //! Campaigns and launches: the book-keeping around samples.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use wire::{Finish, Plan};
+use wire::{Finish, Library, Plan, Task};
 
 use crate::columns::Json;
 use crate::{Store, StoreError};
@@ -133,6 +135,35 @@ impl Store {
             });
         }
         Ok(())
+    }
+
+    /// The tasks that the last launch of a campaign with a library was to carry out and did not, in the order of
+    /// its plan; none if it was complete.
+    pub fn undone(&self, library: &Library, campaign: &str) -> Result<Vec<Task>, StoreError> {
+        self.read(|connection| {
+            let last: Option<(u32, Json<Plan>, Option<Json<Outcome>>)> = connection
+                .query_row(
+                    "SELECT number, plan, outcome
+                     FROM launch JOIN campaign ON campaign.id = launch.campaign
+                     WHERE digest = ?1 AND library_name = ?2 AND library_version = ?3
+                     ORDER BY number DESC LIMIT 1",
+                    params![campaign, library.name, library.version],
+                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+                )
+                .optional()?;
+            let Some((number, Json(plan), outcome)) = last else {
+                return Ok(Vec::new());
+            };
+            if matches!(outcome, Some(Json(Outcome::Complete))) {
+                return Ok(Vec::new());
+            }
+            let done: BTreeSet<u32> = connection
+                .prepare("SELECT number FROM task WHERE launch = ?1")?
+                .query_map([number], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let tasks = plan.tasks.into_iter();
+            Ok(tasks.filter(|task| !done.contains(&task.id)).collect())
+        })
     }
 
     /// Launches that were begun and not ended, oldest first.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
-use wire::{Candidate, FailureKind, LaunchStart, Left, Library, Sample, Subject};
+use wire::{Candidate, FailureKind, LaunchStart, Left, Library, Sample, Spending, Subject};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::{Outcome, Store, StoreError};
@@ -254,6 +254,31 @@ impl Store {
                  WHERE library_name = ?1 AND library_version = ?2",
                 of(library),
                 |row| row.get(0),
+            )
+        })
+    }
+
+    /// Where the time of completed tasks of a library went, of those that tell: how long these took,
+    /// and the parts of that; nothing if none tells.
+    pub fn spending(&self, library: &Library) -> Result<Option<(f64, Spending)>, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT total(elapsed_seconds),
+                        total(json_extract(spent, '$.preparing_seconds')),
+                        total(json_extract(spent, '$.starting_seconds')),
+                        total(json_extract(spent, '$.calling_seconds'))
+                 FROM task JOIN launch ON launch.number = task.launch
+                 WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
+                of(library),
+                |row| {
+                    let elapsed_seconds: f64 = row.get(0)?;
+                    let spending = Spending {
+                        preparing_seconds: row.get(1)?,
+                        starting_seconds: row.get(2)?,
+                        calling_seconds: row.get(3)?,
+                    };
+                    Ok((elapsed_seconds > 0.0).then_some((elapsed_seconds, spending)))
+                },
             )
         })
     }

@@ -7,14 +7,18 @@ use wire::units::format_bytes;
 
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
-use crate::{FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use crate::{
+    Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule, RuleSource,
+    ShapeRules, Table,
+};
 use crate::{message_size, scalar::scalar};
 
 const HEADER: &str = "\
 # A decision table of colltune: which candidate to use for which messages.
 # A rule holds from its size up to where the next rule starts; `default` is the library's choice.
 # Speed-ups and `default_microseconds` refer to that default; between the measured sizes, times
-# are interpolated. Ask it with `colltune lookup`.
+# are interpolated. Ask it with `colltune lookup`. Entries with `deployment: library` choose among the
+# library's own algorithms alone, for `colltune export`; `any` is for both.
 ";
 
 /// Lines are wrapped here where a list can be.
@@ -97,6 +101,8 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
     let ShapeRules {
         shape,
         operators,
+        deployments,
+        source,
         rules,
         measured,
     } = entry;
@@ -107,6 +113,12 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
     )?;
     if combines {
         writeln!(f, "        operators: {operators}")?;
+    }
+    if *source != RuleSource::Measured {
+        writeln!(f, "        source: {}", source.name())?;
+    }
+    if *deployments != Deployments::Colltune {
+        writeln!(f, "        deployment: {deployments}")?;
     }
     if rules.is_empty() {
         writeln!(f, "        rules: []")?;

@@ -121,6 +121,8 @@ mod tests {
         let entry = ShapeRules {
             shape: CommShape { nodes: 1, ppn: 2 },
             operators: Operators::Any,
+            deployments: crate::Deployments::Colltune,
+            source: crate::RuleSource::Measured,
             rules: rules.to_vec(),
             measured: measured.to_vec(),
         };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wire::Parameters;
 
-use crate::{Confidence, Decision, OperatorClass};
+use crate::{Confidence, Decision, Deployment, OperatorClass};
 
 /// A [`Decision`] as one JSON object with stable keys: what `colltune lookup --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,6 +19,8 @@ pub struct DecisionJson {
     /// Operator class asked for; left out where nothing is combined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator: Option<OperatorClass>,
+    /// Deployment asked for.
+    pub deployment: Deployment,
     /// Full name of the candidate, with parameters.
     pub candidate: String,
     /// Bare id of the algorithm, or `default`.
@@ -49,6 +51,7 @@ impl Decision<'_> {
             ppn: query.shape.ppn,
             bytes: query.bytes,
             operator: query.collective.is_reduction().then_some(query.operators),
+            deployment: query.deployment,
             candidate: self.candidate.to_string(),
             algorithm: self.candidate.id().to_owned(),
             parameters: self.candidate.parameters(),

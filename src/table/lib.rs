@@ -1,5 +1,5 @@
-//! Decision tables: which candidate to use for a collective, communicator shape, operator class
-//! and message size.
+//! Decision tables: which candidate to use for a collective, communicator shape, operator class,
+//! deployment and message size.
 //!
 //! A [`Table`] is read from a YAML file made for review, strictly: [`Table::load`] either returns
 //! a table whose every rule can be carried out, or says which line to change. [`Table::lookup`]
@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use schedule::Collective;
-//! use table::{OperatorClass, Query, Table};
+//! use table::{Deployment, OperatorClass, Query, Table};
 //! use wire::CommShape;
 //!
 //! let text = r#"
-//! format: colltune-table 1
+//! format: colltune-table 2
 //! name: example
 //! provenance:
 //!   campaign: 9f86d081
@@ -40,6 +40,7 @@
 //!     shape: CommShape { nodes: 1, ppn: 2 },
 //!     bytes: 1 << 20,
 //!     operators: OperatorClass::Commutative,
+//!     deployment: Deployment::Colltune,
 //! });
 //! assert_eq!(decision.candidate.to_string(), "allreduce/dual_root[block_bytes=64K]");
 //! assert_eq!(decision.rule.to_string(), "allreduce, 1x2, from 1500 bytes");
@@ -68,6 +69,6 @@ pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
 pub use problem::Problem;
 pub use rule::out_of_order;
 pub use types::{
-    Confidence, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators, Provenance, Rule,
-    ShapeRules, Table, message_size,
+    Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
+    Provenance, Rule, RuleSource, ShapeRules, Table, message_size,
 };

@@ -1,13 +1,16 @@
 //! Asking a table.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::fmt;
 
 use schedule::Collective;
 use wire::{Candidate, CommShape};
 
 use crate::interpolate::Times;
-use crate::{Confidence, OperatorClass, Operators, Rule, ShapeRules, Table};
+use crate::{
+    Confidence, Deployment, Deployments, OperatorClass, Operators, Rule, RuleSource, ShapeRules,
+    Table,
+};
 
 /// A call to decide about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +23,8 @@ pub struct Query {
     pub bytes: u64,
     /// Whether the operator commutes; without meaning where nothing is combined.
     pub operators: OperatorClass,
+    /// How the answer will be used.
+    pub deployment: Deployment,
 }
 
 /// A table's answer to a [`Query`].
@@ -50,9 +55,11 @@ pub struct Decision<'t> {
 pub enum ShapeMatch {
     /// The very shape was measured.
     Measured,
+    /// It was not, but the model was asked about this very shape.
+    Model,
     /// It was not: this one stands in for it.
     Nearest(CommShape),
-    /// The table has nothing for the collective and operator class.
+    /// The table has nothing for the collective, operator class and deployment.
     Absent,
 }
 
@@ -60,6 +67,7 @@ impl fmt::Display for ShapeMatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Measured => f.pad("measured"),
+            Self::Model => f.pad("model"),
             Self::Nearest(shape) => f.pad(&format!("nearest {shape}")),
             Self::Absent => f.pad("none"),
         }
@@ -79,6 +87,8 @@ pub enum RulePlace {
         shape: CommShape,
         /// Its operator class.
         operators: Operators,
+        /// Its deployment.
+        deployments: Deployments,
         /// Its first size.
         from_bytes: u64,
     },
@@ -88,6 +98,8 @@ pub enum RulePlace {
         collective: Collective,
         /// The operator class asked for.
         operators: OperatorClass,
+        /// The deployment asked for.
+        deployment: Deployment,
     },
 }
 
@@ -98,21 +110,32 @@ impl fmt::Display for RulePlace {
                 collective,
                 shape,
                 operators,
+                deployments,
                 from_bytes,
             } => {
                 write!(f, "{collective}, {shape}, ")?;
                 if *operators != Operators::Any {
                     write!(f, "{operators} operators, ")?;
                 }
+                if *deployments != Deployments::Colltune {
+                    write!(f, "{deployments} deployment, ")?;
+                }
                 write!(f, "from {from_bytes} bytes")
             }
             Self::Absent {
                 collective,
                 operators,
-            } if collective.is_reduction() => {
-                write!(f, "no rule for {collective} with {operators} operators")
+                deployment,
+            } => {
+                write!(f, "no rule for {collective}")?;
+                if collective.is_reduction() {
+                    write!(f, " with {operators} operators")?;
+                }
+                match deployment {
+                    Deployment::Colltune => Ok(()),
+                    Deployment::Library => f.write_str(" by the library's own settings"),
+                }
             }
-            Self::Absent { collective, .. } => write!(f, "no rule for {collective}"),
         }
     }
 }
@@ -121,12 +144,12 @@ impl Table {
     /// Decides about a call. Depends on nothing but the table and the query, so that ranks that
     /// ask the same get the same; allocates nothing.
     ///
-    /// *Shape.* Among the entries of the collective that hold for the operator class (all, if the
-    /// collective combines nothing): the entry of exactly that shape; else of the largest number
-    /// of nodes that does not exceed the one asked for (failing that, the smallest there is), and
-    /// among these of the largest number of ranks per node that does not exceed the one asked for
-    /// (failing that, the smallest). Such a stand-in is marked, and of low confidence. Without any
-    /// entry the answer is the library's default, of low confidence, its time unknown.
+    /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
+    /// class (any, if the collective combines nothing): the entry of exactly that shape; else the
+    /// nearest. Nearer is a shape with a power of two ranks if such a one is asked for, and one without
+    /// if not; then one whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
+    /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
+    /// default, of low confidence, its time unknown.
     ///
     /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size.
     ///
@@ -154,26 +177,31 @@ impl Table {
 
 /// The entry to use for a query's shape and operator class.
 fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRules> {
-    let CommShape { nodes, ppn } = query.shape;
     let combines = query.collective.is_reduction();
     let covering = entries
         .iter()
-        .filter(|e| !combines || e.operators.cover(query.operators));
-    covering.max_by_key(|entry| {
-        (
-            closeness(entry.shape.nodes, nodes),
-            closeness(entry.shape.ppn, ppn),
-        )
+        .filter(|e| !combines || e.operators.cover(query.operators))
+        .filter(|e| e.deployments.cover(query.deployment));
+    let asked = query.shape;
+    covering.min_by(|a, b| {
+        distance(a.shape, asked)
+            .partial_cmp(&distance(b.shape, asked))
+            .unwrap_or(Ordering::Equal)
     })
 }
 
-/// Greater is better: the largest number up to the one asked for, else the smallest.
-fn closeness(have: u32, asked: u32) -> (bool, u32, Reverse<u32>) {
-    if have <= asked {
-        (true, have, Reverse(0))
-    } else {
-        (false, 0, Reverse(have))
-    }
+/// How far a measured shape is from the one that is asked for: whether one has a power of two ranks and
+/// the other has not, since many algorithms are made for the one or the other; then the ratio of the
+/// numbers of nodes, the smaller number first, then that of the ranks per node.
+fn distance(have: CommShape, asked: CommShape) -> (bool, f64, u32, f64, u32) {
+    let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));
+    (
+        have != asked && have.ranks().is_power_of_two() != asked.ranks().is_power_of_two(),
+        ratio(have.nodes, asked.nodes),
+        have.nodes,
+        ratio(have.ppn, asked.ppn),
+        have.ppn,
+    )
 }
 
 /// The last rule that starts at or below a size.
@@ -207,7 +235,9 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             ratio.or(rule.speedup)
         },
         confidence,
-        matched: if exact {
+        matched: if exact && entry.source == RuleSource::Model {
+            ShapeMatch::Model
+        } else if exact {
             ShapeMatch::Measured
         } else {
             ShapeMatch::Nearest(entry.shape)
@@ -216,6 +246,7 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             collective: query.collective,
             shape: entry.shape,
             operators: entry.operators,
+            deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
     }
@@ -233,6 +264,7 @@ fn unknown<'t>(query: &Query) -> Decision<'t> {
         rule: RulePlace::Absent {
             collective: query.collective,
             operators: query.operators,
+            deployment: query.deployment,
         },
     }
 }

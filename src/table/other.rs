@@ -14,17 +14,20 @@ pub(crate) const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 /// Reads a candidate whose name begins with what it is: `native:`, `mockup:`, or the source of an
 /// import.
 ///
-/// Which native algorithms there are only the library knows: any name is taken. Nobody promises that
-/// they combine in the order of ranks.
+/// Which native algorithms there are only the library knows: any name is taken. That they combine in
+/// the order of ranks is known of some ([`wire::combines_in_order`]).
 pub(crate) fn candidate(
     fields: &Fields<'_>,
     field: &Field<'_>,
-    group: Group,
+    group: Group<'_>,
 ) -> Result<Candidate, Fault> {
     let name = field.text()?;
     let (collective, operators) = (group.collective, group.operators);
     check_collective(field, name, collective)?;
-    if collective.is_reduction() && operators != Operators::Commutative {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    let is_ordered = name.starts_with(Candidate::NATIVE)
+        && wire::combines_in_order(group.library, collective, id);
+    if collective.is_reduction() && operators != Operators::Commutative && !is_ordered {
         let candidate = name.to_owned();
         return Err(field.fault(Problem::Unordered {
             candidate,

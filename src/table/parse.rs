@@ -11,8 +11,8 @@ use crate::field::{Field, Fields};
 use crate::problem::{Fault, Problem};
 use crate::rule::{self, Group};
 use crate::{
-    FORMAT_VERSION, Invalid, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table,
-    TableError, message_size,
+    Deployments, FORMAT_VERSION, Invalid, MeasuredPoint, Operators, Provenance, Rule, RuleSource,
+    ShapeRules, Table, TableError, message_size,
 };
 
 /// What stands before the version in `format`.
@@ -48,16 +48,22 @@ impl Table {
 
 fn table(root: &Field<'_>) -> Result<Table, Fault> {
     // A newer format may have other keys, so its version has the first word.
-    format(&root.entries()?)?;
+    let version = format(&root.entries()?)?;
     let fields = root.mapping(&["format", "name", "provenance", "collectives"])?;
+    let provenance = provenance(&fields.required("provenance")?)?;
     Ok(Table {
         name: fields.required_text("name")?,
-        provenance: provenance(&fields.required("provenance")?)?,
-        collectives: collectives(&fields.required("collectives")?)?,
+        collectives: collectives(
+            &fields.required("collectives")?,
+            &provenance.library.name,
+            version,
+        )?,
+        provenance,
     })
 }
 
-fn format(fields: &Fields<'_>) -> Result<(), Fault> {
+/// The version of the format.
+fn format(fields: &Fields<'_>) -> Result<u32, Fault> {
     let Some(format) = fields.get("format") else {
         return Err(fields.fault(Problem::NotATable));
     };
@@ -66,7 +72,7 @@ fn format(fields: &Fields<'_>) -> Result<(), Fault> {
         .strip_prefix(FORMAT_NAME)
         .and_then(|rest| rest.trim().parse().ok());
     match version {
-        Some(1..=FORMAT_VERSION) => Ok(()),
+        Some(version @ 1..=FORMAT_VERSION) => Ok(version),
         Some(found) if found > FORMAT_VERSION => Err(format.fault(Problem::NewerFormat { found })),
         _ => Err(format.fault(Problem::Format {
             found: found.to_owned(),
@@ -95,7 +101,11 @@ fn provenance(field: &Field<'_>) -> Result<Provenance, Fault> {
     })
 }
 
-fn collectives(field: &Field<'_>) -> Result<BTreeMap<Collective, Vec<ShapeRules>>, Fault> {
+fn collectives(
+    field: &Field<'_>,
+    library: &str,
+    version: u32,
+) -> Result<BTreeMap<Collective, Vec<ShapeRules>>, Fault> {
     let mut collectives = BTreeMap::new();
     for (key, value) in field.entries()?.iter() {
         let collective = key.name.parse::<Collective>().map_err(|_| {
@@ -115,16 +125,18 @@ fn collectives(field: &Field<'_>) -> Result<BTreeMap<Collective, Vec<ShapeRules>
             let found = size.text()?.to_owned();
             return Err(size.fault(Problem::MessageSize { collective, found }));
         }
-        collectives.insert(collective, shapes(&fields.required("shapes")?, collective)?);
+        let group = Group::of(collective, library);
+        let entries = shapes(&fields.required("shapes")?, group, version)?;
+        collectives.insert(collective, entries);
     }
     Ok(collectives)
 }
 
-fn shapes(field: &Field<'_>, collective: Collective) -> Result<Vec<ShapeRules>, Fault> {
+fn shapes(field: &Field<'_>, group: Group<'_>, version: u32) -> Result<Vec<ShapeRules>, Fault> {
     let mut entries: Vec<ShapeRules> = Vec::new();
     let mut lines = Vec::new();
     for item in field.items()? {
-        let entry = shape_rules(&item, collective)?;
+        let entry = shape_rules(&item, group, version)?;
         let earlier = entries.iter().position(|earlier| overlap(earlier, &entry));
         if let Some(first_line) = earlier.map(|i| lines[i]) {
             let ShapeRules {
@@ -150,12 +162,23 @@ fn shapes(field: &Field<'_>, collective: Collective) -> Result<Vec<ShapeRules>, 
 }
 
 fn overlap(a: &ShapeRules, b: &ShapeRules) -> bool {
-    let any = a.operators == Operators::Any || b.operators == Operators::Any;
-    a.shape == b.shape && (any || a.operators == b.operators)
+    a.shape == b.shape && a.operators.overlap(b.operators) && a.deployments.overlap(b.deployments)
 }
 
-fn shape_rules(field: &Field<'_>, collective: Collective) -> Result<ShapeRules, Fault> {
-    let fields = field.mapping(&["nodes", "ppn", "operators", "rules", "measured"])?;
+fn shape_rules(field: &Field<'_>, group: Group<'_>, version: u32) -> Result<ShapeRules, Fault> {
+    let collective = group.collective;
+    let fields = field.mapping(match version {
+        1 => &["nodes", "ppn", "operators", "rules", "measured"],
+        _ => &[
+            "nodes",
+            "ppn",
+            "operators",
+            "deployment",
+            "source",
+            "rules",
+            "measured",
+        ],
+    })?;
     let shape = CommShape {
         nodes: positive(&fields, "nodes")?,
         ppn: positive(&fields, "ppn")?,
@@ -173,10 +196,20 @@ fn shape_rules(field: &Field<'_>, collective: Collective) -> Result<ShapeRules, 
             operators
         }
     };
+    let deployments = match fields.get("deployment") {
+        // All that tables of version 1 say.
+        None => Deployments::Colltune,
+        Some(field) => field.word("deployment", &Deployments::ALL, Deployments::name)?,
+    };
+    let source = match fields.get("source") {
+        None => RuleSource::Measured,
+        Some(field) => field.word("source of rules", &RuleSource::ALL, RuleSource::name)?,
+    };
     let group = Group {
-        collective,
         shape,
         operators,
+        deployments,
+        ..group
     };
     let rules = rules(&fields.required("rules")?, group)?;
     let measured = fields
@@ -185,6 +218,8 @@ fn shape_rules(field: &Field<'_>, collective: Collective) -> Result<ShapeRules, 
     Ok(ShapeRules {
         shape,
         operators,
+        deployments,
+        source,
         rules,
         measured,
     })
@@ -198,7 +233,7 @@ fn positive(fields: &Fields<'_>, key: &'static str) -> Result<u32, Fault> {
     }
 }
 
-fn rules(field: &Field<'_>, group: Group) -> Result<Vec<Rule>, Fault> {
+fn rules(field: &Field<'_>, group: Group<'_>) -> Result<Vec<Rule>, Fault> {
     let mut rules: Vec<Rule> = Vec::new();
     for item in field.items()? {
         let (rule, from) = rule::read(&item, group)?;

@@ -5,7 +5,7 @@ use thiserror::Error;
 use wire::CommShape;
 
 use crate::document::Extent;
-use crate::{FORMAT_VERSION, Operators};
+use crate::{Deployments, FORMAT_VERSION, Operators};
 
 /// A problem and its place within a text.
 #[derive(Debug)]
@@ -148,6 +148,14 @@ pub enum Problem {
         /// The class of the group that names it.
         operators: Operators,
     },
+    /// Something that the library's own settings cannot choose.
+    #[error("`{candidate}` is not the library's own, as `deployment: {deployments}` asks")]
+    NotInLibrary {
+        /// The candidate.
+        candidate: String,
+        /// The deployments of the group that names it.
+        deployments: Deployments,
+    },
     /// An operator class where nothing is combined.
     #[error("{collective} combines nothing: `operators: {operators}` has no meaning")]
     NothingCombined {
@@ -236,6 +244,12 @@ impl Problem {
             Self::Unordered { .. } => "name an ordered algorithm (`colltune schedule list` says \
                                        which are), or limit the entry to `operators: commutative`"
                 .to_owned(),
+            Self::NotInLibrary { .. } => {
+                "name `default` or one of the library's own algorithms, as \
+                                          in `native:bcast/ID`, or limit the entry to \
+                                          `deployment: colltune`"
+                    .to_owned()
+            }
             Self::NothingCombined { .. } => "remove `operators`, or write `any`".to_owned(),
             Self::Gap { .. } => "let the first rule start `from: 0`".to_owned(),
             Self::NotAscending { .. } => {
@@ -243,7 +257,8 @@ impl Problem {
                     .to_owned()
             }
             Self::DuplicateShape { .. } => {
-                "keep one entry for a shape, or one for each operator class".to_owned()
+                "keep one entry for a shape, or one for each operator class and deployment"
+                    .to_owned()
             }
             Self::RowLength { .. } => "give one value for each size in `bytes`".to_owned(),
         }

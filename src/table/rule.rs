@@ -6,7 +6,7 @@ use wire::{Candidate, CommShape, Parameters};
 use crate::field::{Field, Fields};
 use crate::other;
 use crate::problem::{Fault, Problem};
-use crate::{Confidence, Operators, Rule};
+use crate::{Confidence, Deployments, Operators, Rule};
 
 /// The name of the library's own choice.
 const DEFAULT: &str = "default";
@@ -22,14 +22,29 @@ pub(crate) const PARAMETERS: [(&str, Parameter); 5] = [
 
 /// What the rules of an entry hold for.
 #[derive(Clone, Copy)]
-pub(crate) struct Group {
+pub(crate) struct Group<'a> {
     pub(crate) collective: Collective,
+    pub(crate) library: &'a str,
     pub(crate) shape: CommShape,
     pub(crate) operators: Operators,
+    pub(crate) deployments: Deployments,
+}
+
+impl<'a> Group<'a> {
+    /// What holds for all entries of a collective; an entry tells the rest.
+    pub(crate) fn of(collective: Collective, library: &'a str) -> Self {
+        Self {
+            collective,
+            library,
+            shape: CommShape { nodes: 1, ppn: 1 },
+            operators: Operators::Any,
+            deployments: Deployments::Colltune,
+        }
+    }
 }
 
 /// Reads a rule; also returns its `from`, where problems with the order of rules belong.
-pub(crate) fn read<'a>(field: &Field<'a>, group: Group) -> Result<(Rule, Field<'a>), Fault> {
+pub(crate) fn read<'a>(field: &Field<'a>, group: Group<'_>) -> Result<(Rule, Field<'a>), Fault> {
     let fields = field.mapping(&[
         "from",
         "candidate",
@@ -60,7 +75,19 @@ pub(crate) fn read<'a>(field: &Field<'a>, group: Group) -> Result<(Rule, Field<'
     Ok((rule, from))
 }
 
-fn candidate(fields: &Fields<'_>, group: Group) -> Result<Candidate, Fault> {
+fn candidate(fields: &Fields<'_>, group: Group<'_>) -> Result<Candidate, Fault> {
+    let candidate = any_candidate(fields, group)?;
+    if group.deployments.offer(&candidate) {
+        return Ok(candidate);
+    }
+    let field = fields.required("candidate")?;
+    Err(field.fault(Problem::NotInLibrary {
+        candidate: candidate.algorithm().to_owned(),
+        deployments: group.deployments,
+    }))
+}
+
+fn any_candidate(fields: &Fields<'_>, group: Group<'_>) -> Result<Candidate, Fault> {
     let field = fields.required("candidate")?;
     let name = field.text()?;
     if name.contains(':') {
@@ -165,7 +192,7 @@ fn refuse_unsupported<'a>(
     candidate: &Field<'a>,
     algorithm: &'static Algorithm,
     parameters: &Parameters,
-    group: Group,
+    group: Group<'_>,
 ) -> Result<(), Fault> {
     let request = Request {
         parameters: parameters.in_units(1),

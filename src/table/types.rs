@@ -8,7 +8,7 @@ use serde::Serialize;
 use wire::{Candidate, CommShape, Library};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A decision table: which candidate to use for a collective, communicator shape, operator class
 /// and message size.
@@ -22,8 +22,15 @@ pub struct Table {
     /// What the decisions rest on.
     pub provenance: Provenance,
     /// The decisions for each collective, at least one entry each; no two entries of a collective
-    /// hold for the same shape and operator class.
+    /// hold for the same shape, operator class and deployment.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
+}
+
+impl Table {
+    /// The decisions for all collectives.
+    pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
+        self.collectives.values().flatten()
+    }
 }
 
 /// Where a table comes from.
@@ -52,10 +59,14 @@ pub struct Provenance {
 /// The decisions for one communicator shape and operator class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeRules {
-    /// The communicator shape that was measured; neither number is zero.
+    /// The communicator shape; neither number is zero.
     pub shape: CommShape,
     /// The operators that the rules hold for; [`Operators::Any`] where nothing is combined.
     pub operators: Operators,
+    /// The deployments that the rules hold for.
+    pub deployments: Deployments,
+    /// Where the rules come from.
+    pub source: RuleSource,
     /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0.
     pub rules: Vec<Rule>,
     /// The evidence, by strictly ascending size: what [`Table::lookup`] expects times from. May be
@@ -147,6 +158,11 @@ impl Operators {
         }
     }
 
+    /// Whether there are operators of both.
+    pub fn overlap(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::Any)
+    }
+
     /// Whether the rules hold for an operator of this class.
     pub const fn cover(self, class: OperatorClass) -> bool {
         matches!(
@@ -185,6 +201,121 @@ impl OperatorClass {
 }
 
 impl fmt::Display for OperatorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a program gets at the algorithms that a table chooses: what may be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deployment {
+    /// Through colltune, which has every candidate.
+    #[default]
+    Colltune,
+    /// Through the library's own settings, as exported: its default and its own algorithms.
+    Library,
+}
+
+impl Deployment {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Colltune, Self::Library];
+
+    /// The name used in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Colltune => "colltune",
+            Self::Library => "library",
+        }
+    }
+
+    /// Whether a candidate can be used in this way.
+    pub const fn offers(self, candidate: &Candidate) -> bool {
+        match self {
+            Self::Colltune => true,
+            Self::Library => matches!(candidate, Candidate::Default | Candidate::Native { .. }),
+        }
+    }
+}
+
+impl fmt::Display for Deployment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Where the rules of a shape come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RuleSource {
+    /// Measurements on that shape.
+    #[default]
+    Measured,
+    /// The model: nothing was measured on that shape.
+    Model,
+}
+
+impl RuleSource {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Measured, Self::Model];
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Model => "model",
+        }
+    }
+}
+
+/// The deployments that a group of rules holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Deployments {
+    /// All of them: only the library's default and its own algorithms may be named.
+    Any,
+    /// Only through colltune.
+    Colltune,
+    /// Only through the library's own settings.
+    Library,
+}
+
+impl Deployments {
+    /// Every value.
+    pub const ALL: [Self; 3] = [Self::Any, Self::Colltune, Self::Library];
+
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Colltune => "colltune",
+            Self::Library => "library",
+        }
+    }
+
+    /// Whether there are deployments of both.
+    pub fn overlap(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::Any)
+    }
+
+    /// Whether the rules hold for a deployment.
+    pub const fn cover(self, deployment: Deployment) -> bool {
+        matches!(
+            (self, deployment),
+            (Self::Any, _)
+                | (Self::Colltune, Deployment::Colltune)
+                | (Self::Library, Deployment::Library)
+        )
+    }
+
+    /// Whether the rules may name a candidate.
+    pub const fn offer(self, candidate: &Candidate) -> bool {
+        match self {
+            Self::Colltune => Deployment::Colltune.offers(candidate),
+            Self::Any | Self::Library => Deployment::Library.offers(candidate),
+        }
+    }
+}
+
+impl fmt::Display for Deployments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

@@ -2,28 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use campaign::Campaign;
-use fit::MachineFit;
-use model::{Call, predict_best};
-use schedule::Algorithm;
+use campaign::{Campaign, Family, Strategy};
 use store::{Store, StoreError};
 use wire::{
-    Candidate, Cell, Experiment, Library, NativeAlgorithm, Parameters, Repetition, Sample, Subject,
-    Task, Work,
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Repetition, Sample, Subject, Task, Work,
 };
 
 use crate::TunerError;
+use crate::guided::{Search, predicted_block};
 
 /// Everything that a campaign measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agenda {
     /// The experiments on the machine.
     pub experiments: Vec<Experiment>,
-    /// The cells with their candidates; block sizes are predicted once the experiments are made.
+    /// All cells with all candidates, which an exhaustive campaign measures; block sizes are predicted
+    /// once the experiments are made.
     pub cells: Vec<(Cell, Vec<Candidate>)>,
-    /// Launches that everything is measured in.
+    /// Launches that everything is measured in, or, in a guided campaign, decisions rest on.
     pub launches: u32,
+    /// What is asked for by now, if the campaign is guided.
+    search: Option<Search>,
 }
+
+/// One thing to measure.
+struct Item<'a> {
+    subject: Subject,
+    candidates: &'a [Candidate],
+    /// Launches that measured it.
+    done: u32,
+    /// Launches that should.
+    wanted: u32,
+    /// How many launches measured any of it: what chance is drawn from.
+    round: u32,
+}
+
+/// Repetitions of a candidate in a first look, at least.
+const FIRST_LOOK_MINIMUM: u32 = 5;
+/// How precise the median of a first look need be, as a share: who is far behind is not looked at again.
+const FIRST_LOOK_PRECISION: f64 = 0.1;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,22 +116,26 @@ impl Agenda {
             None => Vec::new(),
         };
         let machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
+        let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let cells = campaign
             .cells()
             .into_iter()
             .map(|cell| {
-                let predicted = |algorithm: &'static Algorithm, parameters: &Parameters| {
-                    predicted_block(&machine, &cell, algorithm, parameters)
-                };
+                let predicted = |family: &Family| predicted_block(&machine, &cell, family);
                 let mut candidates = campaign.candidates(&cell, &predicted);
-                candidates.extend(campaign.foreign_candidates(&cell, library, natives));
+                candidates.extend(others(&cell));
                 (cell, candidates)
             })
             .collect();
+        let search = match campaign.strategy {
+            Strategy::Exhaustive => None,
+            Strategy::Guided => Some(Search::new(campaign, store, library, &machine, &others)?),
+        };
         Ok(Self {
             experiments,
             cells,
             launches: campaign.launches,
+            search,
         })
     }
 
@@ -126,43 +147,82 @@ impl Agenda {
             .sum()
     }
 
-    /// Whether a subject with a candidate is on the agenda.
+    /// Whether a subject with a candidate is on the agenda; in a guided campaign, whether it may be.
     pub(crate) fn asks_for(&self, subject: &Subject, candidate: &Candidate) -> bool {
-        match subject {
-            Subject::Experiment(experiment) => self.experiments.contains(experiment),
-            Subject::Cell(cell) => self
-                .cells
-                .iter()
-                .any(|(known, candidates)| known == cell && candidates.contains(candidate)),
-        }
+        let known = match subject {
+            Subject::Experiment(experiment) => return self.experiments.contains(experiment),
+            Subject::Cell(cell) => self.cells.iter().find(|(known, _)| {
+                // A search looks between the sizes of the campaign too.
+                let bytes = if self.is_guided() {
+                    cell.bytes
+                } else {
+                    known.bytes
+                };
+                Cell { bytes, ..*known } == *cell
+            }),
+        };
+        known.is_some_and(|(_, candidates)| match &self.search {
+            None => candidates.contains(candidate),
+            // A search chooses block sizes of its own.
+            Some(_) => candidates.iter().any(|c| is_kin(c, candidate)),
+        })
     }
 
-    /// How often one launch measures something: one turn an experiment, one a candidate.
+    /// How often one launch measures something: one turn an experiment, one a candidate; on average, in
+    /// a guided campaign.
     pub(crate) fn turns(&self) -> usize {
-        self.experiments.len() + self.candidates()
+        let cells = match &self.search {
+            None => self.candidates(),
+            Some(_) => Search::turns_a_launch(&self.cells),
+        };
+        self.experiments.len() + cells
     }
 
-    fn subjects(&self) -> impl Iterator<Item = (Subject, &[Candidate])> {
+    /// Everything with what the store has of it, unless there is nobody left to compare.
+    fn items<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
             .experiments
             .iter()
             .map(|e| (Subject::Experiment(*e), ALONE));
-        let cells = self
-            .cells
+        let cells: &[(Cell, Vec<Candidate>)] = match self.search {
+            None => &self.cells,
+            Some(_) => &[],
+        };
+        let cells = cells
             .iter()
             .map(|(cell, candidates)| (Subject::Cell(*cell), &candidates[..]));
-        experiments.chain(cells)
+        let fixed = experiments
+            .chain(cells)
+            .filter_map(|(subject, candidates)| {
+                Some(Item {
+                    done: stock.launches(subject, candidates)?.min(self.launches),
+                    wanted: self.launches,
+                    round: stock.rounds(subject, candidates),
+                    subject,
+                    candidates,
+                })
+            });
+        let requests = self.search.iter().flat_map(|search| &search.requests);
+        fixed.chain(requests.map(|request| Item {
+            subject: Subject::Cell(request.cell),
+            candidates: &request.candidates,
+            done: request.round,
+            wanted: self.launches.max(request.round + 1),
+            round: request.round,
+        }))
     }
 
     /// How much is done.
     pub(crate) fn progress(&self, stock: &Stock) -> Progress {
-        let mut progress = Progress::default();
-        for (subject, candidates) in self.subjects() {
-            if let Some(launches) = stock.launches(subject, candidates) {
-                progress.done += u64::from(launches.min(self.launches));
-                progress.total += u64::from(self.launches);
-            }
+        let finished = self.search.as_ref().map_or(0, |search| search.finished);
+        let mut progress = Progress {
+            done: finished,
+            total: finished,
+        };
+        for item in self.items(stock) {
+            progress.done += u64::from(item.done);
+            progress.total += u64::from(item.wanted);
         }
         progress
     }
@@ -171,64 +231,111 @@ impl Agenda {
     /// that all cells advance together and an interrupted launch is made up for first. Experiments
     /// that were never made come alone. Empty when everything is done.
     pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
-        let open: Vec<(u32, Subject, &[Candidate])> = self
-            .subjects()
-            .filter_map(|(subject, candidates)| {
-                let launches = stock.launches(subject, candidates)?;
-                (launches < self.launches).then_some((launches, subject, candidates))
-            })
+        let undone = self.undone(stock);
+        if !undone.is_empty() {
+            return undone;
+        }
+        let open: Vec<Item<'_>> = self
+            .items(stock)
+            .filter(|item| item.done < item.wanted)
             .collect();
-        let fewest = open
-            .iter()
-            .map(|(launches, ..)| *launches)
-            .min()
-            .unwrap_or(0);
-        let due = || open.iter().filter(|(launches, ..)| *launches == fewest);
-        let calibrating = fewest == 0 && due().any(|(_, s, _)| matches!(s, Subject::Experiment(_)));
+        let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
+        let due = || open.iter().filter(|item| item.done == fewest);
+        let is_experiment = |item: &&Item<'_>| matches!(item.subject, Subject::Experiment(_));
+        let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
         due()
-            .filter(|(_, subject, _)| !calibrating || matches!(subject, Subject::Experiment(_)))
+            .filter(|item| !calibrating || is_experiment(item))
             .zip(0..)
-            .map(|((_, subject, candidates), id)| {
-                let work = match subject {
-                    Subject::Experiment(experiment) => Work::Experiment(*experiment),
+            .map(|(item, id)| {
+                let work = match item.subject {
+                    Subject::Experiment(experiment) => Work::Experiment(experiment),
                     Subject::Cell(cell) => Work::Compare {
-                        cell: *cell,
-                        candidates: stock.able(*subject, candidates).cloned().collect(),
+                        cell,
+                        candidates: stock.able(item.subject, item.candidates).cloned().collect(),
                     },
                 };
-                let round = stock.rounds(*subject, candidates);
+                let round = item.round;
                 Task { id, round, work }
             })
             .collect()
     }
 
-    /// Turns left after what is in the store.
+    /// What an interrupted launch of a search left undone, without those who failed since.
+    fn undone(&self, stock: &Stock) -> Vec<Task> {
+        let undone = self.search.iter().flat_map(|search| &search.undone);
+        let able = undone.filter_map(|task| {
+            let work = match &task.work {
+                Work::Experiment(experiment) => {
+                    let subject = Subject::Experiment(*experiment);
+                    stock.able(subject, &[Candidate::Default]).next()?;
+                    task.work.clone()
+                }
+                Work::Compare { cell, candidates } => {
+                    let able = stock.able(Subject::Cell(*cell), candidates);
+                    let candidates: Vec<Candidate> = able.cloned().collect();
+                    if candidates.first() != Some(&Candidate::Default) {
+                        return None;
+                    }
+                    let cell = *cell;
+                    Work::Compare { cell, candidates }
+                }
+            };
+            let round = task.round;
+            Some(Task { id: 0, round, work })
+        });
+        able.zip(0..)
+            .map(|(task, id)| Task { id, ..task })
+            .collect()
+    }
+
+    /// Whether the next launch only looks at cells that a guided campaign knows nothing of.
+    pub(crate) fn is_first_look(&self, tasks: &[Task]) -> bool {
+        let is_first = |task: &Task| task.round == 0 && matches!(task.work, Work::Compare { .. });
+        self.search.is_some() && tasks.iter().all(is_first)
+    }
+
+    /// Turns left after what is in the store; of a search about as many.
     pub(crate) fn turns_left(&self, stock: &Stock) -> u64 {
-        self.subjects()
-            .filter_map(|(subject, candidates)| {
-                let left = self
-                    .launches
-                    .saturating_sub(stock.launches(subject, candidates)?);
-                Some(u64::from(left) * stock.able(subject, candidates).count() as u64)
-            })
-            .sum()
+        let turns = |item: Item<'_>| {
+            let launches = u64::from(item.wanted - item.done.min(item.wanted));
+            let able = stock.able(item.subject, item.candidates).count() as u64;
+            match (&self.search, item.subject) {
+                (Some(search), Subject::Cell(_)) => search.turns_of(launches, able),
+                _ => launches * able,
+            }
+        };
+        self.items(stock).map(turns).sum()
+    }
+
+    /// Turns that measuring everything in every launch would take.
+    pub fn exhaustive_turns(&self) -> u64 {
+        u64::from(self.launches) * (self.experiments.len() + self.candidates()) as u64
+    }
+
+    /// Whether the campaign measures only what may change a decision.
+    pub fn is_guided(&self) -> bool {
+        self.search.is_some()
     }
 
     /// Whether every experiment was made once or has failed.
     pub(crate) fn is_calibrated(&self, stock: &Stock) -> bool {
-        self.subjects()
-            .filter(|(subject, _)| matches!(subject, Subject::Experiment(_)))
-            .all(|(subject, candidates)| stock.launches(subject, candidates) != Some(0))
+        self.items(stock)
+            .filter(|item| matches!(item.subject, Subject::Experiment(_)))
+            .all(|item| item.done > 0)
     }
 
     /// Launches left after what is in the store.
     pub(crate) fn launches_left(&self, stock: &Stock) -> u32 {
-        self.subjects()
-            .filter_map(|(subject, candidates)| stock.launches(subject, candidates))
-            .map(|launches| self.launches.saturating_sub(launches))
-            .max()
-            .unwrap_or(0)
+        let left = self
+            .items(stock)
+            .map(|item| item.wanted.saturating_sub(item.done));
+        left.max().unwrap_or(0)
     }
+}
+
+/// Whether two candidates differ by nothing but the size of their blocks.
+fn is_kin(a: &Candidate, b: &Candidate) -> bool {
+    a == b || Family::of(a).is_some_and(|family| Family::of(b) == Some(family))
 }
 
 /// When to stop repeating, such that what is left of the budget suffices for what is left to do.
@@ -236,9 +343,14 @@ pub(crate) fn repetition(
     campaign: &Campaign,
     agenda: &Agenda,
     stock: &Stock,
+    tasks: &[Task],
     left_seconds: f64,
 ) -> Repetition {
     let mut repetition = campaign.repetition(agenda.turns());
+    if agenda.is_first_look(tasks) {
+        repetition.minimum = repetition.minimum.min(FIRST_LOOK_MINIMUM);
+        repetition.precision = repetition.precision.max(FIRST_LOOK_PRECISION);
+    }
     // A simulation is not to depend on where it was interrupted.
     if campaign.repetitions.slice == campaign::Slice::Auto && !campaign.is_simulated() {
         let share = left_seconds.max(0.0) / campaign.budget_seconds;
@@ -272,21 +384,4 @@ fn first_measurements(samples: Vec<Sample>) -> Vec<Sample> {
         }
     }
     first.into_values().collect()
-}
-
-/// The block size that the pipelining lemma expects to be best.
-fn predicted_block(
-    machine: &MachineFit,
-    cell: &Cell,
-    algorithm: &'static Algorithm,
-    parameters: &Parameters,
-) -> Option<u64> {
-    let unit_bytes = cell.datatype.size_bytes();
-    let call = Call {
-        ranks: cell.shape.ranks(),
-        bytes: cell.bytes,
-        unit_bytes,
-        parameters: parameters.in_units(unit_bytes),
-    };
-    Some(predict_best(algorithm, machine.rates(cell)?, &call)?.block_bytes)
 }

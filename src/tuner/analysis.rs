@@ -1,23 +1,24 @@
 //! Everything that follows from a store's samples, computed anew each time.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use campaign::Campaign;
 use fit::{
     BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
 };
-use report::Starts;
+use report::{OftenInvalid, Starts};
 use store::{FailureRow, LaunchRow, Store};
-use table::{Provenance, Table};
+use table::{Deployment, Deployments, Provenance, Table};
 use wire::{
-    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Subject, Warning,
+    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject, Warning,
 };
 
 use crate::agenda::Stock;
+use crate::effort::{Effort, effort};
 use crate::import::Definition;
 use crate::starts::common_starts;
-use crate::{Agenda, Progress, TunerError};
+use crate::{Agenda, Origin, TunerError, repetitions};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -32,6 +33,11 @@ pub struct Analysis {
     pub options: DecideOptions,
     /// What to use in each cell and why.
     pub decisions: Vec<CellDecision>,
+    /// The same where only the library's own settings are to be had; cells in which none of its own
+    /// algorithms was measured are left out.
+    pub library_decisions: Vec<CellDecision>,
+    /// What to use on shapes that were not measured, by the model, if the campaign asks for that.
+    pub extended: Vec<CellDecision>,
     /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
     /// Candidates that failed.
@@ -41,8 +47,14 @@ pub struct Analysis {
     /// Seconds of these within the calls whose times are kept: the rest is warming up, coming to
     /// common starts, and keeping books.
     pub call_seconds: f64,
+    /// Where the time of tasks went, as far as they tell.
+    pub shares: Option<Shares>,
+    /// Candidates of which no repetition was valid, by cell.
+    pub never_valid: Vec<OftenInvalid>,
     /// What was not measured to the end.
     pub races: Races,
+    /// What a search has spent beside what measuring everything would have; only of guided campaigns.
+    pub effort: Option<Effort>,
     /// How ranks came to common starts; unknown of imported times.
     pub starts: Option<Starts>,
 }
@@ -69,25 +81,6 @@ impl Races {
 /// The time within the calls of a sample, in seconds.
 fn call_seconds(sample: &Sample) -> f64 {
     sample.seconds.iter().sum::<f64>() * f64::from(sample.batch)
-}
-
-/// Where samples are from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// The name of the campaign.
-    pub name: String,
-    /// Its digest.
-    pub campaign: String,
-    /// The store.
-    pub store: PathBuf,
-    /// The library that was measured.
-    pub library: Library,
-    /// What the launches that measured something ran on, in the order of launches.
-    pub starts: Vec<LaunchStart>,
-    /// How much of what the campaign asks for is measured, if the campaign is known.
-    pub progress: Option<Progress>,
-    /// The launches' own dates, for launches that never reported.
-    pub started_unix_seconds: Option<i64>,
 }
 
 impl Analysis {
@@ -128,20 +121,46 @@ impl Analysis {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
             None => None,
         };
-        let options = campaign.map(decide_options).or(imported);
-        let options = options.unwrap_or_default();
+        let options = campaign
+            .map(decide_options)
+            .or(imported)
+            .unwrap_or_default();
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let summaries = summaries(&samples, agenda.as_ref())?;
         let machine = fit::fit_machine(&name, &summaries)?;
         let failures = store.failures(&library)?;
         let failed = failed(&failures);
         environments.retain(|(launch, _)| measured.contains(launch));
+        let measuring_seconds = store.measuring_seconds(&library)?;
+        let call_seconds = samples.iter().map(call_seconds).sum();
+        let effort = agenda
+            .as_ref()
+            .zip(campaign)
+            .and_then(|(agenda, campaign)| {
+                let largest = campaign.largest_shape();
+                effort(agenda, &samples, measuring_seconds, call_seconds, largest)
+            });
+        let decide = |deployment| {
+            let (name, machine) = (&library.name, Some(&machine));
+            fit::decide_for(deployment, name, &summaries, &failed, machine, &options)
+        };
+        let decisions = decide(Deployment::Colltune);
+        let extended = campaign.map_or_else(Vec::new, |campaign| {
+            let (shapes, materiality) = (campaign.extended_shapes(), options.materiality);
+            let name = &library.name;
+            fit::extend(name, &summaries, &decisions, &machine, materiality, &shapes)
+        });
         Ok(Self {
+            effort,
+            extended,
             starts: imported.is_none().then(|| common_starts(&samples)),
-            decisions: fit::decide(&summaries, &failed, Some(&machine), &options),
+            decisions,
+            library_decisions: decide(Deployment::Library),
             blocks: fit::compare_blocks(&summaries, Some(&machine)),
-            measuring_seconds: store.measuring_seconds(&library)?,
-            call_seconds: samples.iter().map(call_seconds).sum(),
+            measuring_seconds,
+            call_seconds,
+            shares: shares(store, &library)?,
+            never_valid: never_valid(&samples, agenda.as_ref()),
             races: Races::of(&samples),
             origin: Origin {
                 name,
@@ -164,7 +183,7 @@ impl Analysis {
     /// # Errors
     /// [`TunerError::NothingToDecide`] if no default was measured.
     pub fn table(&self) -> Result<Table, TunerError> {
-        let table = fit::build_table(&self.origin.name, self.provenance(), &self.decisions);
+        let table = self.build_table(&self.origin.name);
         if table.collectives.is_empty() {
             return Err(TunerError::NothingToDecide {
                 store: self.origin.store.clone(),
@@ -200,8 +219,42 @@ impl Analysis {
 
     /// Whether a table says what these measurements say, and shows the same times.
     pub fn agrees_with(&self, table: &Table) -> bool {
-        fit::build_table(&table.name, self.provenance(), &self.decisions).collectives
-            == table.collectives
+        let now = self.build_table(&table.name).collectives;
+        // What earlier versions wrote does not know deployments.
+        let is_old = table
+            .entries()
+            .all(|entry| entry.deployments == Deployments::Colltune);
+        let of_colltune = || {
+            let decisions = &self.decisions;
+            fit::build_table(
+                &table.name,
+                self.provenance(),
+                decisions,
+                &[],
+                &self.extended,
+            )
+            .collectives
+        };
+        now == table.collectives || (is_old && of_colltune() == table.collectives)
+    }
+
+    fn build_table(&self, name: &str) -> Table {
+        let (decisions, of_library) = (&self.decisions, &self.library_decisions);
+        fit::build_table(
+            name,
+            self.provenance(),
+            decisions,
+            of_library,
+            &self.extended,
+        )
+    }
+
+    /// The decisions for a deployment.
+    pub fn decisions_for(&self, deployment: Deployment) -> &[CellDecision] {
+        match deployment {
+            Deployment::Colltune => &self.decisions,
+            Deployment::Library => &self.library_decisions,
+        }
     }
 
     /// What the decisions rest on.
@@ -242,55 +295,6 @@ impl Analysis {
             .map(|summary| summary.counts.launches)
             .max()
             .unwrap_or(0)
-    }
-}
-
-impl Origin {
-    /// Day of the last launch, UTC.
-    fn date(&self) -> String {
-        let reported = self
-            .starts
-            .last()
-            .and_then(|start| i64::try_from(start.unix_seconds).ok());
-        let seconds = reported.or(self.started_unix_seconds).unwrap_or(0);
-        jiff::Timestamp::from_second(seconds)
-            .map(|time| time.strftime("%Y-%m-%d").to_string())
-            .unwrap_or_default()
-    }
-
-    /// What is missing, as a sentence.
-    fn incompleteness(&self) -> Option<String> {
-        let Progress { done, total } = self.progress?;
-        (done < total).then(|| {
-            format!(
-                "only {done} of {total} measurements were made: decisions rest on fewer launches \
-                 or sizes than the campaign asks for; tune again, with a larger `budget` if that \
-                 is spent"
-            )
-        })
-    }
-
-    /// The warnings of all launches, each kind once, in its worst form.
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut kinds: Vec<Warning> = Vec::new();
-        let all: BTreeSet<&Warning> = self
-            .starts
-            .iter()
-            .flat_map(|start| &start.environment.warnings)
-            .collect();
-        for warning in all {
-            let same_kind = |known: &&mut Warning| {
-                // Every file that was imported is named.
-                !matches!(known, Warning::Imported { .. } | Warning::Baseline { .. })
-                    && std::mem::discriminant(*known) == std::mem::discriminant(warning)
-            };
-            match kinds.iter_mut().find(same_kind) {
-                // Ascending order: the later one of a kind is the stronger one.
-                Some(known) => *known = warning.clone(),
-                None => kinds.push(warning.clone()),
-            }
-        }
-        kinds
     }
 }
 
@@ -336,6 +340,19 @@ fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>
         summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
     }
     Ok(summaries)
+}
+
+/// Candidates without a valid repetition, of what is asked for if that is known.
+fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
+    repetitions::never_valid(samples, |subject, candidate| {
+        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
+    })
+}
+
+/// Where measuring time went, as far as tasks tell.
+fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
+    let spending = store.spending(library)?;
+    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
 }
 
 /// What the library lets one force, by the last launch that reported: there is one library, of one

@@ -1,8 +1,9 @@
 //! Whether this machine is ready to be tuned.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use campaign::launcher::{Installation, discover, find_driver};
+use campaign::launcher::{Installation, discover, find_driver, list_settings};
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
 use serde::Serialize;
 use wire::{Environment, Library, Warning};
@@ -37,6 +38,9 @@ pub struct DriverFound {
     pub launcher: PathBuf,
     /// Its measuring program.
     pub driver: Option<PathBuf>,
+    /// What somebody has set in it ([`Environment::settings`]), in this process's environment; unknown
+    /// without a measuring program.
+    pub settings: Option<BTreeMap<String, String>>,
 }
 
 impl Diagnosis {
@@ -61,11 +65,14 @@ pub fn diagnose(places: &Places) -> Diagnosis {
             DriverFound {
                 library,
                 launcher: installation.launcher.clone(),
+                settings: driver.as_deref().and_then(list_settings),
                 driver,
             }
         })
         .collect();
-    let (environment, threads) = here();
+    // Libraries have different names for what can be set.
+    let settings = libraries.iter().flat_map(|found| found.settings.clone());
+    let (environment, threads) = here(settings.flatten().collect());
     let advice = advice(&libraries, environment.cores);
     let unusable = found
         .unusable
@@ -81,8 +88,8 @@ pub fn diagnose(places: &Places) -> Diagnosis {
     }
 }
 
-/// This machine, and its hardware threads.
-fn here() -> (Environment, u32) {
+/// This machine with what is set in its libraries, and its hardware threads.
+fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
     let node = environment::node(vec![own_cpus()], Some(campaign::cores()));
     let clock = statistics::clock::examine();
     let mut environment = Environment {
@@ -96,6 +103,7 @@ fn here() -> (Environment, u32) {
         timer_resolution_seconds: clock.resolution_seconds,
         timer_overhead_seconds: clock.overhead_seconds,
         variables: variables::of_this_process(),
+        settings: Some(settings),
         ..Environment::default()
     };
     environment.warnings = judge(&environment);

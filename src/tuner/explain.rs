@@ -6,7 +6,7 @@ use fit::{CellDecision, Ranked};
 use serde::Serialize;
 use store::Store;
 use table::{Decision, DecisionJson, OperatorClass, Operators, Query, ShapeMatch, Table};
-use wire::CommShape;
+use wire::{CommShape, Shares};
 
 use crate::{Analysis, TunerError};
 
@@ -20,6 +20,10 @@ pub struct Explanation {
     pub evidence: Vec<Evidence>,
     /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
     pub starts: Option<String>,
+    /// That calls found nothing in caches, as a clause; absent where they might have.
+    pub cold: Option<String>,
+    /// Where measuring time went, in all that the store holds; absent if unknown.
+    pub shares: Option<Shares>,
     /// The store that the evidence is from; absent if only the table spoke.
     pub store: Option<PathBuf>,
     /// Why the store could not speak.
@@ -42,6 +46,9 @@ pub struct Evidence {
     pub margin: Option<f64>,
     /// The candidates, fastest first.
     pub ranking: Vec<Ranked>,
+    /// Those that are not among them as none of their repetitions was valid, by full name, with how
+    /// many these were.
+    pub never_valid: Vec<(String, u64)>,
 }
 
 /// Explains a table's answer to a query with the samples in `store`, if there is such a file.
@@ -54,6 +61,8 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         decision: decision.to_json(),
         evidence: Vec::new(),
         starts: None,
+        cold: None,
+        shares: None,
         store: None,
         silence: None,
         dissent: None,
@@ -77,6 +86,8 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         explanation.dissent = Some(dissent(&explanation.evidence, query, &decision));
     }
     explanation.starts = analysis.starts.map(|starts| starts.to_string());
+    explanation.cold = analysis.environment().cold.map(|cold| cold.to_string());
+    explanation.shares = analysis.shares;
     explanation.store = Some(store.to_owned());
     Ok(explanation)
 }
@@ -103,15 +114,15 @@ fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> Str
 
 fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
     let shape = match decision.matched {
-        ShapeMatch::Measured => query.shape,
+        ShapeMatch::Measured | ShapeMatch::Model => query.shape,
         ShapeMatch::Nearest(shape) => shape,
         ShapeMatch::Absent => return Vec::new(),
     };
-    let cells: Vec<&CellDecision> = analysis
-        .decisions
-        .iter()
-        .filter(|d| concerns(d, query, shape))
-        .collect();
+    let known = match decision.matched {
+        ShapeMatch::Model => &analysis.extended,
+        _ => analysis.decisions_for(query.deployment),
+    };
+    let cells: Vec<&CellDecision> = known.iter().filter(|d| concerns(d, query, shape)).collect();
     let below = cells
         .iter()
         .filter(|d| d.cell.bytes <= query.bytes)
@@ -124,7 +135,7 @@ fn evidence(analysis: &Analysis, query: &Query, decision: &Decision<'_>) -> Vec<
     below
         .into_iter()
         .chain(above.filter(|_| !exact))
-        .map(|decision| spell_out(decision))
+        .map(|decision| spell_out(decision, analysis))
         .collect()
 }
 
@@ -138,7 +149,7 @@ fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
         && (decision.operators == Operators::Any || decision.operators == class)
 }
 
-fn spell_out(decision: &CellDecision) -> Evidence {
+fn spell_out(decision: &CellDecision, analysis: &Analysis) -> Evidence {
     let seconds_of = |ranked: &&Ranked| ranked.candidate == decision.chosen;
     let chosen = decision
         .ranking
@@ -159,5 +170,11 @@ fn spell_out(decision: &CellDecision) -> Evidence {
             .zip(runner_up)
             .map(|(chosen, other)| other / chosen - 1.0),
         ranking: decision.ranking.clone(),
+        never_valid: analysis
+            .never_valid
+            .iter()
+            .filter(|never| never.cell == decision.cell)
+            .map(|never| (never.candidate.to_string(), never.invalid))
+            .collect(),
     }
 }

@@ -17,6 +17,9 @@ pub struct Forecast {
     pub progress: Progress,
     /// Launches to come.
     pub launches_left: u32,
+    /// Turns to come, one a candidate, cell and launch; of a guided campaign about as many, by what is known
+    /// now.
+    pub turns_left: u64,
     /// Whether the experiments have been made that block sizes are predicted from.
     pub calibrated: bool,
     /// What of the budget is spent: what measuring the library into this store has cost.
@@ -45,8 +48,9 @@ impl Agenda {
             None => (Stock::default(), 0.0),
         };
         let left = (campaign.budget_seconds - spent_seconds).max(0.0);
-        let slice = repetition(campaign, self, &stock, left).slice_seconds;
-        let turns = self.turns_left(&stock) as f64;
+        let slice = repetition(campaign, self, &stock, &[], left).slice_seconds;
+        let turns_left = self.turns_left(&stock);
+        let turns = turns_left as f64;
         let calibrated = self.is_calibrated(&stock);
         let open = self.launches_left(&stock);
         // Experiments that were never made have a launch of their own.
@@ -64,6 +68,7 @@ impl Agenda {
         Ok(Forecast {
             progress: self.progress(&stock),
             launches_left,
+            turns_left,
             calibrated,
             spent_seconds,
             seconds,

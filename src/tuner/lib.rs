@@ -12,17 +12,21 @@
 
 mod agenda;
 mod analysis;
+mod curves;
 mod doctor;
+mod effort;
 mod error;
 mod explain;
 mod file;
 mod forecast;
+mod guided;
 mod import;
 mod launch;
 mod machine;
 mod machine_file;
 mod measure;
 mod observer;
+mod origin;
 mod pairs;
 mod repetitions;
 mod starts;
@@ -31,8 +35,9 @@ mod view;
 mod workplace;
 
 pub use agenda::{Agenda, Progress};
-pub use analysis::{Analysis, Origin, Races};
+pub use analysis::{Analysis, Races};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
+pub use effort::Effort;
 pub use error::TunerError;
 pub use explain::{Evidence, Explanation, explain};
 pub use file::write_atomically;
@@ -41,5 +46,6 @@ pub use import::{Format, ImportError, ImportOptions, Imported, LineProblem, Skip
 pub use machine::{MachineError, load_machine, parse_machine};
 pub use measure::{Measured, measure};
 pub use observer::{Event, Observer, Silent};
+pub use origin::Origin;
 pub use tune::{Tuned, tune};
 pub use workplace::{Places, Workplace};

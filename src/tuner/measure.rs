@@ -167,11 +167,12 @@ impl Measuring<'_> {
             leash: Some(absolute(&file(self.store.path(), number, "leash"))?),
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
-            repetition: repetition(campaign, &agenda, &stock, left),
+            repetition: repetition(campaign, &agenda, &stock, &tasks, left),
             racing: campaign.racing.then_some(Racing {
                 materiality: campaign.materiality,
             }),
             synchronisation: campaign.synchronisation,
+            cache: campaign.cache,
             tasks,
         };
         self.observer.notice(Event::Launch { number, progress });

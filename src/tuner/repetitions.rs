@@ -1,10 +1,10 @@
 //! Which repetitions a reader is to be told of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fit::Summary;
 use report::{OFTEN_INVALID, OftenInvalid, Repetitions};
-use wire::Subject;
+use wire::{Candidate, Cell, Sample, Subject};
 
 /// What to know of the repetitions in cells.
 pub(crate) fn of(summaries: &[Summary]) -> Repetitions {
@@ -34,12 +34,40 @@ pub(crate) fn of(summaries: &[Summary]) -> Repetitions {
     about
 }
 
+/// Candidates of which repetitions in a cell were taken and none is valid: no summary tells of them.
+pub(crate) fn never_valid(
+    samples: &[Sample],
+    asks_for: impl Fn(&Subject, &Candidate) -> bool,
+) -> Vec<OftenInvalid> {
+    let mut counts: BTreeMap<(Cell, &Candidate), (usize, u64)> = BTreeMap::new();
+    for sample in samples {
+        if let Subject::Cell(cell) = sample.subject
+            && asks_for(&sample.subject, &sample.candidate)
+        {
+            let (valid, invalid) = counts.entry((cell, &sample.candidate)).or_default();
+            *valid += sample.seconds.len();
+            *invalid += u64::from(sample.invalid);
+        }
+    }
+    let never = counts
+        .into_iter()
+        .filter(|(_, (valid, invalid))| *valid == 0 && *invalid > 0);
+    never
+        .map(|((cell, candidate), (_, invalid))| OftenInvalid {
+            candidate: candidate.clone(),
+            cell,
+            invalid,
+            repetitions: invalid,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
     use wire::{Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Sample, Subject};
 
-    use super::of;
+    use super::{never_valid, of};
 
     const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 
@@ -89,5 +117,29 @@ mod tests {
         };
         assert_eq!(Subject::Cell(often.cell), cell(512));
         assert_eq!((often.invalid, often.repetitions), (11, 101));
+    }
+
+    #[test]
+    fn candidates_without_a_valid_repetition_are_told() {
+        let none = |mut sample: Sample| {
+            sample.seconds.clear();
+            sample
+        };
+        let samples = [
+            none(sample(cell(8), 1, 1, 40)),
+            none(sample(cell(8), 2, 1, 60)),
+            // One launch is enough to know something.
+            none(sample(cell(64), 1, 1, 40)),
+            sample(cell(64), 2, 1, 5),
+            // Nothing was taken.
+            none(sample(cell(512), 1, 1, 0)),
+        ];
+        let found = never_valid(&samples, |_, _| true);
+        let [never] = &found[..] else {
+            panic!("only the first: {found:?}");
+        };
+        assert_eq!(Subject::Cell(never.cell), cell(8));
+        assert_eq!((never.invalid, never.repetitions), (100, 100));
+        assert_eq!(never_valid(&samples, |_, _| false), []);
     }
 }

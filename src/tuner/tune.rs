@@ -29,7 +29,7 @@ pub struct Tuned {
 /// Measures what is missing, fits, decides, and writes the table and the report.
 ///
 /// # Errors
-/// As for [`measure`] and [`Analysis::of`]; files that cannot be written.
+/// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
 pub fn tune(
     at: &Workplace,
     observer: &mut dyn Observer,

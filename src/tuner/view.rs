@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio, SizeRow,
-    Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, Ratio,
+    Repetitions, SearchCost, SizeRow, Unit, Verdict, View,
 };
 use schedule::Collective;
-use table::{Operators, Table};
+use table::{Deployment, Deployments, Operators, Table};
 use wire::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
-use crate::{pairs, repetitions};
+use crate::{curves, pairs, repetitions};
 
 /// What one comparison of a report is about.
 type Series = (Collective, CommShape, Operators, Datatype, Option<Operator>);
@@ -38,14 +38,23 @@ impl Analysis {
                     .map(|summary| summary.counts.repetitions)
                     .sum(),
                 call_seconds: self.call_seconds,
+                shares: self.shares,
                 left: self.races.left,
                 saved_seconds: self.races.saved_seconds,
+                search: self.effort.map(|effort| SearchCost {
+                    exhaustive_seconds: effort.exhaustive_seconds,
+                    nodes: effort.nodes,
+                }),
             },
             starts: self.starts,
-            repetitions: repetitions::of(&self.summaries),
+            repetitions: Repetitions {
+                never_valid: self.never_valid.clone(),
+                ..repetitions::of(&self.summaries)
+            },
             parameters: self.machine.parameters.iter().map(parameter).collect(),
             comparisons: self.comparisons(table),
             pairs: pairs::of(&self.summaries, &self.origin.library),
+            curves: curves::of(&self.decisions),
             failures: self.failures.iter().map(failure).collect(),
         }
     }
@@ -81,9 +90,16 @@ impl Analysis {
             .collectives
             .get(&collective)
             .map_or(&[][..], Vec::as_slice);
-        let entry = entries
-            .iter()
-            .find(|e| e.shape == shape && e.operators == operators);
+        let entry = entries.iter().find(|e| {
+            e.shape == shape
+                && e.operators == operators
+                && e.deployments.cover(Deployment::Colltune)
+        });
+        let of_library = entries.iter().filter(|e| {
+            e.shape == shape
+                && e.deployments == Deployments::Library
+                && e.operators.overlap(operators)
+        });
         let blocks = self.blocks.iter().filter(|block| {
             decisions.iter().any(|decision| decision.cell == block.cell)
                 && operators != Operators::Noncommutative
@@ -99,6 +115,9 @@ impl Analysis {
                 .filter_map(|decision| size_row(decision))
                 .collect(),
             rules: entry.map(|entry| entry.rules.clone()).unwrap_or_default(),
+            library_rules: of_library
+                .map(|entry| (entry.operators, entry.rules.clone()))
+                .collect(),
             blocks: blocks.map(block_row).collect(),
         }
     }
@@ -114,7 +133,7 @@ fn group(
     let entries = table.collectives.get(&collective)?;
     entries
         .iter()
-        .filter(|entry| entry.shape == shape)
+        .filter(|entry| entry.shape == shape && entry.deployments.cover(Deployment::Colltune))
         .map(|entry| entry.operators)
         .find(|group| *group == Operators::Any || *group == operators)
 }
@@ -149,7 +168,9 @@ fn size_row(decision: &CellDecision) -> Option<SizeRow> {
             fit::Verdict::Immaterial => Verdict::Immaterial,
             fit::Verdict::WithinNoise => Verdict::WithinNoise,
             fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
-            fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+            fit::Verdict::NoRival
+            | fit::Verdict::Extrapolated
+            | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
         },
     })
 }

@@ -107,8 +107,8 @@ impl Workplace {
             false => Vec::new(),
         };
         let cores = campaign::cores();
-        let warnings = campaign.warnings(cores);
         let planned = cores_of_nodes(&options, cores);
+        let warnings = campaign.warnings(planned);
         let launcher = LocalLauncher::new(installation, options, cores);
         Ok(Self {
             campaign,

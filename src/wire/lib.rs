@@ -9,6 +9,7 @@ mod cell;
 pub mod exit_code;
 mod experiment;
 mod mockup;
+mod natives;
 mod node;
 mod plan;
 mod record;
@@ -20,10 +21,12 @@ pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
 pub use experiment::{Experiment, ExperimentKind};
 pub use mockup::{MOCKUPS, Mockup};
+pub use natives::combines_in_order;
 pub use node::Node;
-pub use plan::{Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
+pub use plan::{Cache, Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
 pub use record::{
-    Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock, Record, TaskDone,
+    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock,
+    Record, Shares, Spending, TaskDone,
 };
 pub use sample::{Sample, Subject};
 pub use warning::Warning;

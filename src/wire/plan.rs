@@ -50,6 +50,9 @@ pub struct Plan {
     /// How ranks are brought to a common start before each repetition.
     #[serde(default)]
     pub synchronisation: Synchronisation,
+    /// Whether calls may find their buffers in caches.
+    #[serde(default, skip_serializing_if = "Cache::is_warm")]
+    pub cache: Cache,
     /// What to measure, in this order.
     pub tasks: Vec<Task>,
 }
@@ -124,6 +127,32 @@ impl Synchronisation {
             Self::Barrier => "barrier",
             Self::Window => "window",
         }
+    }
+}
+
+/// Whether calls may find their buffers in caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Calls work on the same buffers again and again.
+    #[default]
+    Warm,
+    /// Each call works on the next of several copies of its buffers, which are together more than
+    /// twice as large as the last-level caches of a node.
+    Cold,
+}
+
+impl Cache {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        }
+    }
+
+    fn is_warm(&self) -> bool {
+        *self == Self::Warm
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the driver reports back, one JSON object a line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::format_bytes;
 use crate::{Library, NativeAlgorithm, Node, Warning};
 
 /// A line of the spool file. Records of one launch follow each other in time.
@@ -89,6 +91,11 @@ pub struct Environment {
     pub timer_overhead_seconds: f64,
     /// Environment variables that steer MPI libraries, on rank 0.
     pub variables: BTreeMap<String, String>,
+    /// Control variables of the library that steer collectives or what they communicate with and have
+    /// other values than those that it was built with, as rank 0 would find them at start: by
+    /// environment variables, files of settings or the launcher's arguments. Absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<BTreeMap<String, String>>,
     /// The launcher's command line; empty if unknown.
     #[serde(default)]
     pub launcher: String,
@@ -105,6 +112,10 @@ pub struct Environment {
     /// What each rank has learned of the global clock, which is rank 0's, by rank; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
+    /// The caches in which calls found nothing of their buffers; absent where they might, with
+    /// [`crate::Cache::Warm`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<ColdCaches>,
     /// What makes the numbers less trustworthy.
     pub warnings: Vec<Warning>,
 }
@@ -119,6 +130,29 @@ pub struct RankClock {
     pub drift: f64,
     /// By how much the offset may be wrong.
     pub error_seconds: f64,
+}
+
+/// The caches that the copies of a call's buffers exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColdCaches {
+    /// All last-level caches of a node, taken together, in bytes: the most that a node has.
+    pub last_level_bytes: u64,
+    /// Whether no node told, so that the number is a guess.
+    pub is_assumed: bool,
+}
+
+impl fmt::Display for ColdCaches {
+    /// As a clause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cold cache: each call works on the next of copies of its buffers that are together \
+             more than twice as large as a node's last-level caches, {} bytes{}",
+            format_bytes(self.last_level_bytes),
+            if self.is_assumed { " as a guess" } else { "" }
+        )
+    }
 }
 
 /// How a candidate failed.
@@ -160,8 +194,67 @@ pub struct TaskDone {
     pub task: u32,
     /// Wall-clock time of the task, warm-up and synchronisation included.
     pub elapsed_seconds: f64,
+    /// Where that went; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spending>,
     /// One entry a candidate that was measured.
     pub measurements: Vec<Measurement>,
+}
+
+/// Where the time of a task went: three parts; the rest of its elapsed time is bookkeeping of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spending {
+    /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
+    pub preparing_seconds: f64,
+    /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
+    /// looking at clocks.
+    pub starting_seconds: f64,
+    /// Within the calls from then on, each until the slowest rank has done it.
+    pub calling_seconds: f64,
+}
+
+impl Spending {
+    /// As shares of the time that all of it took.
+    pub fn shares(&self, elapsed_seconds: f64) -> Shares {
+        let share = |seconds: f64| seconds / elapsed_seconds;
+        let (calls, starts) = (share(self.calling_seconds), share(self.starting_seconds));
+        let preparing = share(self.preparing_seconds);
+        Shares {
+            calls,
+            starts,
+            preparing,
+            own: (1.0 - calls - starts - preparing).max(0.0),
+        }
+    }
+}
+
+/// Where measuring time went, as shares of one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Shares {
+    /// Within calls whose times are kept.
+    pub calls: f64,
+    /// Coming to common starts before them.
+    pub starts: f64,
+    /// Checking results and warming up.
+    pub preparing: f64,
+    /// Bookkeeping of ours: what is left.
+    pub own: f64,
+}
+
+impl fmt::Display for Shares {
+    /// As a clause.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} % in calls, {:.1} % coming to common starts, {:.1} % checking and warming up, \
+             {:.1} % our own bookkeeping",
+            100.0 * self.calls,
+            100.0 * self.starts,
+            100.0 * self.preparing,
+            100.0 * self.own
+        )
+    }
 }
 
 /// The repetitions of one candidate in one task of one launch.

@@ -1,5 +1,6 @@
 //! Finding the measuring program of a library, and asking it what the library has.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,13 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
             searched: candidates,
         }),
     }
+}
+
+/// The control variables of a measuring program's library that have other values than those that it
+/// was built with, in this process's environment; nothing if the program does not say.
+pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {
+    let list = ask(driver, "--settings", Streams::Output, LIST_TIMEOUT).ok()?;
+    serde_json::from_str(&list).ok()
 }
 
 /// The algorithms that the library of a measuring program lets one force; empty if it lets none.

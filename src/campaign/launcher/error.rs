@@ -75,6 +75,12 @@ pub enum LaunchError {
         /// Cores that may be used.
         cores: u32,
     },
+    /// More ranks on a host than cores, as it seems, which the campaign forbids.
+    #[error("the launcher cannot bind the ranks of {shape} to cores and `oversubscribe` is never")]
+    Crowded {
+        /// What is asked for.
+        shape: CommShape,
+    },
     /// More nodes than are known.
     #[error("cannot launch {shape}: {}", nodes(problem))]
     SeveralNodes {
@@ -140,6 +146,9 @@ impl LaunchError {
             }
             Self::TooFewCores { cores, .. } => {
                 format!("use at most {cores} ranks or set `oversubscribe: auto` in the campaign")
+            }
+            Self::Crowded { .. } => {
+                "use fewer ranks on a node, or set `oversubscribe: auto` in the campaign".to_owned()
             }
             Self::SeveralNodes { problem: None, .. } => {
                 "use shapes of one node, or add `launcher: {local: {hostfile: FILE}}`".to_owned()

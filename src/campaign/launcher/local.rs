@@ -48,45 +48,51 @@ impl Binding {
 pub struct LocalLauncher {
     installation: Installation,
     options: LocalOptions,
-    cores: u32,
+    /// Of each node; unknown of the hosts of a file.
+    cores: Option<u32>,
     /// By shape: asking the launcher costs a launch.
     bindings: Mutex<BTreeMap<CommShape, Binding>>,
 }
 
 impl LocalLauncher {
-    /// A launcher for nodes of this many cores ([`crate::cores`]).
+    /// A launcher for this machine, which has this many cores ([`crate::cores`]), or for the hosts
+    /// of a file, of which that says nothing.
     pub fn new(installation: Installation, options: LocalOptions, cores: u32) -> Self {
         Self {
             installation,
+            cores: options.hosts.is_none().then_some(cores),
             options,
-            cores,
             bindings: Mutex::default(),
         }
     }
 
     /// How the ranks of a launch will stand on cores: bound, unless there are more of them on a node
     /// than cores or the launcher cannot bind them, as in containers that show it other cores than it
-    /// may use, or where a host file has fewer slots.
+    /// may use, or where a host file has fewer slots. How many cores the hosts of a file have only the
+    /// launcher knows.
     ///
     /// # Errors
-    /// [`LaunchError::TooFewCores`] if the options forbid the only possible binding, or the launcher
-    /// cannot be started.
+    /// [`LaunchError::TooFewCores`] or [`LaunchError::Crowded`] if the options forbid the only possible
+    /// binding, or the launcher cannot be started.
     pub fn binding(&self, shape: CommShape) -> Result<Binding, LaunchError> {
-        let (ranks, cores) = (shape.ppn, self.cores);
-        if ranks > cores && self.options.oversubscribe == Oversubscribe::Never {
-            return Err(LaunchError::TooFewCores { ranks, cores });
-        }
-        if ranks > cores || self.options.oversubscribe == Oversubscribe::Always {
-            return Ok(Binding::Free);
+        let ranks = shape.ppn;
+        let never = self.options.oversubscribe == Oversubscribe::Never;
+        match self.cores {
+            Some(cores) if ranks > cores && never => {
+                return Err(LaunchError::TooFewCores { ranks, cores });
+            }
+            Some(cores) if ranks > cores => return Ok(Binding::Free),
+            _ if self.options.oversubscribe == Oversubscribe::Always => return Ok(Binding::Free),
+            _ => {}
         }
         let mut known = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(binding) = known.get(&shape) {
             return Ok(*binding);
         }
-        let binding = if self.can_bind(shape)? {
-            Binding::Bound
-        } else {
-            Binding::Free
+        let binding = match self.can_bind(shape)? {
+            true => Binding::Bound,
+            false if never && self.cores.is_none() => return Err(LaunchError::Crowded { shape }),
+            false => Binding::Free,
         };
         known.insert(shape, binding);
         Ok(binding)

@@ -1,10 +1,11 @@
 //! Which library is measured.
 
 use super::{Check, Checked};
-use crate::campaign::{Launching, LibraryChoice, LibraryName};
+use crate::campaign::Launching;
 use crate::definition::LibraryDefinition;
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};
+use crate::{LibraryChoice, LibraryName};
 
 impl Check<'_> {
     pub(super) fn library(

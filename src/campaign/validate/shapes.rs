@@ -102,7 +102,10 @@ impl Check<'_> {
                 limit,
                 on_node: hosts.is_some(),
             },
-            (CommShape { ppn, .. }, Machine::Known { cores }) if never && ppn > cores => {
+            // How many cores hosts of a file have only the launcher knows.
+            (CommShape { ppn, .. }, Machine::Known { cores })
+                if never && hosts.is_none() && ppn > cores =>
+            {
                 Problem::Oversubscribed { shape, cores }
             }
             _ => return Ok(shape),

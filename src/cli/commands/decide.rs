@@ -14,8 +14,8 @@ use crate::exit::Answer;
 /// winners; the same store always gives the same table.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
-/// `nodes`, `ppn`, `operators` (`any`, `commutative`, `noncommutative`), `from_bytes` (where it
-/// begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
+/// `nodes`, `ppn`, `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`,
+/// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
 /// for the default), `confidence`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -62,6 +62,7 @@ fn to_json(table: &Table) -> Value {
                     "nodes": entry.shape.nodes,
                     "ppn": entry.shape.ppn,
                     "operators": entry.operators.name(),
+                    "deployment": entry.deployments.name(),
                     "from_bytes": rule.from_bytes,
                     "candidate": rule.candidate.to_string(),
                     "algorithm": rule.candidate.id(),

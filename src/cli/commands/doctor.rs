@@ -19,9 +19,10 @@ use crate::exit::Answer;
 /// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads`
 /// (hardware threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running
 /// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
-/// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, the
-/// latter null if it is not built), `unusable` (each with `launcher`, `reason`), `searched`
-/// (folders), `advice` and `warnings` (sentences).
+/// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
+/// if it is not built, and `settings`, the control variables that have other values than the
+/// library was built with, null if unknown), `unusable` (each with `launcher`, `reason`),
+/// `searched` (folders), `advice` and `warnings` (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -62,6 +63,7 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
             "version": found.library.version,
             "launcher": found.launcher,
             "driver": found.driver,
+            "settings": found.settings,
         })
     };
     let unusable = diagnosis
@@ -104,6 +106,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
         library,
         launcher,
         driver,
+        settings,
     } in &diagnosis.libraries
     {
         let _ = writeln!(text, "{library}:");
@@ -113,6 +116,9 @@ fn describe(diagnosis: &Diagnosis) -> String {
             |driver| driver.display().to_string(),
         );
         let _ = writeln!(text, "  measuring program: {driver}");
+        for (name, value) in settings.iter().flatten() {
+            let _ = writeln!(text, "  not as it was built: {name}={value}");
+        }
     }
     for (launcher, reason) in &diagnosis.unusable {
         let _ = writeln!(text, "{}: of no use, {reason}", launcher.display());

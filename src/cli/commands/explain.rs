@@ -23,13 +23,17 @@ use crate::exit::Answer;
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
 /// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
 /// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
-/// were synchronised, or null), `evidence`, each with `bytes`, `chosen` (full name), `why`,
-/// `margin` (how much longer the best other one takes, as a share; negative if it is faster) and
-/// `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
+/// were synchronised, or null), `cold_cache` (against which caches calls worked on copies of their
+/// buffers, or null), `measuring_time` (where it went in all that the store holds, as shares of
+/// one: `calls`, `starts`, coming to common ones, `preparing`, checking results and warming up,
+/// `own`, our own bookkeeping; or null), `evidence`, each with `bytes`, `chosen` (full name),
+/// `why`, `margin` (how much longer the best other one takes, as a share; negative if it is faster)
+/// and `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
 /// `other_batches` (launches left out, as another number of calls made a repetition than in most),
 /// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
 /// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
-/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`.
+/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`, and
+/// `never_valid` (those with no valid repetition, each with `candidate`, `repetitions`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -77,6 +81,8 @@ fn to_json(explanation: &Explanation) -> Value {
         "no_evidence": explanation.silence,
         "dissent": explanation.dissent,
         "common_starts": explanation.starts,
+        "cold_cache": explanation.cold,
+        "measuring_time": explanation.shares,
         "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
     })
 }
@@ -88,7 +94,12 @@ fn evidence_json(evidence: &Evidence) -> Value {
         "why": evidence.why,
         "margin": evidence.margin,
         "ranking": evidence.ranking.iter().map(ranked_json).collect::<Vec<_>>(),
+        "never_valid": evidence.never_valid.iter().map(never_json).collect::<Vec<_>>(),
     })
+}
+
+fn never_json((candidate, repetitions): &(String, u64)) -> Value {
+    json!({ "candidate": candidate, "repetitions": repetitions })
 }
 
 fn ranked_json(ranked: &Ranked) -> Value {
@@ -130,6 +141,12 @@ fn tell(explanation: &Explanation) -> String {
         if let Some(starts) = &explanation.starts {
             source += &format!("; common starts {starts}");
         }
+        if let Some(cold) = &explanation.cold {
+            source += &format!("; {cold}");
+        }
+        if let Some(shares) = &explanation.shares {
+            source += &format!("; measuring time: {shares}");
+        }
         parts.push(source);
     }
     parts.join("\n\n")
@@ -142,6 +159,7 @@ fn tell_evidence(evidence: &Evidence) -> String {
         why,
         margin,
         ranking,
+        never_valid,
     } = evidence;
     let margin = margin.map_or_else(String::new, |margin| {
         let word = if margin < 0.0 { "less" } else { "more" };
@@ -163,11 +181,16 @@ fn tell_evidence(evidence: &Evidence) -> String {
         "invalid>?",
     ];
     format!(
-        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}{}",
+        "At {} bytes {chosen} is chosen: {why}{margin}.\n{}{}{}",
         format_bytes(*bytes),
         grid(columns, rows),
-        tell_batches(ranking)
+        tell_batches(ranking),
+        never_valid.iter().map(tell_never).collect::<String>()
     )
+}
+
+fn tell_never((candidate, repetitions): &(String, u64)) -> String {
+    format!("\nNothing is known of {candidate}: none of its {repetitions} repetitions was valid.")
 }
 
 /// What the times are where several calls made a repetition; nothing where one did in all launches.
@@ -260,6 +283,10 @@ mod tests {
                 why: "nothing else was measured".to_owned(),
                 margin: None,
                 ranking: vec![ranked],
+                never_valid: match invalid {
+                    0 => Vec::new(),
+                    _ => vec![("bcast/chain".to_owned(), 50)],
+                },
             })
         };
         let plain = told(1, 0, 0);
@@ -272,6 +299,7 @@ mod tests {
             "30 of 630\n",
             "\nTimes are those of 16 calls in a row.\n",
             "\nLaunches with other numbers of calls are left out: 2.",
+            "\nNothing is known of bcast/chain: none of its 50 repetitions was valid.",
         ] {
             assert!(all.contains(part), "{part}:\n{all}");
         }

@@ -13,7 +13,7 @@ use crate::exit::Answer;
 /// interpolated between measured sizes.
 ///
 /// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, and
-/// `operator` for reductions); the answer `candidate` (full name), `algorithm` (bare id, `default`
+/// `operator` for reductions, `deployment`); the answer `candidate` (full name), `algorithm` (bare id, `default`
 /// for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
 /// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
 /// unknown); `confidence` (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`,

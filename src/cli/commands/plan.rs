@@ -24,7 +24,9 @@ use crate::exit::Answer;
 /// With --json, prints one object: `name`, `library`, `driver` (null in simulations), `store`,
 /// `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
 /// `candidates` (of all cells together), `calibrated` (whether predicted block sizes are among
-/// them), `done` and `total` (measurements of one cell in one launch), `budget_seconds`,
+/// them), `done` and `total` (measurements of one cell in one launch; of a guided campaign by what is
+/// known now), `strategy`, `turns_left` and `exhaustive_turns` (one a candidate, cell and launch),
+/// `budget_seconds`,
 /// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
 /// `candidates` by full name), `warnings`.
 #[derive(Debug, clap::Args)]
@@ -130,6 +132,9 @@ impl Plan<'_> {
             "calibrated": forecast.calibrated,
             "done": forecast.progress.done,
             "total": forecast.progress.total,
+            "strategy": at.campaign.strategy.name(),
+            "turns_left": forecast.turns_left,
+            "exhaustive_turns": agenda.exhaustive_turns(),
             "budget_seconds": at.campaign.budget_seconds,
             "spent_seconds": forecast.spent_seconds,
             "estimated_seconds": forecast.seconds,
@@ -182,6 +187,7 @@ impl Plan<'_> {
                 "launches",
                 format!("{} each, {} to go", agenda.launches, forecast.launches_left),
             ),
+            ("strategy", self.describe_strategy()),
             ("time", self.describe_time()),
             ("table", output.table.display().to_string()),
             ("report", output.report.display().to_string()),
@@ -193,6 +199,21 @@ impl Plan<'_> {
             .map(|(name, text)| format!("{name:<width$} {text}"))
             .collect();
         lines.join("\n")
+    }
+
+    fn describe_strategy(&self) -> String {
+        let (all, name) = (
+            self.agenda.exhaustive_turns(),
+            self.at.campaign.strategy.name(),
+        );
+        match self.agenda.is_guided() {
+            false => format!("{name}: {all} turns, one a candidate, cell and launch"),
+            true => format!(
+                "{name}: about {} turns still to come by now, of {all} if everything were measured; what \
+                 they show decides about more",
+                self.forecast.turns_left
+            ),
+        }
     }
 
     fn describe_time(&self) -> String {

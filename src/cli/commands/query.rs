@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use schedule::Collective;
-use table::{OperatorClass, Query};
+use table::{Deployment, OperatorClass, Query};
 use wire::CommShape;
 
 use crate::error::CliError;
@@ -37,6 +37,10 @@ pub(super) struct QueryArgs {
     /// Whether the operator of a reduction commutes
     #[arg(long, short, value_parser = values::operator_class(), default_value = "commutative")]
     operator: OperatorClass,
+    /// How the answer is to be used: `colltune` has all candidates, `library` only the library's own
+    /// settings, as `export` writes them
+    #[arg(long, short, value_parser = values::deployment(), default_value = "colltune")]
+    deployment: Deployment,
 }
 
 /// The collectives whose calls have a length.
@@ -60,6 +64,7 @@ impl QueryArgs {
             },
             bytes,
             operators: self.operator,
+            deployment: self.deployment,
         })
     }
 }

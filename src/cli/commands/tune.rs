@@ -18,7 +18,8 @@ use crate::progress::ProgressDisplay;
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report` (paths),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
-/// longer it would have taken without racing).
+/// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
+/// everything would have taken; null unless the campaign is guided).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -68,5 +69,6 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "failures": tuned.analysis.failures.len(),
         "measuring_seconds": tuned.analysis.measuring_seconds,
         "saved_seconds": tuned.analysis.races.saved_seconds,
+        "exhaustive_seconds": tuned.analysis.effort.map(|effort| effort.exhaustive_seconds),
     })
 }

@@ -1,6 +1,6 @@
 //! A barrier before each repetition.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use exec::{Communicator, ExecError};
 
@@ -12,7 +12,11 @@ pub(crate) struct BarrierSeries<'a> {
     communicator: &'a Communicator,
     seconds: Vec<f64>,
     began: Instant,
+    /// When this rank came to the last barrier, and when it left it.
+    ready: Instant,
     start: Instant,
+    /// In barriers and calls.
+    busy: Duration,
 }
 
 impl<'a> BarrierSeries<'a> {
@@ -20,14 +24,17 @@ impl<'a> BarrierSeries<'a> {
         let began = Instant::now();
         Self {
             communicator,
-            seconds: Vec::with_capacity(calls + 1),
+            seconds: Vec::with_capacity(calls + 2),
             began,
+            ready: began,
             start: began,
+            busy: Duration::ZERO,
         }
     }
 
     #[inline]
     pub(super) fn start(&mut self) -> Result<(), ExecError> {
+        self.ready = Instant::now();
         self.communicator.dissemination_barrier()?;
         self.start = Instant::now();
         Ok(())
@@ -35,18 +42,24 @@ impl<'a> BarrierSeries<'a> {
 
     #[inline]
     pub(super) fn end(&mut self) {
-        self.seconds.push(self.start.elapsed().as_secs_f64());
+        let end = Instant::now();
+        self.seconds.push((end - self.start).as_secs_f64());
+        self.busy += end - self.ready;
     }
 
     pub(super) fn agree(self) -> Result<Taken, ExecError> {
+        let elapsed = self.began.elapsed();
+        let own = elapsed.saturating_sub(self.busy);
         let mut seconds = self.seconds;
-        seconds.push(self.began.elapsed().as_secs_f64());
+        seconds.extend([own.as_secs_f64(), elapsed.as_secs_f64()]);
         self.communicator.maximum(&mut seconds)?;
         let elapsed_seconds = seconds.pop().unwrap_or_default();
-        Ok(Taken {
+        let own_seconds = seconds.pop().unwrap_or_default();
+        Ok(Taken::new(
             seconds,
+            Vec::new(),
             elapsed_seconds,
-            ..Taken::default()
-        })
+            own_seconds,
+        ))
     }
 }

@@ -92,9 +92,11 @@ impl<'a> WindowSynchroniser<'a> {
         pace: &'s mut Pace,
         calls: usize,
     ) -> Result<WindowSeries<'s>, DriverError> {
+        let looked = Instant::now();
         if self.is_due.get() {
             self.look()?;
         }
+        let looking_seconds = looked.elapsed().as_secs_f64();
         // Learning clocks anew takes a while, which is no candidate's.
         let began = Instant::now();
         let mut plan = Vec::new();
@@ -115,6 +117,7 @@ impl<'a> WindowSynchroniser<'a> {
             ready: 0,
             begin: 0,
             began,
+            looking_seconds,
         })
     }
 }
@@ -131,6 +134,8 @@ pub(crate) struct WindowSeries<'a> {
     ready: Nanoseconds,
     begin: Nanoseconds,
     began: Instant,
+    /// Looking at clocks took so long before.
+    looking_seconds: f64,
 }
 
 impl WindowSeries<'_> {
@@ -163,16 +168,21 @@ impl WindowSeries<'_> {
 
     pub(super) fn agree(self) -> Result<Taken, DriverError> {
         let window = self.window;
+        let elapsed_seconds = self.began.elapsed().as_secs_f64();
+        let busy = self.readings.iter().map(|[ready, _, end]| end - ready);
+        let own_seconds = elapsed_seconds - busy.sum::<Nanoseconds>() as f64 * 1e-9;
         let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
             let readings = readings.map(|reading| window.clock.global(reading));
             self.windows.span(place, readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(Span::to_maxima).collect();
-        maxima.push(self.began.elapsed().as_secs_f64());
         maxima.push(window.looked.get().elapsed().as_secs_f64());
+        maxima.extend([own_seconds, elapsed_seconds, self.looking_seconds]);
         window.communicator.maximum(&mut maxima)?;
-        let age_seconds = maxima.pop().unwrap_or_default();
+        let looking_seconds = maxima.pop().unwrap_or_default();
         let elapsed_seconds = maxima.pop().unwrap_or_default();
+        let own_seconds = maxima.pop().unwrap_or_default();
+        let age_seconds = maxima.pop().unwrap_or_default();
         let spans: Vec<Span> = maxima
             .as_chunks()
             .0
@@ -191,10 +201,8 @@ impl WindowSeries<'_> {
         let is_old = age_seconds > PERIOD_SECONDS
             || Clock::may_have_gone_astray(window.drift_error.get(), age_seconds);
         window.is_due.set(is_suspect || is_old);
-        Ok(Taken {
-            seconds: judged.seconds,
-            invalid: judged.invalid,
-            elapsed_seconds,
-        })
+        let mut taken = Taken::new(judged.seconds, judged.invalid, elapsed_seconds, own_seconds);
+        taken.starting_seconds += looking_seconds;
+        Ok(taken)
     }
 }

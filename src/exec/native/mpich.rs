@@ -72,7 +72,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
                 continue;
             }
             let algorithm = NativeAlgorithm {
-                is_ordered: is_ordered(collective, &id),
+                is_ordered: wire::combines_in_order("mpich", collective, &id),
                 collective,
                 id,
                 takes_segments: false,
@@ -109,19 +109,6 @@ fn described(description: &str) -> Vec<(i32, String)> {
     numbered
         .filter_map(|(number, name)| Some((number, (*name?).to_owned())))
         .collect()
-}
-
-/// Whether an algorithm is right for operators that do not commute: those below are not, or refuse
-/// operators that are not built in.
-fn is_ordered(collective: Collective, id: &str) -> bool {
-    match collective {
-        Collective::Allreduce => id == "recursive_doubling",
-        Collective::Reduce => id == "binomial",
-        Collective::ReduceScatter | Collective::ReduceScatterBlock => {
-            matches!(id, "noncommutative" | "recursive_doubling")
-        }
-        _ => true,
-    }
 }
 
 /// What forces the algorithm, on the communicator as a whole, without a silent replacement.

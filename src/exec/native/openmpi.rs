@@ -7,8 +7,9 @@ use super::{Listed, required, spelling};
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Communicator, ExecError};
 
-/// Makes the variables below matter; read by the library when it starts.
-pub(super) const ENABLING_VARIABLE: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
+/// The environment variable that makes the control variables below matter; read by Open MPI when it
+/// starts. [`super::allow_forcing`] sets it.
+pub const ENABLING_VARIABLE: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
 /// The built-in decision.
 const AUTOMATIC: i32 = 0;
@@ -55,9 +56,33 @@ fn is_heeded(tool: &Tool) -> Result<bool, ExecError> {
     Ok(enabled.read()? != 0 && file.is_empty())
 }
 
+/// Whether algorithms or rules are set that are not heeded, as nothing enables them.
+pub(super) fn is_forced_in_vain(tool: &Tool) -> Result<bool, ExecError> {
+    let is_enabled = match tool.variable("coll_tuned_use_dynamic_rules")? {
+        Some(enabled) => enabled.read()? != 0,
+        None => true,
+    };
+    if is_enabled {
+        return Ok(false);
+    }
+    if let Some(file) = tool.variable("coll_tuned_dynamic_rules_filename")?
+        && !file.read_text()?.is_empty()
+    {
+        return Ok(true);
+    }
+    for collective in Collective::MEASURED {
+        if let Some(variable) = tool.variable(&name(collective, ""))?
+            && variable.read()? != AUTOMATIC
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What the list does not tell, from the sources of the 4.1 series.
 fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
-    use Collective::{Allreduce, Bcast, Gather, Reduce, ReduceScatter};
+    use Collective::{Allreduce, Bcast, Gather, Reduce};
     let takes_segments = match collective {
         Allreduce => matches!(id, "segmented_ring"),
         Bcast => matches!(
@@ -71,18 +96,12 @@ fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
         Gather => id == "linear_sync",
         _ => false,
     };
-    let combines_out_of_order = match collective {
-        Allreduce => matches!(id, "ring" | "segmented_ring"),
-        Reduce => matches!(id, "chain" | "pipeline" | "binary" | "binomial"),
-        ReduceScatter => matches!(id, "recursive_halving" | "ring"),
-        _ => false,
-    };
     NativeAlgorithm {
         collective,
         id: id.to_owned(),
         takes_segments,
         takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
-        is_ordered: !combines_out_of_order,
+        is_ordered: wire::combines_in_order("openmpi", collective, id),
     }
 }
 

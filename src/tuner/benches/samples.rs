@@ -18,8 +18,8 @@ use std::time::Instant;
 use schedule::Collective;
 use store::{Outcome, SpoolReader, Store};
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Library, Measurement, Operator, Parameters, Plan, Record,
-    Repetition, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, CommShape, Datatype, Library, Measurement, Operator, Parameters, Plan,
+    Record, Repetition, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
 };
 
 const LAUNCHES: u32 = 6;
@@ -138,6 +138,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
+        cache: Cache::Warm,
         tasks: (0..CELLS).map(task).collect(),
     }
 }
@@ -161,6 +162,7 @@ fn write_spool(plan: &Plan) -> u64 {
         let done = Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds: 0.1,
+            spent: None,
             measurements: (0..CANDIDATES).map(measurement).collect(),
         });
         serde_json::to_writer(&mut spool, &done).expect("written");

@@ -18,16 +18,22 @@ fn the_way_of_writing_makes_no_difference() {
     assert!(plain.chars().all(|c| c.is_ascii_hexdigit()));
 }
 
-/// Stores know campaigns by their digest: a new key must not change that of a campaign without it.
+/// Stores know campaigns by their digest: a new key must not change that of a campaign that asks for the
+/// same. Before there was a strategy, all were exhaustive.
 #[test]
 fn campaigns_keep_the_digest_under_which_they_were_measured() {
     let check = |lines: &str, digest: &str| assert_eq!(campaign(lines).digest(), digest, "{lines}");
     check(
-        "shapes: 1x2\n",
+        "shapes: 1x2\nstrategy: exhaustive\n",
         "13c41e31d07514bdb4369ffd43f4bba8122b6021ed751190d2a1c54dcdb76d52",
     );
     check(
-        "shapes: 1x2\nlauncher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",
+        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\n",
+        "13c41e31d07514bdb4369ffd43f4bba8122b6021ed751190d2a1c54dcdb76d52",
+    );
+    check(
+        "shapes: 1x2\nstrategy: exhaustive\n\
+         launcher: {local: {options: -q, oversubscribe: always, environment: {A: b}}}\n",
         "2edeb14a06d895bee619bccfcf915406066459f83c67b2c96b4f69faf32122c0",
     );
 }
@@ -37,6 +43,8 @@ fn every_key_makes_a_difference() {
     let mut digests = vec![campaign("").digest()];
     for other in [
         "library: mpich\n",
+        "strategy: exhaustive\n",
+        "target_regret: 0.05\n",
         "library: {version: 4.1.4}\n",
         "library: {launcher: /bin/mpirun}\n",
         "launcher: {local: {options: -q}}\n",
@@ -68,6 +76,7 @@ fn every_key_makes_a_difference() {
         "budget: 1m\n",
         "watchdog: 1m\n",
         "synchronisation: window\n",
+        "cache: cold\n",
         "output: {store: a}\n",
         "output: {table: a}\n",
         "output: {report: a}\n",

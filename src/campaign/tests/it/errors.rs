@@ -41,11 +41,11 @@ fn keys_are_strict() {
         "keys here: name, library",
     );
     check(
-        "name: x\nstrategy: guided\n",
-        (2, 1),
+        "name: x\nstrategy: guidd\n",
+        (2, 11),
         "strategy",
-        "unknown key",
-        "",
+        "unknown strategy `guidd`",
+        "`guided`",
     );
     check(
         "name: x\nrepetitions:\n  minimun: 5\n",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use campaign::launcher::{Job, LaunchError, Launcher, LocalLauncher, Outcome};
+use campaign::launcher::{Binding, Job, LaunchError, Launcher, LocalLauncher, Outcome};
 use campaign::{Campaign, Hosts, LibraryName, LocalOptions, Oversubscribe};
 use model::Placement;
 use wire::CommShape;
@@ -54,8 +54,10 @@ fn host_files_are_checked_where_they_are_named() {
     check(&alone, (5, 10), "shapes[0]", "at least two ranks", "");
     let many = text(&file, "shapes: 3x1025\n");
     check(&many, (5, 9), "shapes", "1024 ranks on a node", "fewer");
-    let few_cores = text(&file, "    oversubscribe: never\nshapes: 2x5\n");
-    check(&few_cores, (6, 9), "shapes", "4 cores", "1x4");
+    // This machine has four cores; how many they have is for the launcher to find out.
+    let many_cores = text(&file, "    oversubscribe: never\nshapes: 2x5\n");
+    let many_cores = parse(&many_cores).expect("valid");
+    assert_eq!(many_cores.warnings(None), []);
     for auto in ["", "shapes: auto\n"] {
         let error = parse(&text(&file, auto)).expect_err("refused").to_string();
         assert!(error.contains("`shapes` must name"), "{error}");
@@ -216,20 +218,29 @@ fn ranks_are_dealt_to_hosts_as_each_library_has_it() {
 #[test]
 fn cores_are_those_of_a_node() {
     let fakes = Fakes::new();
-    let script = fakes.launcher("mpirun", "", "echo \"$*\"");
+    // Nodes of six cores, under the command of a machine of four.
+    let binds = "case \"$*\" in *ppr:[7-9]:node*--bind-to\\ core*) exit 1;; esac\n\
+                 case \"$*\" in *' true') exit 0;; esac\necho \"$*\"";
+    let script = fakes.script("mpirun", binds);
     let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Never);
-    let launcher = local(LibraryName::OpenMpi, script, options);
+    let launcher = local(LibraryName::OpenMpi, script.clone(), options);
     let refused = |shape| match launcher.start(&job_of(&fakes, shape)) {
         Ok(_) => panic!("started"),
         Err(error) => error,
     };
-    let fitting = CommShape { nodes: 3, ppn: 4 };
+    let fitting = CommShape { nodes: 3, ppn: 6 };
+    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
     finish(start(&launcher, &job_of(&fakes, fitting)).as_mut());
-    let error = refused(CommShape { nodes: 2, ppn: 5 });
+    let crowded = CommShape { nodes: 2, ppn: 7 };
+    let error = refused(crowded);
     assert!(
-        matches!(error, LaunchError::TooFewCores { ranks: 5, .. }),
+        matches!(error, LaunchError::Crowded { shape } if shape == crowded),
         "{error}"
     );
+    let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Auto);
+    let launcher = local(LibraryName::OpenMpi, script, options);
+    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
+    assert_eq!(launcher.binding(crowded).expect("asked"), Binding::Free);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn measurements_under_other_conditions_do_not_mix() {
         "repetitions: {minimum: 20, slice: 1s}\n",
         "confidence: 0.9\nmateriality: 0.1\n",
         "output: {store: elsewhere.db}\n",
-        "launcher: local\nsynchronisation: barrier\n",
+        "launcher: local\nsynchronisation: barrier\ncache: warm\n",
     ] {
         check(asked, true);
     }
@@ -87,4 +87,5 @@ fn measurements_under_other_conditions_do_not_mix() {
         check(&format!("launcher: {{local: {{{condition}}}}}\n"), false);
     }
     check("synchronisation: window\n", false);
+    check("cache: cold\n", false);
 }

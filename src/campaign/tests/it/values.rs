@@ -167,6 +167,20 @@ fn values_make_sense() {
         "window",
     );
     check(
+        "name: x\ncache: cool\n",
+        (2, 8),
+        "cache",
+        "unknown state of caches `cool`",
+        "cold",
+    );
+    check(
+        "name: x\nlauncher: simulated\nshapes: 1x2\ncache: cold\n",
+        (4, 8),
+        "cache",
+        "has no caches",
+        "launcher: local",
+    );
+    check(
         "name: x\nrepetitions: {minimum: 50, maximum: 20}\n",
         (2, 37),
         "repetitions.maximum",

@@ -1,7 +1,7 @@
 //! Which cells, candidates and experiments a campaign asks for.
 
-use campaign::Campaign;
-use schedule::{Algorithm, Collective, Parameter, Parameters, Request, Round, Schedule};
+use campaign::{Campaign, Family};
+use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
 use wire::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
@@ -27,7 +27,7 @@ fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
 
 /// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(campaign.candidates(cell, &|_, _| predicted))
+    texts(campaign.candidates(cell, &|_| predicted))
 }
 
 #[test]
@@ -55,13 +55,14 @@ fn shapes_are_sorted_and_unique() {
 fn too_many_ranks_are_a_warning() {
     let many = campaign("shapes: [1x2, 1x5]\n");
     assert_eq!(many.largest_shape(), CommShape { nodes: 1, ppn: 5 });
-    let warnings = texts(many.warnings(4));
+    let warnings = texts(many.warnings(Some(4)));
     assert_eq!(warnings.len(), 1);
     assert!(
         warnings[0].contains("5 ranks shared 4 cores"),
         "{warnings:?}"
     );
-    assert!(many.warnings(5).is_empty());
+    assert!(many.warnings(Some(5)).is_empty());
+    assert!(many.warnings(None).is_empty());
 }
 
 #[test]
@@ -314,7 +315,7 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
                 shape,
                 ..cell(collective, 4096)
             };
-            let found = all.candidates(&cell, &|_, _| None);
+            let found = all.candidates(&cell, &|_| None);
             for algorithm in schedule::of(collective) {
                 let takes_part = found.iter().any(|c| c.algorithm() == algorithm.name());
                 let serves = !algorithm.even_ranks || ppn.is_multiple_of(2);
@@ -331,8 +332,8 @@ fn predictions_are_asked_for_with_the_parts() {
         "candidates: {include: \"*/reduce_broadcast\"}\n\
          parameters: {block_bytes: 4K, bcast: [binary_pipelined, chain]}\n",
     );
-    let predicted = |_: &'static Algorithm, parameters: &wire::Parameters| {
-        Some(match parameters.bcast.as_deref() {
+    let predicted = |family: &Family| {
+        Some(match family.parameters.bcast.as_deref() {
             Some("chain") => 8 << 10,
             _ => 16 << 10,
         })
@@ -354,7 +355,7 @@ fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     for algorithm in schedule::ALGORITHMS {
         let cell = cell(algorithm.collective, 1 << 20);
         let takes_part = |campaign: &Campaign| {
-            let candidates = campaign.candidates(&cell, &|_, _| None);
+            let candidates = campaign.candidates(&cell, &|_| None);
             candidates
                 .iter()
                 .any(|candidate| candidate.algorithm() == algorithm.name())

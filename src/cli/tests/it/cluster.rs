@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use store::Store;
-use wire::{CommShape, Library};
+use wire::{CommShape, Environment, Library, RankClock, Sample, Subject};
 
 use crate::run::Place;
 
@@ -84,6 +84,7 @@ collectives: [bcast]
 sizes: [64, 64K]
 candidates: {{include: [bcast/binomial, bcast/chain]}}
 parameters: {{block_bytes: 16K, predicted: false}}
+strategy: exhaustive
 repetitions: {{minimum: 5, maximum: 20, slice: 10ms}}
 launches: 1
 "
@@ -186,4 +187,89 @@ fn a_killed_colltune_leaves_no_rank_on_any_host_under_openmpi() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until("ranks and daemons end", || cluster.processes().is_empty());
+}
+
+/// Tunes on two shapes with this way of coming to common starts; the samples of cells, and what the
+/// last launch told of itself.
+fn tune(cluster: &Cluster, place: &Place, way: &str) -> (Vec<Sample>, Environment) {
+    let text = cluster
+        .campaign("block")
+        .replace("name: cluster", &format!("name: {way}"))
+        .replace("[4x1, 4x2]", "[4x1, 2x2]");
+    place.write("campaign.yaml", format!("{text}synchronisation: {way}\n"));
+    let output = start(place, &["tune", "campaign.yaml", "--json"])
+        .wait_with_output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["failures"], 0, "{outcome}");
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    let store = Store::open(&place.path(&format!(".colltune/{way}.db"))).unwrap();
+    let mut samples = store.samples(&library).unwrap();
+    samples.retain(|sample| matches!(sample.subject, Subject::Cell(_)));
+    let (_, last) = store.environments(&library).unwrap().pop().unwrap();
+    (samples, last.environment)
+}
+
+fn median(sample: &Sample) -> f64 {
+    let mut seconds = sample.seconds.clone();
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}
+
+/// Clocks are learned over TCP, first by first ranks from hosts to hosts, then on each host.
+#[test]
+fn hosts_agree_on_starts_by_a_common_clock_under_openmpi() {
+    let Some(cluster) = Cluster::up() else { return };
+    let place = Place::new();
+    let (after_barriers, plain) = tune(&cluster, &place, "barrier");
+    assert!(plain.clocks.is_empty());
+    let (in_windows, environment) = tune(&cluster, &place, "window");
+    assert_eq!(environment.clocks.len(), 8, "all ranks of 4x2");
+    for clock in &environment.clocks {
+        // All hosts have this machine's clock; what was learned may be wrong by a slice of time.
+        assert!(clock.offset_seconds.abs() < 0.1, "{clock:?}");
+        assert!((0.0..0.1).contains(&clock.error_seconds), "{clock:?}");
+    }
+    let far = |clock: &RankClock| clock.error_seconds > 1e-6;
+    assert!(environment.clocks[1..].iter().any(far), "{environment:?}");
+
+    // Three candidates in two sizes and shapes; some may have no valid repetition on few cores.
+    assert_eq!((after_barriers.len(), in_windows.len()), (12, 12));
+    let mut compared = 0;
+    for (barrier, window) in after_barriers.iter().zip(&in_windows) {
+        assert_eq!(
+            (barrier.subject, &barrier.candidate),
+            (window.subject, &window.candidate)
+        );
+        assert_eq!(barrier.residual_seconds, None);
+        let residual = window.residual_seconds.expect("a residual");
+        assert!(residual > 0.0 && residual < 0.1, "{residual:e}");
+        if window.seconds.is_empty() {
+            continue;
+        }
+        let ratio = median(window) / median(barrier);
+        eprintln!(
+            "{} in {}: {:.0} us in windows, {:.0} us after barriers, residual {:.0} us",
+            window.candidate,
+            window.subject,
+            1e6 * median(window),
+            1e6 * median(barrier),
+            1e6 * residual
+        );
+        assert!((0.02..50.0).contains(&ratio), "{ratio}");
+        compared += 1;
+    }
+    assert!(compared >= 6, "{compared} of 12");
+    let report = place.read("reports/window.md");
+    let told = "- common starts: at times agreed upon on a global clock; ";
+    assert!(report.contains(told), "{report}");
+    assert!(report.contains("clocks apart by at most "), "{report}");
+    assert!(
+        place
+            .read("reports/barrier.md")
+            .contains("- common starts: by a dissemination barrier")
+    );
+    assert_eq!(cluster.processes(), [] as [&str; 0]);
 }

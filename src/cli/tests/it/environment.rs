@@ -103,7 +103,10 @@ fn doctor_finds_what_is_there() {
     );
     assert_eq!(findings["fit"], true);
     let library = &findings["libraries"][0];
-    assert_eq!(keys(library), ["driver", "launcher", "name", "version"]);
+    assert_eq!(
+        keys(library),
+        ["driver", "launcher", "name", "settings", "version"]
+    );
     assert_eq!(
         (&library["name"], &library["version"]),
         (&"openmpi".into(), &"4.1.4".into())

@@ -2,7 +2,7 @@
 
 use crate::run::Place;
 
-const VERBS: [&str; 16] = [
+const VERBS: [&str; 17] = [
     "doctor",
     "init",
     "plan",
@@ -15,6 +15,7 @@ const VERBS: [&str; 16] = [
     "report",
     "lookup",
     "explain",
+    "export",
     "schedule",
     "simulate",
     "completions",

@@ -28,6 +28,7 @@ sizes: [16K, 256K]
 candidates: {include: ['*/binomial', '*/ring', '*/chain']}
 parameters: {block_bytes: 4K, predicted: false}
 repetitions: {minimum: 10, maximum: 20000, precision: 1.0e-6, slice: 40ms, racing: false}
+strategy: exhaustive
 launches: 5
 ";
 
@@ -170,7 +171,7 @@ fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
     let experiments = campaign.experiments().into_iter();
     let experiments = experiments.map(|e| (Subject::Experiment(e), Candidate::Default));
     let cells = campaign.cells().into_iter().flat_map(|cell| {
-        let candidates = campaign.candidates(&cell, &|_, _| None);
+        let candidates = campaign.candidates(&cell, &|_| None);
         candidates
             .into_iter()
             .map(move |c| (Subject::Cell(cell), c))

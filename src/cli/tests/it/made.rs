@@ -21,6 +21,7 @@ name: made
 collectives: [allreduce]
 shapes: [1x2]
 sizes: 64..1M x128
+strategy: exhaustive
 launches: 6
 candidates:
   include: [allreduce/recursive_doubling, allreduce/dual_root]
@@ -78,6 +79,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
     let done = TaskDone {
         task: 0,
         elapsed_seconds: 100.0,
+        spent: None,
         measurements: Vec::new(),
     };
     store.ingest(&plan, &Record::Done(done)).unwrap();
@@ -136,7 +138,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
     let experiments = campaign.experiments().into_iter().map(Work::Experiment);
     let cells = campaign.cells().into_iter().map(|cell| Work::Compare {
         cell,
-        candidates: campaign.candidates(&cell, &|_, _| None),
+        candidates: campaign.candidates(&cell, &|_| None),
     });
     let tasks = experiments.chain(cells).zip(0..);
     Plan {
@@ -154,6 +156,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         repetition: campaign.repetition(100),
         racing: None,
         synchronisation: campaign.synchronisation,
+        cache: campaign.cache,
         tasks: tasks
             .map(|(work, id)| Task { id, round: 0, work })
             .collect(),
@@ -182,6 +185,7 @@ fn launch(store: &mut Store, plan: &Plan) {
         let done = Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds: 0.01,
+            spent: None,
             measurements: measurements.collect(),
         });
         store.ingest(plan, &done).unwrap();

@@ -6,6 +6,7 @@ mod agreement;
 mod cluster;
 mod environment;
 mod evaluate;
+mod exports;
 mod faulty;
 mod help;
 mod house;

@@ -24,6 +24,7 @@ collectives: [bcast, allreduce, allgather]
 shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
 parameters: {block_bytes: [16K]}
+strategy: exhaustive
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s
@@ -188,6 +189,7 @@ collectives: [alltoall, barrier, scan]
 candidates: {include: 'native:*'}
 shapes: [1x2]
 sizes: [64, 4K]
+strategy: exhaustive
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s
@@ -321,4 +323,57 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
             assert_nobody_left(&place);
         }
     }
+}
+
+/// Of what stands in a file, no variable tells.
+#[test]
+fn settings_in_a_file_of_openmpi_are_told_before_and_after_measuring() {
+    let Some(place) = place("openmpi") else {
+        return;
+    };
+    let home = std::fs::canonicalize(place.path("")).unwrap();
+    std::fs::create_dir(place.path(".openmpi")).unwrap();
+    place.write(
+        ".openmpi/mca-params.conf",
+        "coll_tuned_use_dynamic_rules = 1\ncoll_tuned_allreduce_algorithm = 4\n",
+    );
+    let text = "collectives: allreduce\nsizes: 8\nshapes: 1x2\nlaunches: 1\n\
+                repetitions: {maximum: 20}\ncandidates: {include: allreduce/ring}\n";
+    place.write(
+        "campaign.yaml",
+        format!(
+            "name: real\nlibrary: openmpi\nlauncher: {{local: {{environment: {{HOME: {}}}}}}}\n{text}",
+            home.display()
+        ),
+    );
+    let setting = "coll_tuned_allreduce_algorithm=ring";
+    let output = place.command(&["doctor"]);
+    let output = with_home(output, &home);
+    assert!(
+        output.contains(&format!("  not as it was built: {setting}\n")),
+        "{output}"
+    );
+    let warning = format!(
+        "`default` is not what the library chooses by itself, but what somebody has set ({setting})"
+    );
+    assert!(output.contains(&format!("warning: {warning}")), "{output}");
+    let ran = run(&place, &["tune", "campaign.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let report = place.read("reports/real.md");
+    assert!(
+        report.contains(&format!("**Warning:** {warning}")),
+        "{report}"
+    );
+    let facts = report.lines().find(|line| line.starts_with("- settings: "));
+    let facts = facts.expect("what is set");
+    assert!(facts.contains(&format!("`{setting}`")), "{facts}");
+}
+
+/// What a command prints with this home.
+fn with_home(mut command: std::process::Command, home: &std::path::Path) -> String {
+    for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH"] {
+        command.env(name, std::env::var_os(name).unwrap_or_default());
+    }
+    let output = command.env("HOME", home).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -49,6 +49,7 @@ fn lookup_answers_with_the_rule() {
             "collective",
             "confidence",
             "default_seconds",
+            "deployment",
             "expected_seconds",
             "nodes",
             "operator",
@@ -106,15 +107,18 @@ fn explain_shows_the_evidence() {
     assert_eq!(
         keys(&told),
         [
+            "cold_cache",
             "common_starts",
             "decision",
             "dissent",
             "evidence",
+            "measuring_time",
             "no_evidence",
             "store"
         ]
     );
     assert_eq!(told["common_starts"], "by a dissemination barrier");
+    assert_eq!(told["measuring_time"], Value::Null, "made up without");
     assert_eq!(told["store"], STORE);
     assert_eq!(told["no_evidence"], Value::Null);
     // One measured size below, one above.
@@ -123,7 +127,7 @@ fn explain_shows_the_evidence() {
     let evidence = &told["evidence"][1];
     assert_eq!(
         keys(evidence),
-        ["bytes", "chosen", "margin", "ranking", "why"]
+        ["bytes", "chosen", "margin", "never_valid", "ranking", "why"]
     );
     let first = &evidence["ranking"][0];
     assert_eq!(
@@ -303,6 +307,7 @@ fn decide_prints_or_writes_the_same_table() {
             "candidate",
             "collective",
             "confidence",
+            "deployment",
             "from_bytes",
             "nodes",
             "operators",

@@ -48,6 +48,13 @@ impl Place {
         self.add_mpirun_of("4.1.4", script);
     }
 
+    /// A driver that does what `script` says.
+    pub(crate) fn add_driver(&self, script: &str) {
+        let driver = "lib/openmpi-4.1.4/colltune-driver";
+        self.write(driver, format!("#!/bin/sh\n{script}\n"));
+        fs::set_permissions(self.path(driver), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
     /// The same of another version.
     pub(crate) fn add_mpirun_of(&self, version: &str, script: &str) {
         let text = format!(

@@ -33,6 +33,7 @@ launcher: {simulated: {machine: fat-tree.yaml, placement: cyclic, seed: 7}}
 shapes: [2x2, 4x4]
 collectives: [allreduce, bcast]
 sizes: [64, 2056, 64K]
+strategy: exhaustive
 repetitions: {slice: 20ms}
 budget: 10h
 ";
@@ -310,7 +311,8 @@ fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
             .entry((sample.subject, sample.candidate.clone()))
             .or_default() += 1;
     }
-    assert!(launches.values().all(|count| *count <= 6), "{launches:?}");
+    // A search asks for the default, and for experiments, as long as there is something beside it.
+    assert!(launches.values().all(|count| *count <= 18), "{launches:?}");
     for sample in &before {
         assert!(
             samples.contains(sample),

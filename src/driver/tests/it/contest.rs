@@ -1,12 +1,12 @@
 //! How candidates are repeated: races, and batches of calls.
 
 use campaign::launcher::Outcome;
-use wire::{Candidate, Measurement, Parameters, Racing, Record};
+use wire::{Candidate, Measurement, Parameters, Racing, Record, Synchronisation};
 
 use crate::launch::{Bench, allreduce, ours};
 
 /// The clock advances in steps of 20 us.
-const COARSE_CLOCK: &str = r#"
+pub(crate) const COARSE_CLOCK: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <time.h>
@@ -97,5 +97,54 @@ fn calls_too_short_for_the_clock_are_batched() {
         seconds.sort_by(f64::total_cmp);
         let batch = seconds[seconds.len() / 2] * f64::from(measurement.batch);
         assert!((0.2e-3..20e-3).contains(&batch), "{batch} s");
+    }
+}
+
+/// A sum takes a millisecond.
+const SLOW_SUMS: &str = r#"
+#include <mpi.h>
+#include <unistd.h>
+
+int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm communicator)
+{
+    if (op == MPI_SUM)
+        usleep(1000);
+    return PMPI_Allreduce(input, output, count, type, op, communicator);
+}
+"#;
+
+#[test]
+fn an_mpi_task_tells_where_its_time_went() {
+    for way in [Synchronisation::Barrier, Synchronisation::Window] {
+        let mut bench = Bench::new(vec![allreduce(2, 8, vec![Candidate::Default])]);
+        bench.plan.synchronisation = way;
+        bench.plan.repetition.minimum = 200;
+        bench.plan.repetition.maximum = 200;
+        bench.plan.repetition.slice_seconds = 10.0;
+        bench.preload(SLOW_SUMS, &[]);
+        let (exit, records) = bench.run(2);
+        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+        let done = records.into_iter().find_map(|record| match record {
+            Record::Done(done) => Some(done),
+            _ => None,
+        });
+        let done = done.expect("a measured cell");
+        let spent = done.spent.expect("told");
+        let measured = &done.measurements[0];
+        let calls: f64 = measured.seconds.iter().sum();
+        assert!(
+            (spent.calling_seconds / calls - 1.0).abs() < 1e-6,
+            "{way:?}: {spent:?}"
+        );
+        assert!(spent.calling_seconds > 0.2, "{way:?}: {spent:?}");
+        // The first call and those that warm up.
+        let warm_up = f64::from(measured.warmup) * 1e-3;
+        assert!(spent.preparing_seconds > warm_up, "{way:?}: {spent:?}");
+        assert!(spent.starting_seconds > 0.0, "{way:?}: {spent:?}");
+        let shares = spent.shares(done.elapsed_seconds);
+        assert!(shares.own > 0.0 && shares.own < 0.2, "{way:?}: {shares:?}");
+        let sum = shares.calls + shares.starts + shares.preparing + shares.own;
+        assert!((sum - 1.0).abs() < 1e-9, "{way:?}: {shares:?}");
     }
 }

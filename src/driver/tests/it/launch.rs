@@ -9,8 +9,8 @@ use campaign::launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, d
 use campaign::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters, Plan, Record,
-    Repetition, Synchronisation, Task, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters, Plan,
+    Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
 };
 
 /// A folder with a plan, and what came of it.
@@ -62,6 +62,7 @@ impl Bench {
             },
             racing: None,
             synchronisation: Synchronisation::Barrier,
+            cache: Cache::Warm,
             tasks: Vec::new(),
         };
         let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());

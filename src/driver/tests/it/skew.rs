@@ -152,15 +152,26 @@ fn clocks_are_learned_node_by_node_under_openmpi() {
 #[test]
 fn mpi_times_agree_with_those_after_a_barrier() {
     let skew = [("SKEW_OFFSET", -3.5), ("SKEW_DRIFT", 100e-6)];
-    let barrier = launch(2, tasks(1, 2), Synchronisation::Barrier, &skew);
-    assert!(start(&barrier).environment.clocks.is_empty());
-    let barrier = measurements(&barrier)[0];
-    assert_eq!(barrier.residual_seconds, None);
-    assert!(barrier.invalid.is_empty());
-    let window = launch(2, tasks(1, 2), Synchronisation::Window, &skew);
-    let (barrier, window) = (median(barrier), median(measurements(&window)[0]));
-    let ratio = window / barrier;
-    assert!((0.6..1.6).contains(&ratio), "{window:e} {barrier:e}");
+    let times = || {
+        let barrier = launch(2, tasks(1, 2), Synchronisation::Barrier, &skew);
+        assert!(start(&barrier).environment.clocks.is_empty());
+        let barrier = measurements(&barrier)[0];
+        assert_eq!(barrier.residual_seconds, None);
+        assert!(barrier.invalid.is_empty());
+        let window = launch(2, tasks(1, 2), Synchronisation::Window, &skew);
+        (median(measurements(&window)[0]), median(barrier))
+    };
+    // A launch may be slow for all its life, and its times then agree with nobody's. Clocks that are wrong
+    // agree in no pair of launches.
+    let mut pairs = Vec::new();
+    for _ in 0..5 {
+        let (window, barrier) = times();
+        pairs.push((window, barrier));
+        if (0.6..1.6).contains(&(window / barrier)) {
+            return;
+        }
+    }
+    panic!("windows and barriers: {pairs:?}");
 }
 
 #[test]

@@ -94,3 +94,75 @@ fn algorithms_that_somebody_has_forced_are_told() {
         assert!(environment.preset.is_empty() && settings(&environment).is_empty());
     }
 }
+
+/// No variable of the environment tells of these.
+#[test]
+fn settings_in_files_are_told_under_openmpi() {
+    if family() == LibraryName::Mpich {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a temporary folder");
+    std::fs::create_dir(home.path().join(".openmpi")).expect("made");
+    let write = |text| {
+        std::fs::write(home.path().join(".openmpi/mca-params.conf"), text).expect("written");
+        told(&[("HOME", home.path().to_str().expect("a text"))])
+    };
+    let environment = write(
+        "coll_tuned_use_dynamic_rules = 1\ncoll_tuned_allreduce_algorithm = 4\n\
+         btl_tcp_eager_limit = 4321\n",
+    );
+    let variables = environment.variables.keys();
+    assert!(
+        !variables
+            .into_iter()
+            .any(|name| name.contains("coll") || name.contains("btl"))
+    );
+    let found = environment.settings.as_ref().expect("settings");
+    let value = |name: &str| found.get(name).map(String::as_str);
+    assert_eq!(value("coll_tuned_allreduce_algorithm"), Some("ring"));
+    assert_eq!(value("coll_tuned_use_dynamic_rules"), Some("true"));
+    assert_eq!(value("btl_tcp_eager_limit"), Some("4321"));
+    assert_eq!(value("coll_tuned_bcast_algorithm"), None);
+    assert_eq!(
+        settings(&environment),
+        ["coll_tuned_allreduce_algorithm=ring"]
+    );
+    assert_eq!(environment.preset, ["native:allreduce/ring"]);
+    let collectives = |environment: &Environment| {
+        let settings = environment.settings.as_ref().expect("settings");
+        let names = settings.keys().filter(|name| name.starts_with("coll"));
+        names.cloned().collect::<Vec<_>>()
+    };
+    // Without the word that they shall matter, they must not, though the driver could say it itself.
+    let environment = write("coll_tuned_allreduce_algorithm = 4\n");
+    assert_eq!(
+        collectives(&environment),
+        ["coll_tuned_allreduce_algorithm"]
+    );
+    assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+    // What the driver itself sets, so that algorithms can be forced, is nobody's setting.
+    let environment = write("");
+    assert_eq!(collectives(&environment), [] as [&str; 0]);
+    assert!(environment.preset.is_empty() && settings(&environment).is_empty());
+}
+
+#[test]
+fn settings_by_variables_are_told_as_mpi_reads_them() {
+    let (variable, setting, value) = match family() {
+        LibraryName::OpenMpi => ("OMPI_MCA_coll_tuned_priority", "coll_tuned_priority", "31"),
+        LibraryName::Mpich => (
+            "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
+            "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
+            "31",
+        ),
+    };
+    let environment = told(&[(variable, value)]);
+    let found = environment.settings.as_ref().expect("settings");
+    assert_eq!(found.get(setting).map(String::as_str), Some(value));
+    assert_eq!(settings(&environment), [format!("{variable}={value}")]);
+    let plain = told(&[]).settings.expect("settings");
+    assert!(!plain.contains_key(setting), "{plain:?}");
+    if family() == LibraryName::Mpich {
+        assert!(plain.is_empty(), "{plain:?}");
+    }
+}

@@ -11,6 +11,7 @@ const CELL: u64 = 65_536;
 fn decided(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<CellDecision> {
     let summaries = summarise(samples).expect("valid");
     decide(
+        "openmpi",
         &summaries,
         failures,
         None::<&MachineFit>,
@@ -90,7 +91,7 @@ fn high_means_95_percent_whatever_the_campaign_asks_for() {
             ..DecideOptions::default()
         };
         let summaries = summarise(&samples).expect("valid");
-        let found = &decide(&summaries, &[], None::<&MachineFit>, &options)[0];
+        let found = &decide("openmpi", &summaries, &[], None::<&MachineFit>, &options)[0];
         assert_eq!(found.confidence, confidence, "{launches} for {asked}");
     };
     use Confidence::{High, Low, Medium};

@@ -1,8 +1,8 @@
 //! Decision tables built from decisions.
 
-use fit::{DecideOptions, build_table, decide, summarise};
+use fit::{DecideOptions, build_table, decide_for, summarise};
 use schedule::Collective;
-use table::{Operators, Provenance, ShapeRules, Table};
+use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
 use wire::{Candidate, Cell, Library, Parameters, Sample};
 
 use crate::synthetic::{allreduce, launches, ours};
@@ -26,8 +26,17 @@ fn provenance() -> Provenance {
 
 fn built(samples: &[Sample]) -> Table {
     let summaries = summarise(samples).expect("valid");
-    let decisions = decide(&summaries, &[], None, &DecideOptions::default());
-    build_table("test", provenance(), &decisions)
+    let decided = |deployment| {
+        let options = DecideOptions::default();
+        decide_for(deployment, "openmpi", &summaries, &[], None, &options)
+    };
+    build_table(
+        "test",
+        provenance(),
+        &decided(Deployment::Colltune),
+        &decided(Deployment::Library),
+        &[],
+    )
 }
 
 /// Six launches at each size of candidates whose times are straight lines (start, per byte).
@@ -201,4 +210,62 @@ fn a_size_of_zero_bytes_is_no_obstacle() {
     let rules = &only(&table)[0].rules;
     assert_eq!((rules.len(), rules[0].from_bytes), (2, 0));
     assert!((9..=65_536).contains(&rules[1].from_bytes));
+}
+
+/// Each deployment gets the best that it offers, from the same measurements; ordered natives serve
+/// operators that do not commute.
+#[test]
+fn deployments_are_decided_apart() {
+    let native = |id: &str| Candidate::Native {
+        algorithm: format!("native:allreduce/{id}"),
+        parameters: Parameters::default(),
+    };
+    let candidates = [
+        (Candidate::Default, 4e-6, 1e-9),
+        (ours("allreduce/dual_root", Some(8192)), 1e-6, 1e-9),
+        (native("ring"), 2e-6, 0.8e-9),
+        (native("recursive_doubling"), 3e-6, 0.9e-9),
+    ];
+    let rules = |table: &Table| -> Vec<(Operators, Deployments, Vec<String>)> {
+        let names = |entry: &ShapeRules| {
+            let rules = entry.rules.iter();
+            rules.map(|rule| rule.candidate.id().to_owned()).collect()
+        };
+        let entries = only(table).iter();
+        entries
+            .map(|entry| (entry.operators, entry.deployments, names(entry)))
+            .collect()
+    };
+    let of = |operators, deployments, ids: &[&str]| {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        (operators, deployments, ids)
+    };
+    use Deployments::{Any, Colltune, Library};
+    use Operators::{Commutative, Noncommutative};
+    let all = built(&lines(&[8, 64], &candidates));
+    let expected = [
+        of(Operators::Any, Colltune, &["dual_root"]),
+        of(Commutative, Library, &["ring"]),
+        of(Noncommutative, Library, &["recursive_doubling"]),
+    ];
+    assert_eq!(rules(&all), expected);
+    let text = all.to_yaml();
+    let again = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+    assert_eq!(again, all);
+    // Where colltune's are not the best, both deployments share their entries.
+    let natives = [
+        candidates[0].clone(),
+        candidates[2].clone(),
+        candidates[3].clone(),
+    ];
+    let alike = built(&lines(&[8, 64], &natives));
+    let expected = [
+        of(Commutative, Any, &["ring"]),
+        of(Noncommutative, Any, &["recursive_doubling"]),
+    ];
+    assert_eq!(rules(&alike), expected);
+    // Without natives nothing is said.
+    let without = built(&lines(&[8, 64], &candidates[..2]));
+    let expected = [of(Operators::Any, Colltune, &["dual_root"])];
+    assert_eq!(rules(&without), expected);
 }

@@ -1,17 +1,37 @@
 //! A report such as a small node gives.
 
 use report::{
-    Best, BlockRow, Comparison, Estimate, Failure, MachineParameter, MeasuringCost, OftenInvalid,
-    Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict, View,
+    Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter, MeasuringCost,
+    ModelCurve, OftenInvalid, Pair, Pairs, Ratio, Repetitions, SizeRow, Starts, Unit, Verdict,
+    View,
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
 use wire::{
     Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Node, Operator,
-    Parameters, Subject, Warning,
+    Parameters, Shares, Subject, Warning,
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
+
+/// A model that is right for small vectors.
+fn curve() -> ModelCurve {
+    let point = |bytes, measured_seconds, expected_seconds| Expected {
+        bytes,
+        candidate: ours("allreduce/dual_root", (bytes > 65536).then_some(65536)),
+        measured_seconds,
+        expected_seconds,
+    };
+    ModelCurve {
+        algorithm: "allreduce/dual_root".to_owned(),
+        shape: SHAPE,
+        points: vec![
+            point(64, 2.0e-6, 1.9e-6),
+            point(1 << 20, 9.0e-4, 3.0e-4),
+            point(4 << 20, 1.1e-3, 1.5e-3),
+        ],
+    }
+}
 
 fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
     let parameters = Parameters {
@@ -169,6 +189,7 @@ fn allreduce() -> Comparison {
             Rule::new(11585, Candidate::Default, None, Confidence::High),
             Rule::new(65536, dual(65536), Some(1.66), Confidence::High),
         ],
+        library_rules: vec![(Operators::Commutative, vec![rule_of_library()])],
         blocks: vec![
             block(262144, Some(32768), 65536, (Some(9.91e-5), 9.3e-5)),
             block(2097152, Some(65536), 65536, (Some(9.48e-4), 9.48e-4)),
@@ -176,6 +197,14 @@ fn allreduce() -> Comparison {
             block(16777216, None, 262144, (None, 7.6e-3)),
         ],
     }
+}
+
+fn rule_of_library() -> Rule {
+    let candidate = Candidate::Native {
+        algorithm: "native:allreduce/rabenseifner".to_owned(),
+        parameters: Parameters::default(),
+    };
+    Rule::new(0, candidate, Some(1.12), Confidence::Medium)
 }
 
 fn bcast() -> Comparison {
@@ -210,6 +239,7 @@ fn bcast() -> Comparison {
             ),
         ],
         rules: vec![Rule::new(0, Candidate::Default, None, Confidence::High)],
+        library_rules: Vec::new(),
         blocks: Vec::new(),
     }
 }
@@ -269,6 +299,15 @@ fn environment() -> Environment {
             .to_vec(),
         preset: vec!["native:bcast/chosen".to_owned()],
         variables: [("OMPI_MCA_btl".to_owned(), "self,vader".to_owned())].into(),
+        settings: Some(
+            [
+                ("btl", "self,vader"),
+                ("coll_tuned_priority", "40"),
+                ("pml", "^ucx"),
+            ]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ),
         ..Environment::default()
     }
 }
@@ -308,8 +347,15 @@ pub(crate) fn view() -> View {
             cells: 9,
             repetitions: 182_340,
             call_seconds: 58.9,
+            shares: Some(Shares {
+                calls: 0.706,
+                starts: 0.169,
+                preparing: 0.094,
+                own: 0.031,
+            }),
             left: 1_204,
             saved_seconds: 41.7,
+            search: None,
         },
         starts: Some(Starts::Windows {
             invalid: 1_234,
@@ -326,10 +372,17 @@ pub(crate) fn view() -> View {
                 invalid: 1_234,
                 repetitions: 9_876,
             }],
+            never_valid: vec![OftenInvalid {
+                candidate: ours("allreduce/dual_root", None),
+                cell,
+                invalid: 96,
+                repetitions: 96,
+            }],
         },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         pairs: vec![pairs()],
+        curves: vec![curve()],
         failures: vec![Failure {
             launch: 3,
             candidate: ours("allreduce/ring", None),

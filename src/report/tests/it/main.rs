@@ -62,6 +62,52 @@ fn nothing_measured_is_a_report_too() {
 }
 
 #[test]
+fn cold_caches_are_told() {
+    let mut view = example::view();
+    view.environment.cold = Some(wire::ColdCaches {
+        last_level_bytes: 480 << 20,
+        is_assumed: false,
+    });
+    let told = |view: &View| {
+        let text = render_markdown(view);
+        let mut lines = text.lines().map(str::to_owned);
+        lines.find(|line| line.starts_with("- caches: "))
+    };
+    insta::assert_snapshot!(told(&view).expect("a line"));
+    view.environment.cold = None;
+    assert_eq!(told(&view), None);
+}
+
+#[test]
+fn of_older_stores_only_the_time_in_calls_is_known() {
+    let mut view = example::view();
+    let told = |view: &View| render_markdown(view).contains("measuring, 70.6 % in the calls, in 6");
+    assert!(!told(&view));
+    view.cost.shares = None;
+    assert!(told(&view));
+}
+
+#[test]
+fn settings_are_told_if_there_are_any() {
+    let mut view = example::view();
+    let mut told = |settings: Option<&[(&str, &str)]>| {
+        let texts = settings.map(|settings| settings.iter());
+        view.environment.settings = texts.map(|texts| {
+            texts
+                .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+                .collect()
+        });
+        let text = render_markdown(&view);
+        let line = text.lines().find(|line| line.starts_with("- settings: "));
+        line.expect("a line").to_owned()
+    };
+    assert_eq!(told(None), "- settings: unknown");
+    assert_eq!(told(Some(&[])), "- settings: all as the library was built");
+    let expected = "- settings: not as the library was built: `btl=a`, `coll=b`";
+    assert_eq!(told(Some(&[("btl", "a"), ("coll", "b")])), expected);
+}
+
+#[test]
 fn a_default_that_holds_is_said_to_hold() {
     let mut view = example::view();
     for row in view

@@ -8,8 +8,8 @@ use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use tempfile::TempDir;
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Plan,
-    Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
+    Plan, Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
 };
 
 /// A machine, and the plan that is carried out on it.
@@ -86,6 +86,7 @@ impl Bench {
             },
             racing: None,
             synchronisation: Synchronisation::Barrier,
+            cache: Cache::Warm,
             tasks,
         };
         Self {

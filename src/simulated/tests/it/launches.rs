@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use campaign::launcher::{Launcher, Outcome};
-use model::{Setting, Topology, simulate};
+use model::{Noise, Setting, Topology, simulate};
 use schedule::Schedule;
 use wire::{
-    Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Record,
-    Synchronisation, Warning, exit_code,
+    Cache, Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Parameters,
+    Record, Synchronisation, Warning, exit_code,
 };
 
 use crate::bench::{Bench, allreduce, compare, experiment, ours};
@@ -195,6 +195,43 @@ fn a_call_that_outlasts_the_watchdog_hangs() {
     assert_eq!(measured, [0, 2]);
 }
 
+/// As the measuring program does, with the same words; the default is measured whatever it takes.
+#[test]
+fn what_a_cell_cannot_afford_is_left_out() {
+    let slow = || Candidate::Ours {
+        algorithm: "allreduce/pipelined_tree".to_owned(),
+        parameters: Parameters {
+            block_bytes: Some(8),
+            ..Parameters::default()
+        },
+    };
+    let fast = || ours("allreduce/recursive_doubling");
+    for candidates in [[slow(), fast()], [fast(), slow()]] {
+        let mut bench = Bench::new(vec![compare(0, allreduce(2048), &candidates)]);
+        // Hundreds of messages one after the other, where each takes 10 ms, against a few.
+        let network = bench.machine.network.as_mut().expect("a network");
+        (network.alpha, network.overhead) = (10e-3, None);
+        let bench = bench.with_noise(Noise::default());
+        let (outcome, records) = bench.run();
+        assert_eq!(outcome, Outcome::Success);
+        let place = u32::from(candidates[0] == fast());
+        let failed = records.iter().find_map(|record| match record {
+            Record::Failed {
+                candidate,
+                kind: FailureKind::TooSlow,
+                message,
+                ..
+            } => Some((*candidate, message.as_str())),
+            _ => None,
+        });
+        let (candidate, message) = failed.expect("one fails");
+        assert_eq!(candidate, place, "{message}");
+        assert!(message.contains("it was not repeated"), "{message}");
+        let measured: Vec<u32> = bench.seconds().iter().map(|((_, c), _)| *c).collect();
+        assert_eq!(measured, [1 - place]);
+    }
+}
+
 #[test]
 fn what_cannot_be_simulated_is_left_out() {
     let unknown = ours("allreduce/magic");
@@ -225,6 +262,9 @@ fn plans_for_others_are_refused() {
     let tasks = || vec![compare(0, allreduce(8), &[Candidate::Default])];
     let mut bench = Bench::new(tasks());
     bench.plan.version += 1;
+    assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
+    let mut bench = Bench::new(tasks());
+    bench.plan.cache = Cache::Cold;
     assert_eq!(bench.run(), (Outcome::Code(exit_code::PLAN), Vec::new()));
     let mut bench = Bench::new(tasks());
     bench.plan.library = Library {

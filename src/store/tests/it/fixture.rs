@@ -6,9 +6,9 @@ use std::path::Path;
 use schedule::Collective;
 use store::Store;
 use wire::{
-    Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind, LaunchStart,
-    Library, Measurement, Operator, Parameters, Plan, Record, Repetition, Synchronisation, Task,
-    TaskDone, Work,
+    Cache, Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind,
+    LaunchStart, Library, Measurement, Operator, Parameters, Plan, Record, Repetition,
+    Synchronisation, Task, TaskDone, Work,
 };
 
 pub(crate) fn library(name: &str) -> Library {
@@ -87,6 +87,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         },
         racing: None,
         synchronisation: Synchronisation::Barrier,
+        cache: Cache::Warm,
         tasks,
     }
 }
@@ -144,6 +145,7 @@ pub(crate) fn done(task: u32, seconds: &[Vec<f64>]) -> Record {
     Record::Done(TaskDone {
         task,
         elapsed_seconds: 0.25,
+        spent: None,
         measurements,
     })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use store::{Store, StoreError};
-use wire::{Candidate, FailureKind, Finish, Left, Library, Record, Sample, Subject};
+use wire::{Candidate, FailureKind, Finish, Left, Library, Record, Sample, Spending, Subject};
 
 use crate::fixture::{
     cell, done, dual_root, first_plan, first_plan_as, library, ping_pong, plan, started,
@@ -346,4 +346,37 @@ fn the_file_is_compact() {
         bytes > 2500 * 100 * 8,
         "{bytes} bytes cannot hold all repetitions"
     );
+}
+
+#[test]
+fn where_the_time_went_is_added_up_over_tasks_that_tell() {
+    let plan = first_plan(3);
+    let mut store = store_with(&plan);
+    let library = library("openmpi");
+    assert_eq!(store.spending(&library).expect("readable"), None);
+    let spending = Spending {
+        preparing_seconds: 0.0625,
+        starting_seconds: 0.03125,
+        calling_seconds: 0.125,
+    };
+    for (task, spent) in [(1, Some(spending)), (2, None), (3, Some(spending))] {
+        let Record::Done(mut record) = done(task, &[vec![1.0], vec![2.0]]) else {
+            unreachable!("a task's record");
+        };
+        record.spent = spent;
+        store.ingest(&plan, &Record::Done(record)).expect("stored");
+    }
+    let (elapsed_seconds, sum) = store
+        .spending(&library)
+        .expect("readable")
+        .expect("two tell");
+    let expected = Spending {
+        preparing_seconds: 0.125,
+        starting_seconds: 0.0625,
+        calling_seconds: 0.25,
+    };
+    assert_eq!((elapsed_seconds, sum), (0.5, expected));
+    let shares = sum.shares(elapsed_seconds);
+    assert_eq!((shares.calls, shares.starts), (0.5, 0.125));
+    assert_eq!((shares.preparing, shares.own), (0.25, 0.125));
 }

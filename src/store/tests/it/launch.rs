@@ -112,3 +112,36 @@ fn a_launch_left_behind_is_finished_from_its_spool() {
     );
     assert!(store.unfinished_launches().expect("readable").is_empty());
 }
+
+#[test]
+fn what_an_interrupted_launch_left_undone_is_known_until_a_launch_is_complete() {
+    let plan = first_plan(3);
+    let mut store = store_with(&plan);
+    let undone = |store: &Store| -> Vec<u32> {
+        let tasks = store.undone(&library("openmpi"), "digest");
+        tasks
+            .expect("readable")
+            .iter()
+            .map(|task| task.id)
+            .collect()
+    };
+    assert_eq!(undone(&store), [0, 1, 2, 3]);
+    let times = [times(2, 0, 10), times(2, 1, 10)];
+    store.ingest(&plan, &done(2, &times)).expect("stored");
+    store.end_launch(1, &Outcome::Interrupted).expect("ended");
+    assert_eq!(undone(&store), [0, 1, 3]);
+    assert_eq!(
+        store.undone(&library("mpich"), "digest").expect("readable"),
+        []
+    );
+    assert_eq!(
+        store
+            .undone(&library("openmpi"), "other")
+            .expect("readable"),
+        []
+    );
+    // The launch that makes up for it is the last one from then on.
+    store.begin_launch(&first_plan_as(2)).expect("begun");
+    store.end_launch(2, &Outcome::Complete).expect("ended");
+    assert!(undone(&store).is_empty());
+}

@@ -112,6 +112,8 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     let sample = &samples[0];
     assert_eq!((&sample.seconds[..], sample.invalid), (&[1.0][..], 0));
     assert_eq!((sample.residual_seconds, sample.left), (None, None));
+    let spending = store.spending(&library("openmpi")).expect("readable");
+    assert_eq!(spending, None);
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 2,
+                known: 3,
                 ..
             }
         )

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schedule::{ALGORITHMS, Collective, Parameter};
-use table::{OperatorClass, Query, Table, TableError, message_size, out_of_order};
+use table::{Deployment, OperatorClass, Query, Table, TableError, message_size, out_of_order};
 use wire::{CommShape, Parameters};
 
 /// A table with one rule, for a shape of `ppn` ranks.
@@ -70,6 +70,7 @@ fn rules_of_what_only_libraries_have_name_native_algorithms() {
             shape: CommShape { nodes: 1, ppn: 2 },
             bytes: 0,
             operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
         });
         assert_eq!(decision.candidate.to_string(), native);
         let again = Table::parse(&table.to_yaml(), Path::new("t.yaml")).expect("valid");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use table::{Table, TableError};
 
-const GOOD: &str = r#"format: colltune-table 1
+const GOOD: &str = r#"format: colltune-table 2
 name: good
 provenance:
   campaign: abc
@@ -122,20 +122,20 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 1`";
+    let help = "a table begins with `format: colltune-table 2`";
     let none = "this is not a decision table: it has no `format`";
-    check("format: colltune-table 1\n", "", none, "1:1", help);
-    let message = "`colltune-tables 1` is not the format of a decision table";
+    check("format: colltune-table 2\n", "", none, "1:1", help);
+    let message = "`colltune-tables 2` is not the format of a decision table";
     check(
-        "colltune-table 1",
-        "colltune-tables 1",
+        "colltune-table 2",
+        "colltune-tables 2",
         message,
         "1:9 (format)",
         help,
     );
     let message = "`colltune-table 0` is not the format of a decision table";
     check(
-        "colltune-table 1",
+        "colltune-table 2",
         "colltune-table 0",
         message,
         "1:9 (format)",
@@ -143,9 +143,9 @@ fn formats() {
     );
     // The version comes first, whatever else a later format may hold.
     check(
-        "colltune-table 1\nname",
-        "colltune-table 2\ntitle",
-        "the table has format version 2; this colltune reads versions up to 1",
+        "colltune-table 2\nname",
+        "colltune-table 3\ntitle",
+        "the table has format version 3; this colltune reads versions up to 2",
         "1:9 (format)",
         "update colltune",
     );
@@ -512,4 +512,48 @@ fn names_of_others() {
         "28:34 (collectives.allreduce.shapes[0].rules[0].candidate)",
         "",
     );
+}
+
+#[test]
+fn deployments() {
+    let bcast = "        rules:\n          - {from: 0, candidate: bcast/binomial,";
+    check(
+        bcast,
+        &format!("        deployment: library\n{bcast}"),
+        "`bcast/binomial` is not the library's own, as `deployment: library` asks",
+        "21:34 (collectives.bcast.shapes[0].rules[0].candidate)",
+        "name `default` or one of the library's own algorithms",
+    );
+    check(
+        bcast,
+        &format!("        deployment: site\n{bcast}"),
+        "unknown deployment `site`",
+        "19:21 (collectives.bcast.shapes[0].deployment)",
+        "known: any, colltune, library",
+    );
+    check(
+        "      - nodes: 2\n        ppn: 2\n",
+        "      - nodes: 1\n        ppn: 2\n        deployment: colltune\n",
+        "`operators: commutative` at shape 1x2 overlaps an earlier entry, in line 24",
+        "35:9 (collectives.allreduce.shapes[1])",
+        "keep one entry for a shape, or one for each operator class and deployment",
+    );
+    // What is known to be ordered, of this library.
+    let ordered = edit(
+        "default, confidence: high}\n          - {from: 1500",
+        "native:allreduce/recursive_doubling, confidence: high}\n          - {from: 1500",
+    );
+    Table::parse(&ordered, Path::new("t.yaml")).expect("valid");
+    refusal(&ordered.replace("{name: openmpi", "{name: mvapich"));
+}
+
+/// All entries of the first version hold for colltune, and it knew no other.
+#[test]
+fn the_first_version_is_read() {
+    let old = GOOD.replace("colltune-table 2", "colltune-table 1");
+    let parse = |text: &str| Table::parse(text, Path::new("t.yaml"));
+    assert_eq!(parse(&old).expect("valid"), parse(GOOD).expect("valid"));
+    let bcast = "        rules:\n          - {from: 0, candidate: bcast/binomial,";
+    let new_key = format!("        deployment: colltune\n{bcast}");
+    assert!(refusal(&old.replace(bcast, &new_key)).contains("unknown key `deployment`"));
 }

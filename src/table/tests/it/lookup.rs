@@ -1,8 +1,11 @@
 //! Answers of tables.
 
 use schedule::Collective;
-use table::{Confidence, Decision, OperatorClass, Query, Table};
-use wire::CommShape;
+use table::{
+    Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, Rule,
+    ShapeRules, Table,
+};
+use wire::{Candidate, CommShape, Parameters};
 
 use crate::sample;
 
@@ -15,6 +18,7 @@ fn ask(table: &Table, collective: Collective, shape: (u32, u32), bytes: u64) -> 
         },
         bytes,
         operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
     })
 }
 
@@ -50,6 +54,7 @@ fn operator_classes_are_kept_apart() {
             shape,
             bytes: 200,
             operators,
+            deployment: Deployment::Colltune,
         });
         assert_eq!(decision.candidate.to_string(), candidate);
         assert_eq!(decision.rule.to_string(), rule);
@@ -95,13 +100,13 @@ fn shapes_that_were_not_measured_have_a_stand_in() {
     let cases = [
         ((2, 4), "measured"),
         ((2, 5), "nearest 2x4"),
-        ((2, 31), "nearest 2x4"),
+        ((2, 31), "nearest 2x32"),
         ((2, 1000), "nearest 2x32"),
-        ((7, 4), "nearest 2x4"),
+        ((7, 4), "nearest 8x2"),
         ((8, 4), "nearest 8x2"),
         ((4096, 64), "nearest 8x16"),
         ((8, 1), "nearest 8x2"),
-        ((1, 3), "nearest 2x1"),
+        ((1, 3), "nearest 2x4"),
         ((1, 1), "nearest 2x1"),
     ];
     for (shape, matched) in cases {
@@ -114,6 +119,27 @@ fn shapes_that_were_not_measured_have_a_stand_in() {
         };
         assert_eq!(decision.confidence, expected, "{shape:?}");
         assert!(decision.expected_seconds.is_some(), "{shape:?}");
+    }
+}
+
+#[test]
+fn a_power_of_two_ranks_stands_in_for_another_and_anything_else_for_anything_else() {
+    let table = with_shapes(&[(2, 1), (3, 1), (4, 1), (6, 1), (16, 1)]);
+    let cases = [
+        ((5, 1), 6),
+        ((7, 1), 6),
+        ((15, 1), 6),
+        ((8, 1), 4),
+        ((9, 2), 6),
+        ((32, 4), 16),
+    ];
+    for ((nodes, ppn), stand_in) in cases {
+        let decision = ask(&table, Collective::Bcast, (nodes, ppn), 4096);
+        assert_eq!(
+            decision.matched.to_string(),
+            format!("nearest {stand_in}x1"),
+            "{nodes}x{ppn}"
+        );
     }
 }
 
@@ -186,6 +212,7 @@ fn json_has_stable_keys() {
       "ppn": 2,
       "bytes": 32768,
       "operator": "commutative",
+      "deployment": "colltune",
       "candidate": "allreduce/dual_root[block_bytes=64K]",
       "algorithm": "dual_root",
       "parameters": {
@@ -206,6 +233,7 @@ fn json_has_stable_keys() {
       "nodes": 3,
       "ppn": 1,
       "bytes": 8,
+      "deployment": "colltune",
       "candidate": "default",
       "algorithm": "default",
       "parameters": {},
@@ -225,6 +253,7 @@ fn json_has_stable_keys() {
       "ppn": 2,
       "bytes": 8,
       "operator": "commutative",
+      "deployment": "colltune",
       "candidate": "default",
       "algorithm": "default",
       "parameters": {},
@@ -236,4 +265,67 @@ fn json_has_stable_keys() {
       "shape": "none"
     }
     "#);
+}
+
+#[test]
+fn deployments_are_kept_apart() {
+    let entry = |deployments, name: &str| ShapeRules {
+        shape: CommShape { nodes: 1, ppn: 2 },
+        operators: Operators::Any,
+        deployments,
+        source: table::RuleSource::Measured,
+        rules: vec![Rule::new(0, native(name), Some(1.5), Confidence::High)],
+        measured: Vec::new(),
+    };
+    let mut table = sample::table();
+    let ask = |table: &Table, collective, deployment| {
+        let decision = table.lookup(&Query {
+            collective,
+            shape: CommShape { nodes: 1, ppn: 2 },
+            bytes: 64,
+            operators: OperatorClass::Commutative,
+            deployment,
+        });
+        (
+            decision.candidate.id().to_owned(),
+            decision.rule.to_string(),
+        )
+    };
+    let check = |table: &Table, collective, deployment, id: &str, rule: &str| {
+        let found = ask(table, collective, deployment);
+        assert_eq!(found, (id.to_owned(), rule.to_owned()));
+    };
+    use Deployment::{Colltune, Library};
+    let rule = "no rule for allreduce with commutative operators by the library's own settings";
+    check(&table, Collective::Allreduce, Library, "default", rule);
+    table.collectives.insert(
+        Collective::Bcast,
+        vec![
+            entry(Deployments::Colltune, "knomial"),
+            entry(Deployments::Library, "chain"),
+        ],
+    );
+    let rule = "bcast, 1x2, from 0 bytes";
+    check(&table, Collective::Bcast, Colltune, "knomial", rule);
+    let rule = "bcast, 1x2, library deployment, from 0 bytes";
+    check(&table, Collective::Bcast, Library, "chain", rule);
+    let both = vec![entry(Deployments::Any, "pipeline")];
+    table.collectives.insert(Collective::Bcast, both);
+    let rule = "bcast, 1x2, any deployment, from 0 bytes";
+    for deployment in Deployment::ALL {
+        check(&table, Collective::Bcast, deployment, "pipeline", rule);
+    }
+    let text = table.to_yaml();
+    assert!(text.contains("        deployment: any\n"), "{text}");
+    assert_eq!(
+        Table::parse(&text, "t.yaml".as_ref()).expect("valid"),
+        table
+    );
+}
+
+fn native(id: &str) -> Candidate {
+    Candidate::Native {
+        algorithm: format!("native:bcast/{id}"),
+        parameters: Parameters::default(),
+    }
 }

@@ -7,7 +7,10 @@ use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use schedule::{Algorithm, Collective, Parameter};
-use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use table::{
+    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
+};
 use wire::{Candidate, CommShape, Library, Parameters};
 
 fn positive() -> impl Strategy<Value = f64> {
@@ -121,7 +124,13 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
     );
     let sizes = btree_set(any::<u64>(), 0..4);
     let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
-    (sizes, vec(rule, 4), points).prop_map(move |(sizes, rules, points)| {
+    let deployments = select(&Deployments::ALL[..]);
+    let source = select(&RuleSource::ALL[..]);
+    let parts = (sizes, vec(rule, 4), points, deployments, source);
+    parts.prop_map(move |(sizes, rules, points, deployments, source)| {
+        let is_offered = rules
+            .iter()
+            .all(|(candidate, ..)| deployments.offer(candidate));
         let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
         let rule = |(from_bytes, (candidate, speedup, confidence))| Rule {
             from_bytes,
@@ -137,6 +146,11 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
         ShapeRules {
             shape: CommShape { nodes: 1, ppn: 1 },
             operators,
+            source,
+            deployments: match is_offered {
+                true => deployments,
+                false => Deployments::Colltune,
+            },
             rules: sizes.zip(rules).map(rule).collect(),
             measured: points.into_iter().map(point).collect(),
         }

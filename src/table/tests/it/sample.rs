@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use table::{Confidence, MeasuredPoint, Operators, Provenance, Rule, ShapeRules, Table};
+use table::{
+    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
+};
 use wire::{Candidate, CommShape, Library, Parameters};
 
 pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
@@ -58,6 +61,8 @@ pub(crate) fn table() -> Table {
     let entry = |nodes, operators, rules, measured| ShapeRules {
         shape: CommShape { nodes, ppn: 2 },
         operators,
+        deployments: Deployments::Colltune,
+        source: RuleSource::Measured,
         rules,
         measured,
     };

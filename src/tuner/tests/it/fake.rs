@@ -58,7 +58,8 @@ impl Bench {
         let folder = TempDir::new().expect("a temporary folder");
         let at = |name: &str| folder.path().join(name).display().to_string();
         let campaign = format!(
-            "name: bench\nshapes: [1x2, 1x4]\nsizes: 64..4M x256\nlaunches: 6\nbudget: 60s\n\
+            "name: bench\nshapes: [1x2, 1x4]\nsizes: 64..4M x256\nlaunches: 6\n\
+             strategy: exhaustive\nbudget: 60s\n\
              output: {{store: {}, table: {}, report: {}}}\n{further}",
             at("store/bench.db"),
             at("tables/bench.yaml"),
@@ -263,6 +264,7 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
     Record::Done(TaskDone {
         task: task.id,
         elapsed_seconds,
+        spent: None,
         measurements,
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use schedule::Collective;
 use store::Store;
-use table::{OperatorClass, Query};
+use table::{Deployment, OperatorClass, Query};
 use tuner::{
     Analysis, Format, ImportOptions, Imported, Silent, TunerError, explain, import, measure,
 };
@@ -141,6 +141,7 @@ fn published_times_are_decided_for_the_best_candidate() {
             shape: CommShape { nodes: 36, ppn: 8 },
             bytes: 4 * count,
             operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
         };
         let names = ["default", "reduce_bcast", "pipelined_tree", "dual_root"];
         let chosen = table.lookup(&query).candidate.id().to_owned();
@@ -402,6 +403,7 @@ fn what_only_libraries_have_is_imported_and_decided() {
             shape: CommShape { nodes: 2, ppn: 4 },
             bytes,
             operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
         };
         let decision = table.lookup(&query);
         assert_eq!(decision.candidate.to_string(), expected, "{collective}");

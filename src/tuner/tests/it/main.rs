@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod fake;
+mod guided;
 mod import;
 mod loops;
 mod mishaps;

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use schedule::Collective;
 use store::Store;
-use table::{OperatorClass, Query, Table};
+use table::{Deployment, OperatorClass, Query, Table};
 use tuner::{Analysis, Silent, Tuned, TunerError, explain, tune};
 use wire::CommShape;
 
@@ -28,6 +28,7 @@ fn query(bytes: u64, operators: OperatorClass) -> Query {
         shape,
         bytes,
         operators,
+        deployment: Deployment::Colltune,
     }
 }
 

@@ -1,0 +1,108 @@
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use export::{Exported, Format, Options};
+use table::Table;
+
+use super::lookup::warn_of_simulation;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Write a table in the format of an MPI library or of a program
+///
+/// openmpi: a rules file of Open MPI 4.x and 5.0 (component coll/tuned); openmpi-json: one of 6.0;
+/// mpich: a complete selection file for one release of MPICH, which is read from that library where
+/// the table has no decision; c-header: a header in C99 with the table and its lookup. With
+/// --output, JSON files get a text beside them that says how to activate them.
+///
+/// Libraries can choose only among their own algorithms, so it is the table's decisions for the
+/// library's own settings that are written: of the library and series of releases that was measured,
+/// with its own algorithms (`native:*`) among the candidates. Everywhere else the library goes on
+/// deciding for itself, and a warning says so. What was written is read again, strictly, and compared
+/// with the table. The file says how to activate it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The decision table
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
+    /// What to write
+    #[arg(long, value_parser = formats())]
+    format: String,
+    /// The release to write for, as in 4.1.4, if it is not the one that was measured
+    #[arg(long, value_name = "VERSION")]
+    library_version: Option<String>,
+    /// Also write algorithms that give wrong results for operators that do not commute, where the
+    /// format cannot tell these apart: only if no program uses such operators
+    #[arg(long)]
+    assume_commutative: bool,
+    /// The file of the MPICH to write for, as PREFIX/lib/libmpi.so.12, if it is not found: its own
+    /// decisions are read from it
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// Write to this file instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune export tables/night.yaml --format openmpi --output rules.conf
+  colltune export tables/night.yaml --format openmpi --library-version 4.1.6 --assume-commutative
+  colltune export tables/mpich.yaml --format mpich --output selection.json";
+
+/// The names of all formats.
+fn formats() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(export::FORMATS.map(Format::name))
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let table = Table::load(&self.table)?;
+        warn_of_simulation(&table, console);
+        let Some(format) = export::find(&self.format) else {
+            // The argument's parser has no other names.
+            return Ok(Answer::No);
+        };
+        let options = Options {
+            version: self.library_version.clone(),
+            assume_commutative: self.assume_commutative,
+            library: self.library.clone().or_else(|| self.installed(&table)),
+        };
+        let exported = format.render(&table, &options)?;
+        for note in &exported.notes {
+            console.warn(note);
+        }
+        match &self.output {
+            Some(path) => write(path, &exported, console)?,
+            None => console.print(exported.text.trim_end())?,
+        }
+        Ok(Answer::Good)
+    }
+}
+
+impl Args {
+    /// The installed MPICH of the release to write for.
+    fn installed(&self, table: &Table) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH")?;
+        let measured = &table.provenance.library.version;
+        let version = self.library_version.as_ref().unwrap_or(measured);
+        let is_needed = self.format == export::mpich::Selection.name();
+        is_needed.then(|| export::mpich::find(version, &path))?
+    }
+}
+
+/// The file, and beside it, with `.txt` behind its name, what it has no place for.
+fn write(path: &Path, exported: &Exported, console: Console) -> Result<(), CliError> {
+    tuner::write_atomically(path, &exported.text)?;
+    console.remark(format_args!("{} is written", path.display()))?;
+    if let Some(companion) = &exported.companion {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".txt");
+        let beside = PathBuf::from(beside);
+        tuner::write_atomically(&beside, companion)?;
+        console.remark(format_args!("{} says how to activate it", beside.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Exported files at work in real libraries: the right algorithm runs in every range, at its ends and
+//! next to them, in place and not, and results are right for operators that do not commute too.
+//!
+//! A library that is not installed is skipped, and says so.
+
+mod command;
+mod launch;
+mod mpich;
+mod openmpi;
+
+use table::Table;
+
+use crate::run::Place;
+
+/// A table of a library in a place, as `tables/night.yaml`.
+fn write_table(place: &Place, library: &str, version: &str, collectives: &str) -> Table {
+    let text = format!(
+        "format: colltune-table 2\nname: night\nprovenance:\n  campaign: 9f86d081\n  \
+         store: .colltune/night.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
+         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: Some CPU\n  \
+         launches: 6\n  warnings: []\ncollectives:\n{collectives}"
+    );
+    place.write("tables/night.yaml", text);
+    Table::load(&place.path("tables/night.yaml")).unwrap()
+}
+
+/// The entry of a shape on one node for some operators: thresholds with the names of what begins there.
+fn entry(ranks: u32, operators: Option<&str>, rules: &[(u64, String)]) -> String {
+    let operators = operators.map_or_else(String::new, |of| format!("        operators: {of}\n"));
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|(from, candidate)| {
+            format!("          - {{from: {from}, candidate: {candidate}, confidence: high}}\n")
+        })
+        .collect();
+    format!(
+        "      - nodes: 1\n        ppn: {ranks}\n{operators}        deployment: library\n        \
+         rules:\n{}",
+        rules.concat()
+    )
+}
+
+/// A call for the program to carry out.
+#[derive(Clone, Debug, PartialEq)]
+struct Call {
+    collective: schedule::Collective,
+    bytes: u64,
+    /// As the program calls it.
+    variant: &'static str,
+}
+
+/// The calls as the program reads them.
+fn lines(calls: &[Call]) -> String {
+    let line = |call: &Call| format!("{} {} {}\n", call.collective, call.bytes, call.variant);
+    calls.iter().map(line).collect()
+}

@@ -1,0 +1,121 @@
+//! The command, without any library.
+
+use super::{entry, write_table};
+use crate::run::Place;
+
+/// A table of an Open MPI with one rule of its own and one of colltune.
+fn place(version: &str) -> Place {
+    let place = Place::new();
+    let rule = vec![(0, "'native:bcast/binomial'".to_owned())];
+    let of_library = entry(2, None, &rule);
+    let collectives = format!(
+        "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n{of_library}      - nodes: 1\n        \
+         ppn: 4\n        rules:\n          - {{from: 0, candidate: bcast/chain, confidence: high}}\n"
+    );
+    write_table(&place, "openmpi", version, &collectives);
+    place
+}
+
+#[test]
+fn export_prints_or_writes_the_same_and_warns() {
+    let place = place("4.1.4");
+    let printed = place.run(&["export", "tables/night.yaml", "--format", "openmpi"]);
+    assert_eq!(printed.code, Some(0), "{}", printed.err);
+    assert!(
+        printed.out.contains("\n0 6 0 0 # binomial\n"),
+        "{}",
+        printed.out
+    );
+    assert_eq!(
+        printed.err,
+        "warning: Left out: 1 rule that only colltune can carry out, where the table has no decision \
+         for the library's own settings; the library decides for itself there.\n"
+    );
+    let write = [
+        "export",
+        "tables/night.yaml",
+        "--format",
+        "openmpi",
+        "--output",
+        "site/rules.conf",
+    ];
+    let written = place.run(&write);
+    assert_eq!(
+        written.out, "site/rules.conf is written\n",
+        "{}",
+        written.err
+    );
+    assert_eq!(place.read("site/rules.conf"), printed.out);
+    assert!(!place.path("site/rules.conf.txt").exists());
+}
+
+/// JSON has no comments.
+#[test]
+fn what_a_file_has_no_place_for_stands_beside_it() {
+    let place = place("6.0.1");
+    let args = [
+        "export",
+        "tables/night.yaml",
+        "--format",
+        "openmpi-json",
+        "--output",
+        "rules.json",
+    ];
+    let ran = place.run(&args);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let said = "rules.json is written\nrules.json.txt says how to activate it\n";
+    assert_eq!(ran.out, said);
+    let json: serde_json::Value = serde_json::from_str(&place.read("rules.json")).unwrap();
+    assert_eq!(
+        json["collectives"]["bcast"][0]["rules"][0]["alg"],
+        "binomial"
+    );
+    let companion = place.read("rules.json.txt");
+    assert!(
+        companion.contains("coll_tuned_dynamic_rules_filename"),
+        "{companion}"
+    );
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused() {
+    let place = place("4.1.4");
+    let check = |args: &[&str], parts: &[&str]| {
+        let before = place.files();
+        let all = [&["export", "tables/night.yaml", "--output", "out"], args].concat();
+        place.run(&all).bad(2, parts);
+        assert!(place.files() == before, "{args:?} has changed files");
+    };
+    check(&["--format", "xml"], &["xml", "openmpi", "c-header"]);
+    check(
+        &["--format", "openmpi-json"],
+        &["known for Open MPI 6.0, not for 4.1.4", "--library-version"],
+    );
+    check(
+        &["--format", "mpich"],
+        &["the table is about openmpi-4.1.4", "--library-version"],
+    );
+    check(
+        &["--format", "mpich", "--library-version", "3.4.1"],
+        &["known for MPICH 4.0 to 4.3 and 5.0, not for 3.4.1"],
+    );
+    check(
+        &["--format", "mpich", "--library-version", "4.3.9"],
+        &[
+            "what mpich-4.3.9 decides by itself is not known",
+            "--library",
+        ],
+    );
+    let unknown = [
+        "--format",
+        "mpich",
+        "--library-version",
+        "4.3.9",
+        "--library",
+        "tables/night.yaml",
+    ];
+    check(
+        &unknown,
+        &["tables/night.yaml does not say that it is of this release"],
+    );
+}

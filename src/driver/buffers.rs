@@ -1,0 +1,249 @@
+//! The memory that calls work on.
+
+use exec::{Bytes, Call};
+use schedule::Collective;
+use wire::ColdCaches;
+
+use crate::data;
+
+/// What moves between memory and caches at once; copies begin so far apart, or several times that.
+const LINE_BYTES: usize = 64;
+
+/// The buffers of one rank, or several copies of them that calls take in turns.
+pub(crate) struct Buffers {
+    input: Copies,
+    output: Copies,
+    /// What must arrive, where something does.
+    expected: Option<Bytes>,
+    rotation: Rotation,
+}
+
+/// Copies of one buffer, one behind the other.
+struct Copies {
+    bytes: Bytes,
+    /// Of one copy.
+    length: usize,
+    /// From one copy to the next.
+    distance: usize,
+}
+
+impl Buffers {
+    /// As many copies of a rank's buffers for a call.
+    pub(crate) fn new(call: &Call, rank: u32, ranks: u32, copies: usize) -> Self {
+        let rotation = Rotation::new(copies);
+        let input = data::input(call, rank, ranks);
+        let expected = data::expected(call, rank, ranks);
+        let output = match &expected {
+            // What the root sends.
+            Some(vector) if call.collective == Collective::Bcast && rank == call.root => {
+                vector.clone()
+            }
+            _ => Bytes::zeroed(call.output_bytes(rank, ranks) as usize),
+        };
+        Self {
+            input: Copies::of(input, rotation),
+            output: Copies::of(output, rotation),
+            expected,
+            rotation,
+        }
+    }
+
+    /// The buffers of the next call.
+    #[inline]
+    pub(crate) fn next(&mut self) -> (&[u8], &mut [u8]) {
+        let copy = self.rotation.next();
+        (self.input.slice(copy), self.output.mut_slice(copy))
+    }
+
+    /// The same for a call whose result is looked at, and what must arrive, where something does.
+    pub(crate) fn next_and_expected(&mut self) -> (&[u8], &mut [u8], Option<&[u8]>) {
+        let copy = self.rotation.next();
+        (
+            self.input.slice(copy),
+            self.output.mut_slice(copy),
+            self.expected.as_ref().map(Bytes::as_slice),
+        )
+    }
+}
+
+impl Copies {
+    fn of(first: Bytes, rotation: Rotation) -> Self {
+        let length = first.as_slice().len();
+        let distance = length.next_multiple_of(LINE_BYTES);
+        if rotation.copies == 1 || length == 0 {
+            return Self {
+                bytes: first,
+                length,
+                distance: 0,
+            };
+        }
+        let mut bytes = Bytes::zeroed(rotation.copies * distance);
+        let mut order = rotation;
+        // In the order in which calls will come: none of them finds what was just written.
+        for _ in 0..rotation.copies {
+            let begin = order.next() * distance;
+            bytes.as_mut_slice()[begin..][..length].copy_from_slice(first.as_slice());
+        }
+        Self {
+            bytes,
+            length,
+            distance,
+        }
+    }
+
+    fn slice(&self, copy: usize) -> &[u8] {
+        &self.bytes.as_slice()[copy * self.distance..][..self.length]
+    }
+
+    fn mut_slice(&mut self, copy: usize) -> &mut [u8] {
+        &mut self.bytes.as_mut_slice()[copy * self.distance..][..self.length]
+    }
+}
+
+/// Whose turn it is among copies: all of them before any comes again, and neighbours far apart, so
+/// that nothing fetches the next one in advance.
+#[derive(Clone, Copy, Debug)]
+struct Rotation {
+    copies: usize,
+    step: usize,
+    at: usize,
+}
+
+impl Rotation {
+    fn new(copies: usize) -> Self {
+        let copies = copies.max(1);
+        // Near the golden section successive multiples spread evenly.
+        let mut step = (copies as f64 * 0.618) as usize;
+        while greatest_common_divisor(step, copies) != 1 {
+            step += 1;
+        }
+        Self {
+            copies,
+            step,
+            at: 0,
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> usize {
+        let copy = self.at;
+        self.at += self.step;
+        if self.at >= self.copies {
+            self.at -= self.copies;
+        }
+        copy
+    }
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while a != 0 {
+        (a, b) = (b % a, a);
+    }
+    b
+}
+
+/// How many copies of a call's buffers the ranks on a rank's node need, so that all of these are
+/// together larger than twice the caches: one where caches may be warm, or nothing is moved. They
+/// take no more than twice the caches and one copy. `nodes` are lists of ranks.
+pub(crate) fn copies(
+    call: &Call,
+    rank: u32,
+    nodes: &[Vec<u32>],
+    cold: Option<ColdCaches>,
+) -> usize {
+    let ranks = nodes.iter().map(Vec::len).sum::<usize>() as u32;
+    let lines = |bytes: u64| bytes.next_multiple_of(LINE_BYTES as u64);
+    let of_rank =
+        |rank: &u32| lines(call.input_bytes(*rank, ranks)) + lines(call.output_bytes(*rank, ranks));
+    let node = nodes.iter().find(|node| node.contains(&rank));
+    let bytes: u64 = node.into_iter().flatten().map(of_rank).sum();
+    match cold {
+        Some(caches) if bytes > 0 => (2 * caches.last_level_bytes / bytes + 1) as usize,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use exec::Call;
+    use schedule::Collective;
+    use wire::{ColdCaches, Datatype};
+
+    use super::{Buffers, Rotation, copies};
+
+    const COLD: Option<ColdCaches> = Some(ColdCaches {
+        last_level_bytes: 1 << 20,
+        is_assumed: false,
+    });
+
+    fn call(collective: Collective, bytes: u64) -> Call {
+        Call {
+            collective,
+            bytes,
+            datatype: Datatype::Byte,
+            operator: None,
+            root: 0,
+            in_place: false,
+        }
+    }
+
+    #[test]
+    fn every_copy_has_its_turn_before_any_comes_again() {
+        for copies in [1, 2, 3, 4, 5, 12, 100, 1009, 4096] {
+            let mut rotation = Rotation::new(copies);
+            let mut round = || (0..copies).map(|_| rotation.next()).collect::<Vec<_>>();
+            let (first, second) = (round(), round());
+            assert_eq!(first, second);
+            assert!(first.iter().all(|copy| *copy < copies));
+            assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), copies);
+            if copies > 4 {
+                let is_apart = |pair: &[usize]| pair[0].abs_diff(pair[1]) > 1;
+                assert!(first.windows(2).all(is_apart), "{first:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn copies_exceed_twice_the_caches_and_not_by_much() {
+        let check = |collective, bytes, rank, nodes: &[Vec<u32>], expected| {
+            let call = call(collective, bytes);
+            assert_eq!(copies(&call, rank, nodes, COLD), expected, "{call:?}");
+            assert_eq!(copies(&call, rank, nodes, None), 1);
+        };
+        let (one, two) = ([vec![0, 1]], [vec![0], vec![1, 2]]);
+        let twice = 2 << 20;
+        // Of lines of 64 bytes.
+        check(Collective::Bcast, 8, 1, &one, twice / 128 + 1);
+        check(Collective::Bcast, 1 << 20, 0, &one, 2);
+        check(Collective::Bcast, 4 << 20, 0, &one, 1);
+        // An input of 1 KiB a rank, and at the root an output of three of them.
+        check(Collective::Gather, 1 << 10, 0, &two, twice / (4 << 10) + 1);
+        check(Collective::Gather, 1 << 10, 2, &two, twice / (2 << 10) + 1);
+        check(Collective::Barrier, 0, 0, &one, 1);
+    }
+
+    #[test]
+    fn copies_hold_the_same_and_do_not_overlap() {
+        let call = call(Collective::Bcast, 100);
+        let mut buffers = Buffers::new(&call, 0, 2, 7);
+        let expected = buffers.expected.clone().expect("a vector");
+        let expected = expected.as_slice();
+        let mut places = BTreeSet::new();
+        for turn in 0..14 {
+            let (_, output) = buffers.next();
+            assert_eq!(output.len(), 100);
+            let is_first_round = turn < 7;
+            let begin = output.as_ptr() as usize;
+            assert_eq!(places.insert(begin), is_first_round);
+            assert_eq!(output == expected, is_first_round);
+            output.fill(0xff);
+        }
+        let places: Vec<usize> = places.into_iter().collect();
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] == 128));
+        let mut warm = Buffers::new(&call, 0, 2, 1);
+        let first = warm.next().1.as_ptr();
+        assert_eq!(first, warm.next().1.as_ptr());
+    }
+}

@@ -1,0 +1,62 @@
+//! What somebody has set in the library.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use ::environment::variables::{is_setting, unsettled};
+
+use crate::error::DriverError;
+
+/// The argument that makes this program print its library's control variables.
+pub(crate) const PRINT: &str = "--control-variables";
+
+/// Prints the control variables that steer collectives, with their values, as one JSON object.
+pub(crate) fn print_all() -> Result<(), DriverError> {
+    let values = exec::control_variables(is_setting)?;
+    println!("{}", serde_json::to_string(&values)?);
+    Ok(())
+}
+
+/// Prints those that have other values than the library was built with, as one JSON object.
+pub(crate) fn print_changed() -> Result<(), DriverError> {
+    match changed(&[]) {
+        Some(settings) => println!("{}", serde_json::to_string(&settings)?),
+        None => return Err(DriverError::Settings),
+    }
+    Ok(())
+}
+
+/// Those that have other values than the library was built with; none if that cannot be told. The
+/// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
+/// with this process's environment but for variables of `our_own` making, and one in which nobody
+/// has set anything.
+pub(crate) fn changed(our_own: &[&str]) -> Option<BTreeMap<String, String>> {
+    let mut here = asking()?;
+    for name in our_own {
+        here.env_remove(name);
+    }
+    let mut plain = asking()?;
+    let (removed, (name, value)) = unsettled();
+    for name in removed {
+        plain.env_remove(name);
+    }
+    plain.env(name, value);
+    let (here, plain) = (answer(here)?, answer(plain)?);
+    let differs =
+        |(name, value): &(String, String)| plain.get(name).is_some_and(|built| built != value);
+    Some(here.into_iter().filter(differs).collect())
+}
+
+fn asking() -> Option<Command> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command
+        .arg(PRINT)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    Some(command)
+}
+
+fn answer(mut command: Command) -> Option<BTreeMap<String, String>> {
+    let output = command.output().ok()?;
+    serde_json::from_slice(&output.stdout).ok()
+}

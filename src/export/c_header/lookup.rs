@@ -1,0 +1,129 @@
+//! The parts of the header that are the same for every table.
+
+/// Up to the collectives.
+pub(super) const BEFORE: &str = "\
+#ifndef COLLTUNE_TABLE_H
+#define COLLTUNE_TABLE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+";
+
+/// From the collectives to the table.
+pub(super) const TYPES: &str = "\
+/* Whether the operator commutes (MPI_Op_commutative); without meaning where nothing is combined. */
+enum colltune_operator { COLLTUNE_COMMUTATIVE = 1, COLLTUNE_NONCOMMUTATIVE = 2 };
+
+/* What is at hand: all candidates of colltune, or the library's own algorithms alone. */
+enum colltune_deployment { COLLTUNE_FOR_COLLTUNE = 1, COLLTUNE_FOR_LIBRARY = 2 };
+
+/* What to use from a size on. Parameters that are not given are 0. */
+struct colltune_choice {
+    uint64_t from_bytes;
+    const char *candidate; /* its full name with parameters, or \"default\": the library's choice */
+    const char *algorithm; /* the name alone, as in \"bcast/chain\", or \"default\" */
+    uint64_t block_bytes;
+    uint32_t blocks;
+    uint32_t radix;
+    const char *reduce;
+    const char *bcast;
+    uint64_t segment_bytes;
+    uint32_t fanout;
+};
+
+/* The choices of one collective on one shape: nodes x ranks on each. */
+struct colltune_entry {
+    int collective;
+    uint32_t nodes;
+    uint32_t ppn;
+    int operators;
+    int deployments;
+    uint32_t first;
+    uint32_t count;
+};
+
+";
+
+/// Behind the table.
+pub(super) const AFTER: &str = "\
+static inline int colltune_is_power_of_two(uint64_t ranks)
+{
+    return ranks && ranks <= UINT32_MAX && !(ranks & (ranks - 1));
+}
+
+/* How far a number is from the one asked for. */
+static inline double colltune_ratio(uint32_t have, uint32_t asked)
+{
+    return have > asked ? (double)have / (asked ? asked : 1) : (double)asked / (have ? have : 1);
+}
+
+/* Below 0 if `have` is nearer to what is asked for than `than`, above 0 if it is further away: by ratio,
+ * the smaller number first. */
+static inline int colltune_compare(uint32_t have, uint32_t than, uint32_t asked)
+{
+    double ratio = colltune_ratio(have, asked), other = colltune_ratio(than, asked);
+    if (ratio != other)
+        return ratio < other ? -1 : 1;
+    return have < than ? -1 : have > than;
+}
+
+/* What to use for a call on `nodes` nodes with `ppn` ranks on each and a message of `bytes` (what that
+ * is, the collective says). Never NULL. Ranks that ask the same get the same. */
+static inline const struct colltune_choice *colltune_lookup(enum colltune_collective collective,
+                                                            uint32_t nodes, uint32_t ppn,
+                                                            uint64_t bytes,
+                                                            enum colltune_operator operators,
+                                                            enum colltune_deployment deployment)
+{
+    static const struct colltune_choice by_default = {0, \"default\", \"default\", 0, 0, 0, 0, 0, 0, 0};
+    const struct colltune_entry *best = 0, *entry;
+    const struct colltune_choice *choice;
+    uint32_t low, high;
+    int best_is_odd = 0;
+    for (entry = colltune_entries; entry->count > 0; entry++) {
+        int order, is_odd;
+        if (entry->collective != (int)collective || !(entry->operators & (int)operators) ||
+            !(entry->deployments & (int)deployment))
+            continue;
+        /* Many algorithms are made for a power of two ranks, or for other numbers. */
+        is_odd = (entry->nodes != nodes || entry->ppn != ppn) &&
+                 colltune_is_power_of_two((uint64_t)entry->nodes * entry->ppn) !=
+                     colltune_is_power_of_two((uint64_t)nodes * ppn);
+        if (best) {
+            order = is_odd - best_is_odd;
+            if (order == 0)
+                order = colltune_compare(entry->nodes, best->nodes, nodes);
+            if (order == 0)
+                order = colltune_compare(entry->ppn, best->ppn, ppn);
+            if (order >= 0)
+                continue;
+        }
+        best_is_odd = is_odd;
+        best = entry;
+    }
+    if (!best)
+        return &by_default;
+    /* The last choice that begins at the size or below. The first begins at 0. */
+    choice = colltune_choices + best->first;
+    low = 0;
+    high = best->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (choice[middle].from_bytes <= bytes)
+            low = middle;
+        else
+            high = middle;
+    }
+    return choice + low;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+";

@@ -1,0 +1,175 @@
+//! A table as a header for programs in C: constants, and the lookup.
+
+mod lookup;
+mod reader;
+
+use std::fmt::Write as _;
+
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Rule, ShapeRules, Table};
+use wire::Parameters;
+
+use crate::{ExportError, Exported, Format, Options, header};
+
+pub use reader::{Row, read};
+
+/// A header in C99 without dependencies.
+#[derive(Clone, Copy, Debug)]
+pub struct CHeader;
+
+impl Format for CHeader {
+    fn name(&self) -> &'static str {
+        "c-header"
+    }
+
+    fn suffix(&self) -> &'static str {
+        "h"
+    }
+
+    fn releases(&self) -> &'static str {
+        "C99 and later"
+    }
+
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+        if let Some(version) = &options.version {
+            return Err(ExportError::UnknownRelease {
+                format: self.name(),
+                version: version.clone(),
+                known: self.releases(),
+            });
+        }
+        let text = text(table);
+        let found = reader::read(&text)?;
+        if found != rows(table) {
+            let what = "the header does not have the table's rules".to_owned();
+            return Err(ExportError::Unfaithful(what));
+        }
+        Ok(Exported {
+            text,
+            companion: None,
+            notes: Vec::new(),
+        })
+    }
+
+    fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
+        reader::read(text).map(drop)
+    }
+}
+
+/// The rows that a table makes, for comparison.
+fn rows(table: &Table) -> Vec<Row> {
+    let entries = table
+        .collectives
+        .iter()
+        .flat_map(|(collective, entries)| entries.iter().map(move |entry| (*collective, entry)));
+    let of_entry = |(collective, entry): (Collective, &ShapeRules)| {
+        let (operators, deployments) = masks(collective, entry);
+        let row = |rule: &Rule| Row {
+            collective: constant(collective),
+            nodes: entry.shape.nodes,
+            ppn: entry.shape.ppn,
+            operators,
+            deployments,
+            from_bytes: rule.from_bytes,
+            candidate: rule.candidate.to_string(),
+        };
+        entry.rules.iter().map(row).collect::<Vec<_>>()
+    };
+    entries.flat_map(of_entry).collect()
+}
+
+fn text(table: &Table) -> String {
+    let mut paragraphs = vec!["Which algorithm to use for a collective of MPI.".to_owned()];
+    paragraphs.extend(header::provenance(table));
+    // A comment must not end early.
+    let paragraphs: Vec<String> = paragraphs.iter().map(|p| p.replace("*/", "* /")).collect();
+    let mut text = format!("/*\n{} */\n", header::comment(&paragraphs, " * "));
+    text += lookup::BEFORE;
+    text += "enum colltune_collective {\n";
+    for collective in Collective::MEASURED {
+        let size = table::message_size(collective);
+        // Writing to a string cannot fail.
+        _ = writeln!(text, "    {}, /* size: {size} */", constant(collective));
+    }
+    text += "};\n\n";
+    text += lookup::TYPES;
+    text += "static const struct colltune_choice colltune_choices[] = {\n";
+    for rule in table.entries().flat_map(|entry| &entry.rules) {
+        _ = writeln!(text, "    {{{}}},", choice(rule));
+    }
+    // Arrays must not be empty.
+    text += "    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text += "static const struct colltune_entry colltune_entries[] = {\n";
+    let mut first = 0;
+    for (collective, entries) in &table.collectives {
+        for entry in entries {
+            let (operators, deployments) = masks(*collective, entry);
+            _ = writeln!(
+                text,
+                "    {{{}, {}, {}, {operators}, {deployments}, {first}, {}}},",
+                constant(*collective),
+                entry.shape.nodes,
+                entry.shape.ppn,
+                entry.rules.len()
+            );
+            first += entry.rules.len();
+        }
+    }
+    text += "    {0, 0, 0, 0, 0, 0, 0}\n};\n\n";
+    text + lookup::AFTER
+}
+
+/// As in `COLLTUNE_REDUCE_SCATTER`.
+fn constant(collective: Collective) -> String {
+    format!("COLLTUNE_{}", collective.name().to_uppercase())
+}
+
+/// The operators and the deployments that an entry is for, a bit each.
+fn masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
+    let operators = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+    let covers = |class| !collective.is_reduction() || entry.operators.cover(class);
+    let bits = |holds: [bool; 2]| u32::from(holds[0]) + 2 * u32::from(holds[1]);
+    (
+        bits(operators.map(covers)),
+        bits(Deployment::ALL.map(|deployment| entry.deployments.cover(deployment))),
+    )
+}
+
+/// The fields of a choice, in the order of the structure.
+fn choice(rule: &Rule) -> String {
+    let Parameters {
+        block_bytes,
+        blocks,
+        radix,
+        reduce,
+        bcast,
+        segment_bytes,
+        fanout,
+    } = rule.candidate.parameters();
+    let text = |text: Option<String>| text.map_or_else(|| "0".to_owned(), |text| quoted(&text));
+    [
+        format!("UINT64_C({})", rule.from_bytes),
+        quoted(&rule.candidate.to_string()),
+        quoted(rule.candidate.algorithm()),
+        format!("UINT64_C({})", block_bytes.unwrap_or(0)),
+        blocks.unwrap_or(0).to_string(),
+        radix.unwrap_or(0).to_string(),
+        text(reduce),
+        text(bcast),
+        format!("UINT64_C({})", segment_bytes.unwrap_or(0)),
+        fanout.unwrap_or(0).to_string(),
+    ]
+    .join(", ")
+}
+
+/// A string of C: what is not plain, and what could make a trigraph, as octal bytes.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | b'?' | 0..=b'\x1f' | 0x7f.. => _ = write!(quoted, "\\{byte:03o}"),
+            _ => quoted.push(char::from(byte)),
+        }
+    }
+    quoted + "\""
+}

@@ -1,0 +1,117 @@
+//! Reading the table of a header again.
+
+use crate::ExportError;
+
+/// A rule as it stands in a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The constant of its collective.
+    pub collective: String,
+    /// Nodes of its shape.
+    pub nodes: u32,
+    /// Ranks on each.
+    pub ppn: u32,
+    /// Commutative operators 1, others 2.
+    pub operators: u32,
+    /// For colltune 1, for the library's own settings 2.
+    pub deployments: u32,
+    /// Where it begins.
+    pub from_bytes: u64,
+    /// The full name of its candidate.
+    pub candidate: String,
+}
+
+/// Reads the rules of a header.
+///
+/// # Errors
+/// [`ExportError::Invalid`] with the line of a row that is not as this crate writes it.
+pub fn read(text: &str) -> Result<Vec<Row>, ExportError> {
+    let choices = array(text, "colltune_choices[]")?;
+    let entries = array(text, "colltune_entries[]")?;
+    let mut rows = Vec::new();
+    for (line, fields) in entries {
+        let fault = |message: &str| ExportError::Invalid {
+            line,
+            message: message.to_owned(),
+        };
+        let [collective, nodes, ppn, operators, deployments, first, count] = &fields[..] else {
+            return Err(fault("an entry has 7 fields"));
+        };
+        let number = |text: &str| text.parse::<u32>().map_err(|_| fault("not a number"));
+        let first = number(first)? as usize;
+        let of_entry = choices.get(first..first + number(count)? as usize);
+        for (line, fields) in of_entry.ok_or_else(|| fault("choices that are not there"))? {
+            let fault = |message: &str| ExportError::Invalid {
+                line: *line,
+                message: message.to_owned(),
+            };
+            let [from, candidate, ..] = &fields[..] else {
+                return Err(fault("a choice has 10 fields"));
+            };
+            let from = from
+                .strip_prefix("UINT64_C(")
+                .and_then(|f| f.strip_suffix(')'));
+            let from = from.and_then(|from| from.parse().ok());
+            rows.push(Row {
+                collective: collective.clone(),
+                nodes: number(nodes)?,
+                ppn: number(ppn)?,
+                operators: number(operators)?,
+                deployments: number(deployments)?,
+                from_bytes: from.ok_or_else(|| fault("not a size"))?,
+                candidate: unquoted(candidate).ok_or_else(|| fault("not a string"))?,
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows of an array without the one that ends it, each with its line and its fields.
+fn array(text: &str, name: &str) -> Result<Vec<(usize, Vec<String>)>, ExportError> {
+    let invalid = |line, message: String| ExportError::Invalid { line, message };
+    let mut lines = text.lines().zip(1..);
+    let begins = |(line, _): &(&str, usize)| line.ends_with(&format!("{name} = {{"));
+    if !lines.by_ref().any(|line| begins(&line)) {
+        return Err(invalid(1, format!("there is no {name}")));
+    }
+    let mut rows = Vec::new();
+    for (line, number) in lines {
+        let row = line.trim().strip_prefix('{');
+        let row = row.and_then(|row| row.strip_suffix("},").or(row.strip_suffix('}')));
+        match row {
+            Some(row) if row.starts_with("0, 0, 0") => return Ok(rows),
+            Some(row) => rows.push((number, fields(row))),
+            None => return Err(invalid(number, format!("not a row of {name}"))),
+        }
+    }
+    Err(invalid(1, format!("{name} does not end")))
+}
+
+/// What stands between commas that are not in strings.
+fn fields(row: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut in_string = false;
+    for c in row.chars() {
+        in_string ^= c == '"';
+        match (c, in_string, fields.last_mut()) {
+            (',', false, _) => fields.push(String::new()),
+            (' ', false, _) => {}
+            (c, _, Some(field)) => field.push(c),
+            _ => {}
+        }
+    }
+    fields
+}
+
+fn unquoted(text: &str) -> Option<String> {
+    let mut rest = text.strip_prefix('"')?.strip_suffix('"')?;
+    let mut bytes = Vec::new();
+    while let Some(place) = rest.find('\\') {
+        bytes.extend(rest[..place].bytes());
+        let octal = rest.get(place + 1..place + 4)?;
+        bytes.push(u8::from_str_radix(octal, 8).ok()?);
+        rest = &rest[place + 4..];
+    }
+    bytes.extend(rest.bytes());
+    String::from_utf8(bytes).ok()
+}

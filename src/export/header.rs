@@ -1,0 +1,56 @@
+//! Where a file comes from, in words.
+
+use table::Table;
+
+/// Sentences about a table that stand at the top of what was made from it.
+pub(crate) fn provenance(table: &Table) -> Vec<String> {
+    let provenance = &table.provenance;
+    let hosts = match provenance.hosts.len() {
+        1 => "1 host".to_owned(),
+        hosts => format!("{hosts} hosts"),
+    };
+    vec![
+        format!(
+            "Written by colltune {} from its table {}: do not edit, export again.",
+            env!("CARGO_PKG_VERSION"),
+            one_line(&table.name)
+        ),
+        format!(
+            "Measured with {} on {hosts} ({}), {} launches, last on {}.",
+            provenance.library,
+            one_line(&provenance.cpu),
+            provenance.launches,
+            one_line(&provenance.date)
+        ),
+        format!("Campaign {}.", one_line(&provenance.campaign)),
+    ]
+}
+
+/// Line ends would end a comment.
+pub(crate) fn one_line(text: &str) -> String {
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(printable).collect()
+}
+
+/// Paragraphs as comments, each line beginning with `prefix`.
+pub(crate) fn comment(paragraphs: &[String], prefix: &str) -> String {
+    let mut text = String::new();
+    for paragraph in paragraphs {
+        let mut line = prefix.trim_end().to_owned();
+        for word in paragraph.split(' ').filter(|word| !word.is_empty()) {
+            if line.len() > prefix.len() && line.len() + 1 + word.len() > WIDTH {
+                text += &(line + "\n");
+                line = prefix.trim_end().to_owned();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line += word;
+        }
+        text += &(line + "\n");
+    }
+    text
+}
+
+/// Lines are wrapped here.
+const WIDTH: usize = 100;

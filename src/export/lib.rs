@@ -1,0 +1,81 @@
+//! Decision tables in the formats that MPI libraries and programs read.
+//!
+//! A [`Format`] turns a [`table::Table`] into text, reads that text again with a strict reader of its
+//! own, and hands it out only if every decision is found in it. What a library reads can name only that
+//! library's own algorithms, so it is the table's decisions for [`table::Deployment::Library`] that
+//! are exported; where there are none, the library goes on deciding for itself.
+//!
+//! One file a format: see [`FORMATS`].
+
+pub mod c_header;
+mod choices;
+mod error;
+mod header;
+pub mod mpich;
+pub mod openmpi;
+
+use std::path::PathBuf;
+
+use table::Table;
+
+pub use choices::{Choice, Choices, Native, RanksRules};
+pub use error::ExportError;
+
+/// A format that tables can be exported to.
+pub trait Format: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What its files usually end with, without the dot.
+    fn suffix(&self) -> &'static str;
+
+    /// The releases that it knows how to write for, in words.
+    fn releases(&self) -> &'static str;
+
+    /// The table as a file of this format, which has been read again and compared.
+    ///
+    /// # Errors
+    /// If the release is not known, or the options do not go together.
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError>;
+
+    /// Whether a text is a file of this format, strictly.
+    ///
+    /// # Errors
+    /// What is wrong, and in which line.
+    fn validate(&self, text: &str, options: &Options) -> Result<(), ExportError>;
+}
+
+/// What is exported and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The release to write for, as in `4.1.4`; that of the table's library if absent.
+    pub version: Option<String>,
+    /// Whether programs use no operators that do not commute.
+    pub assume_commutative: bool,
+    /// The library's file, where a format needs to know what the library does by itself.
+    pub library: Option<PathBuf>,
+}
+
+/// A file, ready to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Its text.
+    pub text: String,
+    /// How to activate it and where it comes from, where the file itself has no place for that.
+    pub companion: Option<String>,
+    /// What whoever deploys it must know, each a full sentence.
+    pub notes: Vec<String>,
+}
+
+/// Every format.
+pub const FORMATS: [&dyn Format; 4] = [
+    &openmpi::Classic,
+    &openmpi::Json,
+    &mpich::Selection,
+    &c_header::CHeader,
+];
+
+/// The format of a name.
+pub fn find(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.into_iter().find(|format| format.name() == name)
+}

@@ -1,0 +1,137 @@
+//! When MPICH's algorithms may be called: it does not look itself, but ends the program.
+
+use schedule::Collective;
+use table::OperatorClass;
+
+use super::reader::Call;
+use super::tree::Node;
+use crate::Native;
+
+/// What the library calls an algorithm, given the algorithms that its own table or file names.
+///
+/// Control variables and tables spell collectives and ids alike: `MPIR_Bcast_intra_binomial`.
+pub(super) fn full_name(collective: Collective, id: &str) -> String {
+    let name = collective.name();
+    let capital = name[..1].to_uppercase() + &name[1..];
+    format!("MPIR_{capital}_intra_{id}")
+}
+
+/// The condition on message sizes; `None` where the library has none that is safe.
+///
+/// The average is that of a rank's vector, or of a block of an alltoall; other collectives end the
+/// program when asked for it. The total is that of all ranks.
+pub(super) fn size_key(collective: Collective) -> Option<Size> {
+    match collective {
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce | Collective::Alltoall => {
+            Some(Size::Average)
+        }
+        Collective::Allgather | Collective::ReduceScatterBlock => Some(Size::TotalOfParts),
+        Collective::ReduceScatter => Some(Size::Total),
+        _ => None,
+    }
+}
+
+/// How the library measures messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// As tables do.
+    Average,
+    /// As tables do, under another name.
+    Total,
+    /// The table's size times the number of ranks.
+    TotalOfParts,
+}
+
+impl Size {
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Average => "avg_msg_size",
+            Self::Total | Self::TotalOfParts => "total_msg_size",
+        }
+    }
+
+    /// A table's message size as the library measures it.
+    pub(super) fn in_file(self, bytes: u64, ranks: u32) -> u64 {
+        match self {
+            Self::Average | Self::Total => bytes,
+            Self::TotalOfParts => bytes.saturating_mul(u64::from(ranks)),
+        }
+    }
+}
+
+/// Whether it is written at all: what serves calls in place alone, and what takes parameters that
+/// tables do not know, is not.
+pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
+    let is_plain = match (collective, native.id.as_str()) {
+        (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
+        (_, "nb" | "smp") => false,
+        // Of 4.1 and later: with radices and segments of their own.
+        (
+            _,
+            "tree"
+            | "pipelined_tree"
+            | "k_brucks"
+            | "k_dissemination"
+            | "recexch"
+            | "recexch_doubling"
+            | "recexch_halving"
+            | "recexch_distance_doubling"
+            | "recexch_distance_halving"
+            | "recursive_multiplying"
+            | "k_reduce_scatter_allgather"
+            | "circ_graph"
+            | "ccl",
+        ) => false,
+        _ => true,
+    };
+    is_plain && native.segment_bytes.is_none() && native.fanout.is_none()
+}
+
+/// Whether the guards let a call through to an algorithm.
+pub(super) fn serves(collective: Collective, id: &str, call: &Call) -> bool {
+    match (collective, id) {
+        (Collective::Allgather, "recursive_doubling")
+        | (Collective::ReduceScatter | Collective::ReduceScatterBlock, "noncommutative") => {
+            call.ranks.is_power_of_two()
+        }
+        (Collective::Allreduce, "reduce_scatter_allgather")
+        | (Collective::Reduce, "reduce_scatter_gather") => call.class == OperatorClass::Commutative,
+        _ => true,
+    }
+}
+
+/// An algorithm behind the conditions that it needs; where one is not met, what the library does
+/// itself.
+pub(super) fn guarded(collective: Collective, id: &str, stock: &[Node]) -> Vec<Node> {
+    let ours = vec![Node::algorithm(&full_name(collective, id))];
+    let stock = || stock.to_vec();
+    let only_if =
+        |yes: &str, no: &str, ours: Vec<Node>| vec![Node::new(yes, ours), Node::new(no, stock())];
+    match (collective, id) {
+        (Collective::Allgather, "recursive_doubling") => {
+            only_if("comm_size=pow2", "comm_size=any", ours)
+        }
+        (Collective::ReduceScatterBlock, "noncommutative") => {
+            only_if("comm_size=pow2", "comm_size=any", ours)
+        }
+        (Collective::ReduceScatter, "noncommutative") => {
+            let ours = only_if("comm_size=pow2", "comm_size=any", ours);
+            only_if("is_block_regular=yes", "is_block_regular=no", ours)
+        }
+        (Collective::Allreduce, "reduce_scatter_allgather")
+        | (Collective::Reduce, "reduce_scatter_gather") => {
+            let ours = vec![
+                Node::new("count<pow2", stock()),
+                Node::new("count=any", ours),
+            ];
+            vec![
+                Node::new("is_op_built_in=no", stock()),
+                Node::new("is_op_built_in=yes", ours),
+            ]
+        }
+        (Collective::Alltoall, _) => {
+            only_if("is_sendbuf_inplace=no", "is_sendbuf_inplace=yes", ours)
+        }
+        _ => ours,
+    }
+}

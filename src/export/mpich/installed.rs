@@ -1,0 +1,45 @@
+//! Where an installed MPICH has its file.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::stock;
+
+/// What the file is called; Debian renames it.
+const NAMES: [&str; 4] = ["libmpich.so.12", "libmpi.so.12", "libmpich.so", "libmpi.so"];
+
+/// Where systems have their libraries.
+const SYSTEM: [&str; 4] = [
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/lib64/mpich/lib",
+];
+
+/// The file of an installed MPICH of a release: beside a launcher on the search path `path`, or among
+/// the system's libraries.
+pub fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
+    let launchers = std::env::split_paths(path).flat_map(|folder| {
+        ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"].map(|name| folder.join(name))
+    });
+    let beside = launchers.filter_map(|launcher| {
+        let real = launcher.canonicalize().ok()?;
+        Some(real.parent()?.parent()?.join("lib"))
+    });
+    let system = SYSTEM.iter().map(PathBuf::from);
+    // As in /usr/lib/x86_64-linux-gnu.
+    let of_architectures = std::fs::read_dir("/usr/lib").into_iter().flatten();
+    let of_architectures = of_architectures.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        path.to_string_lossy()
+            .ends_with("-linux-gnu")
+            .then_some(path)
+    });
+    let folders = beside.chain(system).chain(of_architectures);
+    let mut files = folders.flat_map(|folder| NAMES.map(|name| folder.join(name)));
+    files.find(|file| is_of(file, version))
+}
+
+fn is_of(file: &Path, version: &str) -> bool {
+    file.is_file() && stock::of_file(file, version).is_ok()
+}

@@ -1,0 +1,245 @@
+//! Reading selection files, more strictly than the library does, and deciding by them.
+
+use schedule::Collective;
+use table::OperatorClass;
+
+use super::tree::{self, Node};
+use crate::ExportError;
+
+/// A call to decide about: not in place, blocks of one size, on one node, of many elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) collective: Collective,
+    pub(super) ranks: u32,
+    pub(super) class: OperatorClass,
+    /// In the library's measure.
+    pub(super) bytes: u64,
+}
+
+/// What a condition compares, and the collectives that have it; other ones end the program.
+const NUMBERS: [(&str, &[&str]); 5] = [
+    ("comm_size", &[]),
+    ("comm_avg_ppn", &[]),
+    (
+        "avg_msg_size",
+        &["bcast", "reduce", "allreduce", "alltoall"],
+    ),
+    (
+        "total_msg_size",
+        &[
+            "bcast",
+            "reduce",
+            "allreduce",
+            "alltoall",
+            "alltoallv",
+            "alltoallw",
+            "allgather",
+            "allgatherv",
+            "gather",
+            "scatter",
+            "reduce_scatter",
+            "reduce_scatter_block",
+        ],
+    ),
+    (
+        "count",
+        &[
+            "bcast",
+            "reduce",
+            "allreduce",
+            "allgather",
+            "allgatherv",
+            "reduce_scatter",
+            "reduce_scatter_block",
+        ],
+    ),
+];
+
+/// Questions with few answers.
+const WORDS: [(&str, &[&str], &[&str]); 8] = [
+    ("comm_type", &["intra", "inter"], &[]),
+    ("is_multi_threaded", &["yes", "no"], &[]),
+    (
+        "comm_hierarchy",
+        &["parent", "node_roots", "node", "flat", "any"],
+        &[],
+    ),
+    ("is_node_consecutive", &["yes", "no"], &[]),
+    (
+        "is_commutative",
+        &["yes", "no"],
+        &[
+            "reduce",
+            "allreduce",
+            "reduce_scatter",
+            "reduce_scatter_block",
+        ],
+    ),
+    ("is_op_built_in", &["yes", "no"], &["reduce", "allreduce"]),
+    (
+        "is_sendbuf_inplace",
+        &["yes", "no"],
+        &["alltoall", "alltoallv", "alltoallw"],
+    ),
+    ("is_block_regular", &["yes", "no"], &["reduce_scatter"]),
+];
+
+/// Reads a selection file.
+///
+/// Refused is what ends programs: conditions that the library does not know, or not for the collective;
+/// `<`, which does not do what it says; chains of numbers that do not ascend or do not end in `any`;
+/// numbers that are not plain decimals; an algorithm with neighbours; and a file that fills its last
+/// page.
+///
+/// # Errors
+/// [`ExportError::Invalid`].
+pub(super) fn read(text: &str) -> Result<Vec<Node>, ExportError> {
+    let nodes = tree::parse(text)?;
+    let fault = |message: String| ExportError::Invalid { line: 1, message };
+    if text.len().is_multiple_of(4096) {
+        return Err(fault("the file fills its last page".to_owned()));
+    }
+    if nodes.is_empty() {
+        return Err(fault("there are no rules".to_owned()));
+    }
+    for node in &nodes {
+        let Some(collective) = node.key.strip_prefix("collective=") else {
+            return Err(fault(format!("`{}` is no collective", node.key)));
+        };
+        check(&node.below, collective)
+            .map_err(|message| fault(format!("{collective}: {message}")))?;
+    }
+    Ok(nodes)
+}
+
+/// Checks the conditions that stand beside each other.
+fn check(nodes: &[Node], collective: &str) -> Result<(), String> {
+    let [first, ..] = nodes else {
+        return Err("a condition leads nowhere".to_owned());
+    };
+    if first.as_algorithm().is_some() {
+        return match (nodes, &first.below[..]) {
+            ([_], parameters) if parameters.iter().all(|p| p.below.is_empty()) => Ok(()),
+            _ => Err(format!("`{}` is not alone", first.key)),
+        };
+    }
+    let mut previous: Option<(&str, u64)> = None;
+    let mut needs_any = false;
+    for node in nodes {
+        let key = node.key.as_str();
+        if is_any(key) {
+            needs_any = false;
+        } else if let Some((name, bound)) = key.split_once("<=") {
+            let bound = number(bound).ok_or_else(|| format!("`{key}` is not in plain decimals"))?;
+            allowed(
+                name,
+                collective,
+                NUMBERS.iter().map(|(n, of)| (*n, *of)),
+                key,
+            )?;
+            if previous.is_some_and(|(of, before)| of == name && before >= bound) {
+                return Err(format!("`{key}` does not ascend"));
+            }
+            previous = Some((name, bound));
+            needs_any = true;
+        } else if ["comm_size=pow2", "comm_size=node_comm_size", "count<pow2"].contains(&key) {
+            let name = key.split(['=', '<']).next().unwrap_or(key);
+            allowed(
+                name,
+                collective,
+                NUMBERS.iter().map(|(n, of)| (*n, *of)),
+                key,
+            )?;
+            needs_any = true;
+        } else if let Some((name, word)) = key.split_once('=') {
+            allowed(
+                name,
+                collective,
+                WORDS.iter().map(|(n, _, of)| (*n, *of)),
+                key,
+            )?;
+            let words = WORDS.iter().find(|(known, ..)| *known == name);
+            if !words.is_some_and(|(_, words, _)| words.contains(&word)) {
+                return Err(format!("`{key}` is not known"));
+            }
+        } else {
+            return Err(format!("`{key}` is not known"));
+        }
+        check(&node.below, collective)?;
+    }
+    match needs_any {
+        true => Err("numbers do not end in `any`".to_owned()),
+        false => Ok(()),
+    }
+}
+
+fn is_any(key: &str) -> bool {
+    let name = key.strip_suffix("=any");
+    name.is_some_and(|name| NUMBERS.iter().any(|(known, _)| *known == name))
+}
+
+/// Whether a condition exists for a collective; nonblocking ones are spelled with an `i` in front.
+fn allowed(
+    name: &str,
+    collective: &str,
+    mut known: impl Iterator<Item = (&'static str, &'static [&'static str])>,
+    key: &str,
+) -> Result<(), String> {
+    let Some((_, of)) = known.find(|(known, _)| *known == name) else {
+        return Err(format!("`{key}` is not known"));
+    };
+    let blocking = collective.strip_prefix('i').unwrap_or(collective);
+    match of.is_empty() || of.contains(&collective) || of.contains(&blocking) {
+        true => Ok(()),
+        false => Err(format!("`{key}` ends the program")),
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    let is_plain =
+        text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    let number: i32 = text.parse().ok().filter(|_| is_plain)?;
+    u64::try_from(number).ok()
+}
+
+/// The algorithm that a tree chooses for a call, as the library looks for it: the first condition that
+/// holds, without a way back.
+pub(super) fn decide<'t>(tree: &'t [Node], call: &Call) -> Option<&'t str> {
+    let collective = format!("collective={}", call.collective);
+    let mut nodes = &tree.iter().find(|node| node.key == collective)?.below;
+    loop {
+        let node = nodes.iter().find(|node| holds(&node.key, call))?;
+        match node.as_algorithm() {
+            Some(algorithm) => return Some(algorithm),
+            None => nodes = &node.below,
+        }
+    }
+}
+
+fn holds(key: &str, call: &Call) -> bool {
+    if key.starts_with("algorithm=") || is_any(key) {
+        return true;
+    }
+    if let Some((name, bound)) = key.split_once("<=") {
+        let bound: u64 = bound.parse().unwrap_or(0);
+        return match name {
+            "comm_size" => u64::from(call.ranks) <= bound,
+            "avg_msg_size" | "total_msg_size" => call.bytes <= bound,
+            _ => false,
+        };
+    }
+    let commutes = call.class == OperatorClass::Commutative;
+    match key {
+        "comm_size=pow2" => call.ranks.is_power_of_two(),
+        "is_commutative=yes" | "is_op_built_in=yes" => commutes,
+        "is_commutative=no" | "is_op_built_in=no" => !commutes,
+        "comm_type=intra"
+        | "comm_hierarchy=any"
+        | "comm_hierarchy=flat"
+        | "is_multi_threaded=no"
+        | "is_node_consecutive=yes"
+        | "is_sendbuf_inplace=no"
+        | "is_block_regular=yes" => true,
+        _ => false,
+    }
+}

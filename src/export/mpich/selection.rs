@@ -1,0 +1,319 @@
+//! From a table to a selection file.
+
+use std::path::Path;
+
+use schedule::Collective;
+use table::{OperatorClass, Table};
+use wire::Library;
+
+use super::guards;
+use super::stock::{self, Stock};
+use super::tree::{self, Node};
+use super::{NAME, compare, reader};
+use crate::choices::series;
+use crate::{Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
+
+/// A complete selection file for one release.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection;
+
+/// The library reads no larger numbers, so larger messages are not told apart.
+const LARGEST: u64 = i32::MAX as u64;
+
+/// The library maps its file into memory and looks for the zero behind the last byte: there is none
+/// if the file fills its last page.
+const PAGE: usize = 4096;
+
+impl Format for Selection {
+    fn name(&self) -> &'static str {
+        "mpich"
+    }
+
+    fn suffix(&self) -> &'static str {
+        "json"
+    }
+
+    fn releases(&self) -> &'static str {
+        "MPICH 4.0 to 4.3 and 5.0"
+    }
+
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+        let library = library(table, options)?;
+        if !matches!(series(&library.version), Some((4, 0..=3) | (5, 0))) {
+            return Err(ExportError::UnknownRelease {
+                format: self.name(),
+                version: library.version,
+                known: self.releases(),
+            });
+        }
+        let Some(file) = &options.library else {
+            return Err(ExportError::NoStock {
+                library: library.to_string(),
+                reason: "no file of that library is named or found".to_owned(),
+            });
+        };
+        let stock = stock::of_file(file, &library.version)?;
+        let (plan, mut notes) = Plan::of(table, &library, &stock);
+        let mut text = tree::text(&plan.tree);
+        if text.len().is_multiple_of(PAGE) {
+            text.push('\n');
+        }
+        let read = reader::read(&text)?;
+        for (class, choices) in CLASSES.into_iter().zip(&plan.classes) {
+            compare::compare(class, choices, &read, &stock.tree)?;
+        }
+        let companion = companion(table, &library, file, &plan.changed, &notes);
+        if !plan.changed.is_empty() {
+            notes.push(format!(
+                "Deploy it with {}: the library otherwise takes collectives apart before it looks \
+                 into the file.",
+                settings(&plan.changed).join(" ")
+            ));
+        }
+        Ok(Exported {
+            text,
+            companion: Some(companion),
+            notes,
+        })
+    }
+
+    fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
+        reader::read(text).map(drop)
+    }
+}
+
+/// The release to write for.
+fn library(table: &Table, options: &Options) -> Result<Library, ExportError> {
+    let measured = &table.provenance.library;
+    let version = match &options.version {
+        Some(version) => version.clone(),
+        None if measured.name == NAME => measured.version.clone(),
+        None => {
+            return Err(ExportError::NoRelease {
+                library: "MPICH",
+                measured: measured.to_string(),
+            });
+        }
+    };
+    Ok(Library {
+        name: NAME.to_owned(),
+        version,
+    })
+}
+
+/// What is written, and what for.
+struct Plan {
+    tree: Vec<Node>,
+    /// Collectives with decisions of the table.
+    changed: Vec<Collective>,
+    classes: [Choices; 2],
+}
+
+const CLASSES: [OperatorClass; 2] = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+
+impl Plan {
+    fn of(table: &Table, library: &Library, stock: &Stock) -> (Self, Vec<String>) {
+        let mut classes = CLASSES.map(|class| Choices::of(table, library, class));
+        let mut notes: Vec<String> = Vec::new();
+        let all = classes.iter().flat_map(|choices| &choices.notes);
+        for note in all {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        let mut left_out = Vec::new();
+        for (&collective, ranks) in classes.iter_mut().flat_map(|c| &mut c.collectives) {
+            ranks
+                .iter_mut()
+                .for_each(|ranks| keep_writable(collective, ranks, stock, &mut left_out));
+        }
+        left_out.sort_unstable();
+        left_out.dedup();
+        if !left_out.is_empty() {
+            notes.push(format!(
+                "Not written, as this release does not have it, or only with parameters, or cannot \
+                 tell the sizes apart: {}.",
+                left_out.join(", ")
+            ));
+        }
+        let mut changed = Vec::new();
+        let tree = stock.tree.iter().map(|node| {
+            let collective = node
+                .key
+                .strip_prefix("collective=")
+                .and_then(|name| name.parse::<Collective>().ok());
+            match collective.and_then(|collective| with_choices(collective, node, &classes)) {
+                Some(node) => {
+                    changed.extend(collective);
+                    node
+                }
+                None => node.clone(),
+            }
+        });
+        let plan = Self {
+            tree: tree.collect(),
+            changed,
+            classes,
+        };
+        (plan, notes)
+    }
+}
+
+/// Leaves to the library what cannot be written.
+fn keep_writable(
+    collective: Collective,
+    ranks: &mut RanksRules,
+    stock: &Stock,
+    left_out: &mut Vec<String>,
+) {
+    let has_sizes = guards::size_key(collective).is_some();
+    for choice in &mut ranks.choices {
+        let Some(native) = &choice.native else {
+            continue;
+        };
+        let is_known = stock
+            .algorithms
+            .contains(&guards::full_name(collective, &native.id));
+        let is_alone = has_sizes || choice.from_bytes == 0;
+        if !is_known || !is_alone || !guards::is_writable(collective, native) {
+            left_out.push(format!("{collective}/{}", native.id));
+            choice.native = None;
+        }
+    }
+    if !has_sizes && ranks.choices.len() > 1 {
+        ranks.choices.truncate(1);
+        ranks.choices[0].native = None;
+    }
+    ranks.choices.retain(|choice| choice.from_bytes <= LARGEST);
+    ranks
+        .choices
+        .dedup_by(|next, before| next.native == before.native);
+}
+
+/// A collective's part of the library's own table with the choices in front; `None` if there are
+/// none, or it has no place for them.
+fn with_choices(collective: Collective, stock: &Node, classes: &[Choices; 2]) -> Option<Node> {
+    let chooses = |choices: &&Choices| {
+        let ranks = choices.collectives.get(&collective);
+        let mut all = ranks.into_iter().flatten().flat_map(|r| &r.choices);
+        all.any(|choice| choice.native.is_some())
+    };
+    classes.iter().find(chooses)?;
+    let intra = stock
+        .below
+        .iter()
+        .position(|node| node.key == "comm_type=intra")?;
+    let mut node = stock.clone();
+    let own = &stock.below[intra].below;
+    let of_class = |choices: &Choices| {
+        let ranks = choices.collectives.get(&collective);
+        by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
+    };
+    node.below[intra].below = match collective.is_reduction() && collective != Collective::Scan {
+        // What serves all operators; without meaning where nothing is combined.
+        false => of_class(&classes[1]),
+        true => vec![
+            Node::new("is_commutative=yes", of_class(&classes[0])),
+            Node::new("is_commutative=no", of_class(&classes[1])),
+        ],
+    };
+    Some(node)
+}
+
+/// Conditions on the number of ranks.
+fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[Node]) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut next = 1;
+    for rules in ranks {
+        if rules.choices.iter().all(|choice| choice.native.is_none()) {
+            continue;
+        }
+        if rules.first > next {
+            let below = format!("comm_size<={}", rules.first - 1);
+            nodes.push(Node::new(below, stock.to_vec()));
+        }
+        let up_to = format!("comm_size<={}", rules.last);
+        nodes.push(Node::new(up_to, by_size(collective, rules, stock)));
+        next = rules.last + 1;
+    }
+    if nodes.is_empty() {
+        return stock.to_vec();
+    }
+    nodes.push(Node::new("comm_size=any", stock.to_vec()));
+    nodes
+}
+
+/// Conditions on the message size.
+fn by_size(collective: Collective, rules: &RanksRules, stock: &[Node]) -> Vec<Node> {
+    let choose = |native: Option<&Native>| match native {
+        Some(native) => guards::guarded(collective, &native.id, stock),
+        None => stock.to_vec(),
+    };
+    let Some(size) = guards::size_key(collective) else {
+        return choose(rules.at(0));
+    };
+    let mut nodes = Vec::new();
+    let ends = rules.choices.iter().skip(1).map(|next| next.from_bytes);
+    for (choice, end) in rules.choices.iter().zip(ends) {
+        let last = size
+            .in_file(end, rules.first)
+            .saturating_sub(1)
+            .min(LARGEST);
+        nodes.push(Node::new(
+            format!("{}<={last}", size.key()),
+            choose(choice.native.as_ref()),
+        ));
+    }
+    let last = rules.choices.last();
+    nodes.push(Node::new(
+        format!("{}=any", size.key()),
+        choose(last.and_then(|choice| choice.native.as_ref())),
+    ));
+    nodes
+}
+
+/// The settings that let the library look into the file for these collectives.
+fn settings(changed: &[Collective]) -> Vec<String> {
+    let mut settings = vec!["MPIR_CVAR_DEVICE_COLLECTIVES=percoll".to_owned()];
+    settings.extend(changed.iter().map(|collective| {
+        let name = collective.name().to_uppercase();
+        format!("MPIR_CVAR_{name}_DEVICE_COLLECTIVE=0")
+    }));
+    settings
+}
+
+/// What stands beside the file.
+fn companion(
+    table: &Table,
+    library: &Library,
+    file: &Path,
+    changed: &[Collective],
+    notes: &[String],
+) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    let mut paragraphs = vec![format!(
+        "Algorithms of collectives for MPICH {}, and for no other release: another one ends programs \
+         in MPI_Init. What colltune did not decide is as in that release's own table, from {}.",
+        library.version,
+        header::one_line(&name.to_string_lossy())
+    )];
+    paragraphs.extend(header::provenance(table));
+    let mut text = header::comment(&paragraphs, "");
+    text += "\nFor one job, or in the profile of a site:\n";
+    text += "  export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=/ABSOLUTE/PATH/OF/THE-FILE\n";
+    if !changed.is_empty() {
+        for setting in settings(changed) {
+            text += &format!("  export {setting}\n");
+        }
+        text += "\n";
+        let why = "The library otherwise takes these collectives apart, on nodes and between them, \
+                   and the file is asked about the parts. They were measured whole. The file must be \
+                   there on every node: a missing one ends programs.";
+        text += &header::comment(&[why.to_owned()], "");
+    }
+    if !notes.is_empty() {
+        text += "\n";
+        text += &header::comment(notes, "");
+    }
+    text
+}

@@ -1,0 +1,74 @@
+//! What MPICH decides by itself: the table that its own file contains as text.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::tree::{self, Node};
+use crate::ExportError;
+
+/// What a library decides by itself, and what it can be told.
+#[derive(Clone, Debug)]
+pub(super) struct Stock {
+    /// Its own table.
+    pub(super) tree: Vec<Node>,
+    /// The full names of the algorithms that files may name.
+    pub(super) algorithms: BTreeSet<String>,
+}
+
+/// What the table begins with; tables of compositions begin alike, but name no algorithms.
+const BEGINNING: &str = "{\"collective=";
+
+/// What the names of algorithms stand behind.
+const ALGORITHM: &str = "algorithm=";
+
+/// Finds the table in the text of a library's file, and the release that the library says it is of.
+///
+/// # Errors
+/// [`ExportError::Read`], or [`ExportError::NoStock`] if there is no table in it, or it is another
+/// release.
+pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> {
+    let bytes = std::fs::read(path).map_err(|source| ExportError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let unknown = |reason: String| ExportError::NoStock {
+        library: format!("mpich-{version}"),
+        reason,
+    };
+    let strings = || bytes.split(|byte| *byte == 0);
+    // As `MPI_Get_library_version` puts it into its text.
+    if !strings().any(|string| string == version.as_bytes()) {
+        return Err(unknown(format!(
+            "{} does not say that it is of this release",
+            path.display()
+        )));
+    }
+    let text = |string: &[u8]| std::str::from_utf8(string).ok().map(str::to_owned);
+    let tables = strings().filter(|string| string.starts_with(BEGINNING.as_bytes()));
+    let tables = tables.filter_map(text);
+    let tables = tables.filter(|table| table.contains(ALGORITHM));
+    let table = tables.max_by_key(String::len);
+    let Some(table) = table else {
+        return Err(unknown(format!(
+            "there is no selection table in {}",
+            path.display()
+        )));
+    };
+    let mut tree = tree::parse(&table)?;
+    tree.iter_mut().for_each(tidy);
+    let names = strings().filter_map(|string| string.strip_prefix(ALGORITHM.as_bytes()));
+    Ok(Stock {
+        tree,
+        algorithms: names.filter_map(text).collect(),
+    })
+}
+
+/// `comm_size<N` does not do what it says; all such conditions are written with `<=`.
+fn tidy(node: &mut Node) {
+    if let Some((name, bound)) = node.key.split_once('<')
+        && let Ok(bound @ 1..) = bound.parse::<u64>()
+    {
+        node.key = format!("{name}<={}", bound - 1);
+    }
+    node.below.iter_mut().for_each(tidy);
+}

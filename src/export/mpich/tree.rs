@@ -1,0 +1,149 @@
+//! The tree of a selection file: nested objects whose keys are conditions, in order.
+
+use crate::ExportError;
+
+/// A condition and what holds where it is the first of its neighbours that is true. A leaf,
+/// `algorithm=...`, holds its parameters, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The condition, as in `comm_size<=7`.
+    pub key: String,
+    /// What to look at next, in this order.
+    pub below: Vec<Node>,
+}
+
+impl Node {
+    /// A condition.
+    pub fn new(key: impl Into<String>, below: Vec<Self>) -> Self {
+        Self {
+            key: key.into(),
+            below,
+        }
+    }
+
+    /// An algorithm by its full name.
+    pub(super) fn algorithm(name: &str) -> Self {
+        Self::new(format!("algorithm={name}"), Vec::new())
+    }
+
+    /// The name of the algorithm, if this is one.
+    pub fn as_algorithm(&self) -> Option<&str> {
+        self.key.strip_prefix("algorithm=")
+    }
+}
+
+/// Nesting beyond this is no selection file.
+const DEEPEST: usize = 64;
+
+/// Reads nested objects without arrays, numbers or values of other kinds.
+///
+/// # Errors
+/// [`ExportError::Invalid`] with the line, for anything else and for keys that are given twice.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>, ExportError> {
+    let mut parser = Parser {
+        rest: text,
+        line: 1,
+    };
+    let nodes = parser.object(0)?;
+    parser.skip();
+    match parser.rest.is_empty() {
+        true => Ok(nodes),
+        false => Err(parser.fault("something stands behind the end")),
+    }
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl Parser<'_> {
+    fn object(&mut self, depth: usize) -> Result<Vec<Node>, ExportError> {
+        if depth > DEEPEST {
+            return Err(self.fault("nested too deeply"));
+        }
+        self.expect('{')?;
+        let mut nodes: Vec<Node> = Vec::new();
+        self.skip();
+        if self.take('}') {
+            return Ok(nodes);
+        }
+        loop {
+            let key = self.key()?;
+            if nodes.iter().any(|node| node.key == key) {
+                return Err(self.fault(&format!("`{key}` is given twice")));
+            }
+            self.expect(':')?;
+            let below = self.object(depth + 1)?;
+            nodes.push(Node { key, below });
+            self.skip();
+            if self.take('}') {
+                return Ok(nodes);
+            }
+            self.expect(',')?;
+        }
+    }
+
+    fn key(&mut self) -> Result<String, ExportError> {
+        self.expect('"')?;
+        let plain = |c: char| matches!(c, '!' | '#'..='[' | ']'..='~');
+        let end = self.rest.find(|c| !plain(c)).unwrap_or(self.rest.len());
+        let key = self.rest[..end].to_owned();
+        self.rest = &self.rest[end..];
+        match self.take('"') && !key.is_empty() {
+            true => Ok(key),
+            false => Err(self.fault("a key has something else than letters, digits and signs")),
+        }
+    }
+
+    fn expect(&mut self, c: char) -> Result<(), ExportError> {
+        self.skip();
+        match self.take(c) {
+            true => Ok(()),
+            false => Err(self.fault(&format!("`{c}` is missing"))),
+        }
+    }
+
+    fn take(&mut self, c: char) -> bool {
+        let after = self.rest.strip_prefix(c);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    fn skip(&mut self) {
+        let rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let skipped = &self.rest[..self.rest.len() - rest.len()];
+        self.line += skipped.matches('\n').count();
+        self.rest = rest;
+    }
+
+    fn fault(&self, message: &str) -> ExportError {
+        ExportError::Invalid {
+            line: self.line,
+            message: message.to_owned(),
+        }
+    }
+}
+
+/// The text of a tree, a condition a line.
+pub(super) fn text(nodes: &[Node]) -> String {
+    let mut text = String::new();
+    object(nodes, 0, &mut text);
+    text + "\n"
+}
+
+fn object(nodes: &[Node], depth: usize, text: &mut String) {
+    if nodes.is_empty() {
+        text.push_str("{}");
+        return;
+    }
+    text.push_str("{\n");
+    for (node, place) in nodes.iter().zip(1..) {
+        text.push_str(&" ".repeat(depth + 1));
+        text.push_str(&format!("\"{}\": ", node.key));
+        object(&node.below, depth + 1, text);
+        text.push_str(if place == nodes.len() { "\n" } else { ",\n" });
+    }
+    text.push_str(&" ".repeat(depth));
+    text.push('}');
+}

@@ -1,0 +1,264 @@
+//! Classic rules files, of the 4.x and 5.0 series.
+
+use std::fmt::Write as _;
+
+use schedule::Collective;
+use table::Table;
+
+use super::algorithms::{self, Measure, measure};
+use super::plan::{Plan, Planned, library};
+use super::reader::{self, File, Row};
+use crate::choices::series;
+use crate::{ExportError, Exported, Format, Options, RanksRules, header};
+
+/// The rules file of `coll_tuned_dynamic_rules_filename`.
+#[derive(Clone, Copy, Debug)]
+pub struct Classic;
+
+/// The library reads no larger numbers, so larger messages are not told apart.
+const LARGEST: u64 = i32::MAX as u64;
+
+impl Format for Classic {
+    fn name(&self) -> &'static str {
+        "openmpi"
+    }
+
+    fn suffix(&self) -> &'static str {
+        "conf"
+    }
+
+    fn releases(&self) -> &'static str {
+        "Open MPI 4.0, 4.1 and 5.0"
+    }
+
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+        let library = library(table, options)?;
+        if !matches!(series(&library.version), Some((4, 0 | 1) | (5, 0))) {
+            return Err(ExportError::UnknownRelease {
+                format: self.name(),
+                version: library.version,
+                known: self.releases(),
+            });
+        }
+        let plan = Plan::of(table, library, options, |_| true);
+        let text = head(table, &plan) + &rules(&plan.collectives);
+        let file = reader::read(&text)?;
+        for planned in &plan.collectives {
+            compare(planned, &file)?;
+        }
+        Ok(Exported {
+            text,
+            companion: None,
+            notes: plan.notes,
+        })
+    }
+
+    fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
+        reader::read(text).map(drop)
+    }
+}
+
+/// Where the file comes from and what to do with it, as comments.
+fn head(table: &Table, plan: &Plan) -> String {
+    let mut paragraphs = vec![format!(
+        "Algorithms of collectives for Open MPI {} (component coll/tuned).",
+        plan.library.version
+    )];
+    paragraphs.extend(header::provenance(table));
+    let mut text = header::comment(&paragraphs, "# ");
+    text += "#\n# For one job:\n#   mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n\
+             #          --mca coll_tuned_dynamic_rules_filename THIS-FILE ...\n\
+             # For every job of a site, two lines in PREFIX/etc/openmpi-mca-params.conf:\n\
+             #   coll_tuned_use_dynamic_rules = 1\n\
+             #   coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THIS-FILE\n";
+    let mut notes = vec![
+        "The path must be the same on all nodes. Open MPI drops a file that it cannot read without \
+         a word."
+            .to_owned(),
+    ];
+    if series(&plan.library.version).is_some_and(|series| series >= (5, 0)) {
+        notes.push(
+            "Over several nodes the component han comes first in this series: add `--mca coll \
+             ^han`, or the line `coll = ^han`."
+                .to_owned(),
+        );
+    }
+    notes.push(
+        "A row is: smallest message, algorithm, fanout, segment size in bytes. Algorithm 0 leaves \
+         the decision to Open MPI, as for communicators smaller or larger than all that were \
+         measured, and for collectives that are not listed."
+            .to_owned(),
+    );
+    text += "#\n";
+    text += &header::comment(&notes, "# ");
+    if !plan.notes.is_empty() {
+        text += "#\n";
+        text += &header::comment(&plan.notes, "# ");
+    }
+    text + "\n"
+}
+
+/// The rules. With none at all, the library is told to decide about barriers for itself, as it would
+/// anyway: an empty list might count as an error.
+fn rules(collectives: &[Planned]) -> String {
+    if collectives.is_empty() {
+        return "1 # collective\n\n6 # barrier\n1 # communicator size\n1 1 # any ranks: 1 row\n\
+                0 0 0 0\n"
+            .to_owned();
+    }
+    let mut text = format!("{} # collectives\n", collectives.len());
+    for planned in collectives {
+        let collective = planned.known.collective;
+        let sizes = communicator_sizes(planned);
+        // Writing to a string cannot fail.
+        _ = write!(
+            text,
+            "\n{} # {collective}: {}\n{} # communicator sizes\n",
+            planned.known.number,
+            measured_in(collective),
+            sizes.len()
+        );
+        for (size, ranks) in sizes {
+            let rows = rows(collective, ranks);
+            let from = match ranks {
+                Some(ranks) => format!("as measured on {}", ranks.shape),
+                None => "not measured".to_owned(),
+            };
+            _ = writeln!(text, "{size} {} # from {size} ranks on: {from}", rows.len());
+            for (row, id) in rows {
+                let Row {
+                    bytes,
+                    algorithm,
+                    fanout,
+                    segment_bytes,
+                } = row;
+                _ = writeln!(text, "{bytes} {algorithm} {fanout} {segment_bytes} # {id}");
+            }
+        }
+    }
+    text
+}
+
+fn measured_in(collective: Collective) -> &'static str {
+    match measure(collective) {
+        Measure::Message => table::message_size(collective),
+        Measure::AllRanks => "bytes of all ranks' parts together",
+        Measure::Nothing => "one row for all sizes",
+    }
+}
+
+/// From which number of ranks on which rules hold; `None` where the library decides.
+fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
+    let mut sizes: Vec<(u32, Option<&RanksRules>)> = Vec::new();
+    // Rules of the first size would hold for smaller ones too.
+    if planned.ranks.first().is_some_and(|ranks| ranks.first > 1) {
+        sizes.push((1, None));
+    }
+    for (ranks, next) in planned.ranks.iter().zip(1..) {
+        sizes.push((ranks.first, Some(ranks)));
+        let next = planned.ranks.get(next).map(|next| next.first);
+        if next != Some(ranks.last + 1) {
+            sizes.push((ranks.last + 1, None));
+        }
+    }
+    sizes
+}
+
+/// The rows for one communicator size, each with the name of its algorithm.
+fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(Row, String)> {
+    let zero = Row {
+        bytes: 0,
+        algorithm: 0,
+        fanout: 0,
+        segment_bytes: 0,
+    };
+    let Some(ranks) = ranks else {
+        return vec![(zero, "Open MPI decides".to_owned())];
+    };
+    let row = |choice: &crate::Choice| {
+        let bytes = in_file(collective, choice.from_bytes, ranks.first);
+        let (row, id) = expected(collective, choice.native.as_ref());
+        (Row { bytes, ..row }, id)
+    };
+    let rows = ranks.choices.iter().map(row);
+    rows.filter(|(row, _)| row.bytes <= LARGEST).collect()
+}
+
+/// A table's message size as the library measures it.
+fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
+    match measure(collective) {
+        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
+        Measure::Message | Measure::Nothing => bytes,
+    }
+}
+
+/// What a row must say to have an algorithm carried out, from size 0 on.
+fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, String) {
+    let known = algorithms::KNOWN
+        .iter()
+        .find(|k| k.collective == collective);
+    let number = |id: &str| {
+        let place = known?.ids.iter().position(|known| *known == id)?;
+        u32::try_from(place + 1).ok()
+    };
+    let zero = Row {
+        bytes: 0,
+        algorithm: 0,
+        fanout: 0,
+        segment_bytes: 0,
+    };
+    match native.and_then(|native| Some((native, number(&native.id)?))) {
+        None => (zero, "Open MPI decides".to_owned()),
+        Some((native, algorithm)) => {
+            let segment_bytes = native.segment_bytes.unwrap_or(0);
+            let row = Row {
+                algorithm,
+                fanout: algorithms::fanout(collective, native),
+                segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
+                ..zero
+            };
+            (row, native.id.clone())
+        }
+    }
+}
+
+/// Looks whether a file says what it should at every threshold and to either side of it, on the
+/// fewest and the most ranks that a rule is for, and that it says nothing elsewhere.
+fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
+    let collective = planned.known.collective;
+    let check = |ranks: u32, bytes: u64, expected: Row| {
+        let found = file.row(collective, ranks, bytes);
+        let same = found.map(|row| Row { bytes: 0, ..row }) == Some(expected);
+        match same {
+            true => Ok(()),
+            false => Err(ExportError::Unfaithful(format!(
+                "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
+                 instead of {expected:?}"
+            ))),
+        }
+    };
+    let (zero, _) = expected(collective, None);
+    for (of_ranks, index) in planned.ranks.iter().zip(0..) {
+        for choice in &of_ranks.choices {
+            let at = choice.from_bytes;
+            for bytes in [at.saturating_sub(1), at, at + 1] {
+                let in_file = in_file(collective, bytes, of_ranks.first);
+                if in_file > LARGEST {
+                    continue;
+                }
+                let (row, _) = expected(collective, of_ranks.at(bytes));
+                check(of_ranks.first, in_file, row)?;
+                check(of_ranks.last, in_file, row)?;
+            }
+        }
+        let next = planned.ranks.get(index + 1).map(|next| next.first);
+        if next != Some(of_ranks.last + 1) {
+            check(of_ranks.last + 1, 0, zero)?;
+            check(of_ranks.last + 1, LARGEST, zero)?;
+        }
+    }
+    match planned.ranks.first() {
+        Some(first) if first.first > 1 => check(first.first - 1, LARGEST, zero),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,333 @@
+//! Rules files in JSON, of the 6.0 series.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use table::Table;
+use wire::CommShape;
+
+use super::algorithms::{self, Measure, measure};
+use super::plan::{Plan, Planned, library};
+use crate::choices::series;
+use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
+
+/// The JSON rules file.
+#[derive(Clone, Copy, Debug)]
+pub struct Json;
+
+/// How ranks must stand for rules to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Distribution {
+    SingleNode,
+    OnePerNode,
+    Any,
+}
+
+impl Distribution {
+    /// In the order of a file: the first that holds wins.
+    const ALL: [Self; 3] = [Self::SingleNode, Self::OnePerNode, Self::Any];
+
+    /// The narrowest that a shape is of.
+    fn of(shape: CommShape) -> Self {
+        match (shape.nodes, shape.ppn) {
+            (1, _) => Self::SingleNode,
+            (_, 1) => Self::OnePerNode,
+            _ => Self::Any,
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rule_file_version: u32,
+    module: String,
+    collectives: BTreeMap<String, Vec<Communicators>>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Communicators {
+    comm_size_min: u32,
+    comm_size_max: u32,
+    comm_rank_distribution: Distribution,
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    msg_size_min: u64,
+    msg_size_max: Bound,
+    alg: Algorithm,
+    seg_size: u64,
+    faninout: u32,
+}
+
+/// Included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Bound {
+    Bytes(u64),
+    Word(String),
+}
+
+impl Bound {
+    fn is_below(&self, bytes: u64) -> bool {
+        matches!(self, Self::Bytes(bound) if *bound < bytes)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Algorithm {
+    /// 0: the library decides.
+    Number(u32),
+    Name(String),
+}
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "openmpi-json"
+    }
+
+    fn suffix(&self) -> &'static str {
+        "json"
+    }
+
+    fn releases(&self) -> &'static str {
+        "Open MPI 6.0"
+    }
+
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+        let library = library(table, options)?;
+        if series(&library.version) != Some((6, 0)) {
+            return Err(ExportError::UnknownRelease {
+                format: self.name(),
+                version: library.version,
+                known: self.releases(),
+            });
+        }
+        let plans = Distribution::ALL.map(|distribution| {
+            let counts = |shape| Distribution::of(shape) == distribution;
+            (
+                distribution,
+                Plan::of(table, library.clone(), options, counts),
+            )
+        });
+        let mut notes: Vec<String> = Vec::new();
+        let mut collectives: BTreeMap<String, Vec<Communicators>> = BTreeMap::new();
+        for (distribution, plan) in &plans {
+            for planned in &plan.collectives {
+                let name = planned.known.collective.name().to_owned();
+                let of_ranks = planned.ranks.iter();
+                let entries = of_ranks.map(|ranks| communicators(planned, ranks, *distribution));
+                collectives.entry(name).or_default().extend(entries);
+            }
+            for note in &plan.notes {
+                if !notes.contains(note) {
+                    notes.push(note.clone());
+                }
+            }
+        }
+        let file = File {
+            rule_file_version: 3,
+            module: "tuned".to_owned(),
+            collectives,
+        };
+        let text = serde_json::to_string_pretty(&file)
+            .map_err(|error| ExportError::Unfaithful(error.to_string()))?;
+        let read = read(&text)?;
+        for (distribution, plan) in &plans {
+            for planned in &plan.collectives {
+                compare(&read, planned, *distribution)?;
+            }
+        }
+        Ok(Exported {
+            text: text + "\n",
+            companion: Some(companion(table, &library.version, &notes)),
+            notes,
+        })
+    }
+
+    fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
+        read(text).map(drop)
+    }
+}
+
+fn communicators(
+    planned: &Planned,
+    ranks: &RanksRules,
+    comm_rank_distribution: Distribution,
+) -> Communicators {
+    let ends = ranks
+        .choices
+        .iter()
+        .skip(1)
+        .map(|next| Some(next.from_bytes));
+    let choices = ranks.choices.iter().zip(ends.chain([None]));
+    let rule = |(choice, end): (&Choice, Option<u64>)| Rule {
+        msg_size_min: in_file(planned, choice.from_bytes, ranks.first),
+        msg_size_max: match end {
+            Some(end) => Bound::Bytes(in_file(planned, end, ranks.first) - 1),
+            None => Bound::Word("inf".to_owned()),
+        },
+        ..outcome(planned, choice.native.as_ref())
+    };
+    Communicators {
+        comm_size_min: ranks.first,
+        comm_size_max: ranks.last,
+        comm_rank_distribution,
+        rules: choices.map(rule).collect(),
+    }
+}
+
+/// What a rule must say to have an algorithm carried out, whatever its bounds.
+fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
+    let collective = planned.known.collective;
+    let (alg, seg_size, faninout) = match native {
+        None => (Algorithm::Number(0), 0, 0),
+        Some(native) => {
+            // Trees of these have a radix here, which must not be 0.
+            let has_radix = matches!(
+                (collective, native.id.as_str()),
+                (schedule::Collective::Allgather, "bruck")
+                    | (schedule::Collective::Reduce, "knomial")
+            );
+            let fanout = match has_radix {
+                true => native.fanout.unwrap_or(2).max(2),
+                false => algorithms::fanout(collective, native),
+            };
+            let name = Algorithm::Name(native.id.clone());
+            (name, native.segment_bytes.unwrap_or(0), fanout)
+        }
+    };
+    Rule {
+        msg_size_min: 0,
+        msg_size_max: Bound::Bytes(0),
+        alg,
+        seg_size,
+        faninout,
+    }
+}
+
+fn in_file(planned: &Planned, bytes: u64, ranks: u32) -> u64 {
+    match measure(planned.known.collective) {
+        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
+        Measure::Message | Measure::Nothing => bytes,
+    }
+}
+
+/// Reads a rules file, more strictly than the library does: no key is unknown, bounds leave no gap.
+fn read(text: &str) -> Result<File, ExportError> {
+    let invalid = |line, message: String| ExportError::Invalid { line, message };
+    let file: File =
+        serde_json::from_str(text).map_err(|error| invalid(error.line(), error.to_string()))?;
+    if file.rule_file_version != 3 || file.module != "tuned" {
+        return Err(invalid(
+            1,
+            "not rules of the component tuned, version 3".to_owned(),
+        ));
+    }
+    for (name, entries) in &file.collectives {
+        let fault = |message: &str| Err(invalid(1, format!("{name}: {message}")));
+        if name.parse::<schedule::Collective>().is_err() {
+            return fault("unknown collective");
+        }
+        for entry in entries {
+            if entry.comm_size_min > entry.comm_size_max {
+                return fault("`comm_size_max` is below `comm_size_min`");
+            }
+            let mut from = Some(0);
+            for rule in &entry.rules {
+                if Some(rule.msg_size_min) != from {
+                    return fault("message sizes leave a gap, overlap or do not begin with 0");
+                }
+                from = match &rule.msg_size_max {
+                    Bound::Bytes(bound) if *bound >= rule.msg_size_min => bound.checked_add(1),
+                    Bound::Word(word) if word == "inf" => None,
+                    _ => return fault("`msg_size_max` is below `msg_size_min`, or no number"),
+                };
+            }
+            if from.is_some() {
+                return fault("the last message size is not `inf`");
+            }
+        }
+    }
+    Ok(file)
+}
+
+/// Looks whether a file says what it should at every threshold and to either side of it.
+fn compare(file: &File, planned: &Planned, distribution: Distribution) -> Result<(), ExportError> {
+    let collective = planned.known.collective;
+    for of_ranks in &planned.ranks {
+        for choice in &of_ranks.choices {
+            let at = choice.from_bytes;
+            for bytes in [at.saturating_sub(1), at, at + 1] {
+                let in_file = in_file(planned, bytes, of_ranks.first);
+                let expected = outcome(planned, of_ranks.at(bytes));
+                for ranks in [of_ranks.first, of_ranks.last] {
+                    let found = decide(file, collective.name(), ranks, distribution, in_file);
+                    let same = found.is_some_and(|found| {
+                        (&found.alg, found.seg_size, found.faninout)
+                            == (&expected.alg, expected.seg_size, expected.faninout)
+                    });
+                    if !same {
+                        return Err(ExportError::Unfaithful(format!(
+                            "for {collective} of {bytes} bytes on {ranks} ranks the file says \
+                             {found:?} instead of {expected:?}"
+                        )));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rule that the library finds: the first that holds.
+fn decide<'f>(
+    file: &'f File,
+    collective: &str,
+    ranks: u32,
+    distribution: Distribution,
+    bytes: u64,
+) -> Option<&'f Rule> {
+    let mut entries = file.collectives.get(collective)?.iter();
+    let entry = entries.find(|entry| {
+        (entry.comm_size_min..=entry.comm_size_max).contains(&ranks)
+            && [distribution, Distribution::Any].contains(&entry.comm_rank_distribution)
+    })?;
+    entry
+        .rules
+        .iter()
+        .find(|rule| rule.msg_size_min <= bytes && !rule.msg_size_max.is_below(bytes))
+}
+
+/// What stands beside the file.
+fn companion(table: &Table, version: &str, notes: &[String]) -> String {
+    let mut paragraphs = vec![format!(
+        "Algorithms of collectives for Open MPI {version} (component coll/tuned)."
+    )];
+    paragraphs.extend(header::provenance(table));
+    let mut text = header::comment(&paragraphs, "");
+    text += "\nFor one job:\n  mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n         \
+             --mca coll_tuned_dynamic_rules_filename THE-FILE --mca coll ^han ...\n\
+             For every job of a site, in PREFIX/etc/openmpi-mca-params.conf:\n  \
+             coll_tuned_use_dynamic_rules = 1\n  \
+             coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THE-FILE\n  coll = ^han\n\n";
+    text += &header::comment(
+        &[
+            "Without `^han` the component han decides over several nodes before these rules are \
+           asked. Algorithm 0 leaves the decision to Open MPI, as does what is not listed."
+                .to_owned(),
+        ],
+        "",
+    );
+    if !notes.is_empty() {
+        text += "\n";
+        text += &header::comment(notes, "");
+    }
+    text
+}

@@ -1,0 +1,18 @@
+//! Rules for Open MPI's component `coll/tuned`.
+//!
+//! What the component does with a rules file was found by reading it and by running it (4.1, 5.0).
+//! It drops a file that it does not like without a word, replaces algorithms that do not fit a call by
+//! others, also without a word, and does not know whether an operator commutes.
+
+mod algorithms;
+mod classic;
+mod json;
+mod plan;
+mod reader;
+
+pub use classic::Classic;
+pub use json::Json;
+pub use reader::{File, Row, read};
+
+/// The library's name in tables.
+pub(crate) const NAME: &str = "openmpi";

@@ -1,0 +1,275 @@
+//! What of a table's choices is written: those that the component carries out as they are meant.
+
+use schedule::Collective;
+use table::{OperatorClass, Table};
+use wire::{CommShape, Library};
+
+use super::NAME;
+use super::algorithms::{self, KNOWN, Known, Measure};
+use crate::choices::{counted, series};
+use crate::{Choice, Choices, ExportError, Native, Options, RanksRules};
+
+/// What is written about one collective.
+pub(super) struct Planned {
+    pub(super) known: &'static Known,
+    /// By ascending ranks, without overlaps.
+    pub(super) ranks: Vec<RanksRules>,
+}
+
+/// What is written.
+pub(super) struct Plan {
+    pub(super) library: Library,
+    pub(super) collectives: Vec<Planned>,
+    /// What whoever deploys it must know, each a full sentence.
+    pub(super) notes: Vec<String>,
+}
+
+/// What left choices out, for the notes.
+#[derive(Default)]
+struct LeftOut {
+    unknown: Vec<String>,
+    replaced: Vec<String>,
+    by_size: Vec<Collective>,
+}
+
+/// The release to write for.
+pub(super) fn library(table: &Table, options: &Options) -> Result<Library, ExportError> {
+    let measured = &table.provenance.library;
+    let version = match &options.version {
+        Some(version) => version.clone(),
+        None if measured.name == NAME => measured.version.clone(),
+        None => {
+            return Err(ExportError::NoRelease {
+                library: "Open MPI",
+                measured: measured.to_string(),
+            });
+        }
+    };
+    Ok(Library {
+        name: NAME.to_owned(),
+        version,
+    })
+}
+
+impl Plan {
+    /// What of a table can be told to this release.
+    pub(super) fn of(
+        table: &Table,
+        library: Library,
+        options: &Options,
+        counts: impl Fn(CommShape) -> bool,
+    ) -> Self {
+        let class = match options.assume_commutative {
+            true => OperatorClass::Commutative,
+            false => OperatorClass::Noncommutative,
+        };
+        let choices = Choices::of_shapes(table, &library, class, &counts);
+        let mut plan = Self {
+            notes: choices.notes,
+            collectives: Vec::new(),
+            library,
+        };
+        let mut left_out = LeftOut::default();
+        for known in &KNOWN {
+            let Some(ranks) = choices.collectives.get(&known.collective) else {
+                continue;
+            };
+            let ranks: Vec<RanksRules> = ranks
+                .iter()
+                .flat_map(|ranks| plan.fitted(known, ranks, &mut left_out))
+                .collect();
+            let is_silent = |ranks: &RanksRules| ranks.choices.iter().all(|c| c.native.is_none());
+            if !ranks.iter().all(is_silent) {
+                plan.collectives.push(Planned { known, ranks });
+            }
+        }
+        plan.notes.extend(left_out.notes());
+        plan.notes.extend(match options.assume_commutative {
+            true => plan.unordered(),
+            false => given_up(table, &plan.library, &counts)
+                .into_iter()
+                .collect(),
+        });
+        plan
+    }
+
+    /// The choices as far as they will be carried out: for the ranks measured, and for those after.
+    fn fitted(&self, known: &Known, ranks: &RanksRules, left_out: &mut LeftOut) -> Vec<RanksRules> {
+        let collective = known.collective;
+        let mut ranks = ranks.clone();
+        if algorithms::measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
+            left_out.by_size.push(collective);
+            ranks.choices = vec![library_decides(0)];
+        }
+        for choice in &mut ranks.choices {
+            let Some(native) = &choice.native else {
+                continue;
+            };
+            let named = || format!("{collective}/{}", native.id);
+            if !self.has(known, &native.id) {
+                left_out.unknown.push(named());
+                choice.native = None;
+            } else if !algorithms::serves(collective, &native.id, ranks.first)
+                || algorithms::limits(collective, native, ranks.first).is_none()
+            {
+                left_out.replaced.push(named());
+                choice.native = None;
+            }
+        }
+        let is_narrow = |choice: &Choice| {
+            let limits = |native| algorithms::limits(collective, native, ranks.first);
+            let limits = choice.native.as_ref().and_then(limits);
+            limits.is_some_and(|limits| limits.only_these_ranks)
+        };
+        let mut split = vec![ranks.clone()];
+        if ranks.last > ranks.first && ranks.choices.iter().any(is_narrow) {
+            split[0].last = ranks.first;
+            let mut after = ranks.clone();
+            after.first += 1;
+            after.rewrite(|choice, _| {
+                vec![match is_narrow(choice) {
+                    true => library_decides(choice.from_bytes),
+                    false => choice.clone(),
+                }]
+            });
+            split.push(after);
+        }
+        for part in &mut split {
+            let last = part.last;
+            part.rewrite(|choice, end| guarded(collective, choice, end, last));
+        }
+        split
+    }
+
+    /// Whether the release has an algorithm.
+    fn has(&self, known: &Known, id: &str) -> bool {
+        let count = match series(&self.library.version) {
+            Some((..=4, _)) => known.of_4_1,
+            // Later ones are called by their names, whatever the library listed.
+            Some((6.., _)) => return true,
+            _ => known.ids.len(),
+        };
+        known.ids[..count].contains(&id)
+    }
+
+    /// Warnings about what is wrong for operators that do not commute.
+    fn unordered(&self) -> Vec<String> {
+        let chooses_unordered = |planned: &&Planned| {
+            let collective = planned.known.collective;
+            let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
+            choices.any(|choice| {
+                let native = choice.native.as_ref();
+                native.is_some_and(|n| !wire::combines_in_order(NAME, collective, &n.id))
+            })
+        };
+        let unordered = self.collectives.iter().filter(chooses_unordered);
+        let unordered: Vec<Collective> = unordered.map(|p| p.known.collective).collect();
+        let mut notes = Vec::new();
+        if !unordered.is_empty() {
+            notes.push(
+                "WRITTEN FOR PROGRAMS WITHOUT OPERATORS THAT DO NOT COMMUTE (--assume-commutative): \
+                 with such an operator, as of MPI_Op_create with commute = 0, reductions may give \
+                 wrong results without a word."
+                    .to_owned(),
+            );
+        }
+        if unordered.contains(&Collective::Reduce) {
+            notes.push(
+                "What is built on reduce inherits its algorithms, and with them this danger: \
+                 allreduce/nonoverlapping, reduce_scatter/non-overlapping, \
+                 reduce_scatter_block/basic_linear."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// How many rules for commutative operators cannot be written for all operators.
+fn given_up(
+    table: &Table,
+    library: &Library,
+    counts: impl Fn(CommShape) -> bool,
+) -> Option<String> {
+    let class = OperatorClass::Commutative;
+    let commutative = Choices::of_shapes(table, library, class, counts);
+    let mut count = 0;
+    for (collective, ranks) in commutative.collectives {
+        let natives = ranks.iter().flat_map(|ranks| &ranks.choices);
+        let unordered = natives.filter(|choice| {
+            let native = choice.native.as_ref();
+            native.is_some_and(|n| !wire::combines_in_order(NAME, collective, &n.id))
+        });
+        count += unordered.count();
+    }
+    (count > 0).then(|| {
+        format!(
+            "Not written: {} with algorithms that give wrong results for operators that do not \
+             commute, which a rules file cannot tell apart. The best of the others stand in their \
+             place; `--assume-commutative` writes them.",
+            counted(count, "rule")
+        )
+    })
+}
+
+impl LeftOut {
+    fn notes(self) -> Vec<String> {
+        let list = |mut names: Vec<String>| {
+            names.sort_unstable();
+            names.dedup();
+            names.join(", ")
+        };
+        let mut notes = Vec::new();
+        if !self.unknown.is_empty() {
+            notes.push(format!(
+                "This release does not have {}.",
+                list(self.unknown)
+            ));
+        }
+        if !self.replaced.is_empty() {
+            notes.push(format!(
+                "The library would run something else in the place of {}: left out.",
+                list(self.replaced)
+            ));
+        }
+        if !self.by_size.is_empty() {
+            let names = self.by_size.iter().map(ToString::to_string).collect();
+            notes.push(format!(
+                "The library cannot tell messages of {} apart safely: only choices for all sizes \
+                 are written.",
+                list(names)
+            ));
+        }
+        notes
+    }
+}
+
+fn library_decides(from_bytes: u64) -> Choice {
+    Choice {
+        from_bytes,
+        native: None,
+    }
+}
+
+/// The choice from where it is carried out on up to `last` ranks; the library decides below.
+fn guarded(collective: Collective, choice: &Choice, end: Option<u64>, last: u32) -> Vec<Choice> {
+    let limits = |native: &Native| algorithms::limits(collective, native, last);
+    let Some(limits) = choice.native.as_ref().and_then(limits) else {
+        return vec![choice.clone()];
+    };
+    let from_bytes = limits.from_bytes;
+    if from_bytes <= choice.from_bytes {
+        return vec![choice.clone()];
+    }
+    let below = library_decides(choice.from_bytes);
+    match end {
+        Some(end) if end <= from_bytes => vec![below],
+        _ => vec![
+            below,
+            Choice {
+                from_bytes,
+                ..choice.clone()
+            },
+        ],
+    }
+}

@@ -1,0 +1,173 @@
+//! Reading classic rules files, more strictly than the library does.
+
+use schedule::Collective;
+
+use super::algorithms::{KNOWN, Measure, measure};
+use crate::ExportError;
+
+/// A classic rules file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Collectives by their number, each with its communicator sizes.
+    collectives: Vec<(u32, Vec<CommunicatorSize>)>,
+}
+
+/// A number of ranks with its rows.
+type CommunicatorSize = (u32, Vec<Row>);
+
+/// What to do from a message size on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The smallest message, in the library's measure.
+    pub bytes: u64,
+    /// The number of the algorithm; 0 leaves the decision to the library.
+    pub algorithm: u32,
+    /// Its fanout.
+    pub fanout: u32,
+    /// Its segment size in bytes.
+    pub segment_bytes: u32,
+}
+
+impl File {
+    /// The row that the library finds for a call: of the last communicator size and the last message
+    /// size that are not larger. `None` if there are no rules for the collective.
+    pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<Row> {
+        let number = KNOWN.iter().find(|k| k.collective == collective)?.number;
+        let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
+        let of_ranks = sizes.iter().rfind(|(size, _)| *size <= ranks);
+        let (_, rows) = of_ranks.or(sizes.first())?;
+        rows.iter().rfind(|row| row.bytes <= bytes).copied()
+    }
+}
+
+/// Reads a classic rules file.
+///
+/// Refused is also what the library reads otherwise than people would, or what breaks programs:
+/// numbers with a leading zero, which are octal; sizes that do not ascend; a first communicator size
+/// above 2, which would hold for smaller ones too; a first message size above 0, for which the library
+/// drops the whole file; several rows where ranks would choose differently.
+///
+/// # Errors
+/// [`ExportError::Invalid`] with the line.
+pub fn read(text: &str) -> Result<File, ExportError> {
+    let mut numbers = Numbers::of(text);
+    let count = numbers.next("the number of collectives")?;
+    let mut collectives: Vec<(u32, Vec<CommunicatorSize>)> = Vec::new();
+    for _ in 0..count {
+        let number = numbers.next("the number of a collective")?;
+        let Some(known) = KNOWN.iter().find(|known| known.number == number) else {
+            return Err(numbers.fault(format!("{number} is no collective's number")));
+        };
+        if collectives.iter().any(|(earlier, _)| *earlier == number) {
+            return Err(numbers.fault(format!("{} is given twice", known.collective)));
+        }
+        let sizes = numbers.next("a number of communicator sizes")?;
+        let mut entries: Vec<CommunicatorSize> = Vec::new();
+        for _ in 0..sizes {
+            let size = numbers.next("a communicator size")?;
+            let previous = entries.last().map(|(size, _)| *size);
+            if previous.is_none() && !(1..=2).contains(&size) {
+                let message = format!("the first communicator size is {size}, not 1 or 2");
+                return Err(numbers.fault(message));
+            }
+            if previous.is_some_and(|previous| previous >= size) {
+                return Err(numbers.fault(format!("communicator size {size} does not ascend")));
+            }
+            entries.push((size, rows(&mut numbers, known.ids.len(), known.collective)?));
+        }
+        if entries.is_empty() {
+            return Err(numbers.fault(format!("{} has no rules", known.collective)));
+        }
+        collectives.push((number, entries));
+    }
+    match numbers.words.next() {
+        None if count == 0 => Err(numbers.fault("there are no rules".to_owned())),
+        None => Ok(File { collectives }),
+        Some((line, word)) => Err(ExportError::Invalid {
+            line,
+            message: format!("`{word}` stands behind the last rule"),
+        }),
+    }
+}
+
+fn rows(
+    numbers: &mut Numbers<'_>,
+    algorithms: usize,
+    collective: Collective,
+) -> Result<Vec<Row>, ExportError> {
+    let count = numbers.next("a number of rows")?;
+    if count == 0 {
+        return Err(numbers.fault("there are no rows".to_owned()));
+    }
+    if count > 1 && measure(collective) == Measure::Nothing {
+        return Err(numbers.fault(format!("{collective} may have one row only")));
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for _ in 0..count {
+        let bytes = u64::from(numbers.next("a message size")?);
+        match rows.last() {
+            None if bytes > 0 => {
+                return Err(numbers.fault(format!("the first message size is {bytes}, not 0")));
+            }
+            Some(row) if row.bytes >= bytes => {
+                return Err(numbers.fault(format!("message size {bytes} does not ascend")));
+            }
+            _ => {}
+        }
+        let algorithm = numbers.next("an algorithm")?;
+        if algorithm as usize > algorithms {
+            return Err(numbers.fault(format!("{collective} has no algorithm {algorithm}")));
+        }
+        rows.push(Row {
+            bytes,
+            algorithm,
+            fanout: numbers.next("a fanout")?,
+            segment_bytes: numbers.next("a segment size")?,
+        });
+    }
+    Ok(rows)
+}
+
+/// The words of a text that are not comments, with their lines.
+struct Numbers<'a> {
+    words: std::vec::IntoIter<(usize, &'a str)>,
+    /// The line of the last word.
+    line: usize,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(text: &'a str) -> Self {
+        let lines = text.lines().zip(1..);
+        let words = lines.flat_map(|(line, number)| {
+            let code = line.split('#').next().unwrap_or_default();
+            code.split_whitespace().map(move |word| (number, word))
+        });
+        Self {
+            words: words.collect::<Vec<_>>().into_iter(),
+            line: 1,
+        }
+    }
+
+    /// The next number, as the library and people read it alike.
+    fn next(&mut self, what: &str) -> Result<u32, ExportError> {
+        let Some((line, word)) = self.words.next() else {
+            return Err(self.fault(format!("the file ends where {what} should stand")));
+        };
+        self.line = line;
+        let is_decimal = word.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_decimal || (word.starts_with('0') && word != "0") {
+            return Err(self.fault(format!("`{word}` is not {what} in plain decimals")));
+        }
+        match word.parse::<i32>().ok().and_then(|n| u32::try_from(n).ok()) {
+            Some(number) => Ok(number),
+            None => Err(self.fault(format!("`{word}` is too large for {what}"))),
+        }
+    }
+
+    fn fault(&self, message: String) -> ExportError {
+        ExportError::Invalid {
+            line: self.line,
+            message,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Headers, compiled and asked.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use export::Options;
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Query, Table};
+use wire::CommShape;
+
+use crate::sample::{self, OPEN_MPI, export, refuse};
+
+fn table() -> Table {
+    sample::table("openmpi", "4.1.4", OPEN_MPI)
+}
+
+#[test]
+fn a_header_has_the_table_and_the_lookup() {
+    let exported = export("c-header", &table(), &Options::default()).expect("exported");
+    insta::assert_snapshot!(exported.text);
+    let broken = exported.text.replace("UINT64_C(1500)", "UINT64_C(0x5)");
+    let line = 1 + broken
+        .lines()
+        .position(|line| line.contains("0x5"))
+        .expect("a line");
+    refuse("c-header", &broken, &format!("line {line}: not a size"));
+}
+
+/// Reads questions as numbers and prints the names of the answers.
+const PROGRAM: &str = r#"
+#include "table.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+int main(void)
+{
+    int collective, operators, deployment;
+    uint32_t nodes, ppn;
+    uint64_t bytes;
+    while (scanf("%d %" SCNu32 " %" SCNu32 " %" SCNu64 " %d %d", &collective, &nodes, &ppn, &bytes,
+                 &operators, &deployment) == 6)
+        puts(colltune_lookup(collective, nodes, ppn, bytes, operators, deployment)->candidate);
+    return 0;
+}
+"#;
+
+/// What a compiled header answers to questions.
+fn ask(table: &Table, questions: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = export("c-header", table, &Options::default())
+        .expect("exported")
+        .text;
+    std::fs::write(folder.path().join("table.h"), text).expect("written");
+    std::fs::write(folder.path().join("ask.c"), PROGRAM).expect("written");
+    let flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"];
+    let status = Command::new("cc")
+        .args(flags)
+        .args(["-o", "ask", "ask.c"])
+        .current_dir(folder.path())
+        .status()
+        .expect("a C compiler");
+    assert!(status.success());
+    let mut child = Command::new(folder.path().join("ask"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut input = child.stdin.take().expect("piped");
+    let questions = questions.to_owned();
+    let writer = std::thread::spawn(move || input.write_all(questions.as_bytes()));
+    let output = child.wait_with_output().expect("ended");
+    writer.join().expect("no panic").expect("written");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_compiled_header_answers_as_lookup_does() {
+    let mut random = fastrand::Rng::with_seed(7);
+    let tables = [table(), sample::table("openmpi", "4.1.4", "  {}\n")];
+    for table in tables {
+        let mut queries = Vec::new();
+        let mut questions = String::new();
+        for _ in 0..20_000 {
+            let (nodes, ppn) = (random.u32(1..6), random.u32(1..10));
+            let exponent = random.u32(0..22);
+            let around = [10, 100, 1500, 4096, 65536, 1 << 20];
+            let bytes = match random.bool() {
+                true => around[random.usize(0..6)] + random.u64(0..3) - 1,
+                false => random.u64(0..=1 << exponent),
+            };
+            let query = Query {
+                collective: Collective::MEASURED[random.usize(0..11)],
+                shape: CommShape { nodes, ppn },
+                bytes,
+                operators: match random.bool() {
+                    true => OperatorClass::Commutative,
+                    false => OperatorClass::Noncommutative,
+                },
+                deployment: match random.bool() {
+                    true => Deployment::Colltune,
+                    false => Deployment::Library,
+                },
+            };
+            let place = |c: &Collective| *c == query.collective;
+            let collective = Collective::MEASURED.iter().position(place).expect("known");
+            let operators = 1 + u32::from(query.operators == OperatorClass::Noncommutative);
+            let deployment = 1 + u32::from(query.deployment == Deployment::Library);
+            _ = writeln!(
+                questions,
+                "{collective} {nodes} {ppn} {bytes} {operators} {deployment}"
+            );
+            queries.push(query);
+        }
+        let answers = ask(&table, &questions);
+        assert_eq!(answers.len(), queries.len());
+        for (query, answer) in queries.iter().zip(&answers) {
+            assert_eq!(
+                &table.lookup(query).candidate.to_string(),
+                answer,
+                "{query:?}"
+            );
+        }
+        let others = answers.iter().filter(|answer| *answer != "default").count();
+        assert!(table.collectives.is_empty() || others > 3000, "{others}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Tests of exports through the public interface; real libraries have their say in `cli`.
+
+mod c_header;
+mod json;
+mod mpich;
+mod openmpi;
+mod sample;

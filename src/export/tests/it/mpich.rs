@@ -1,0 +1,204 @@
+//! Selection files.
+
+use std::path::PathBuf;
+
+use export::Options;
+use tempfile::TempDir;
+
+use crate::sample::{self, export, of, refuse};
+
+const TABLE: &str = "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: default, confidence: high},
+          {from: 1500, candidate: 'native:bcast/scatter_ring_allgather', confidence: high},
+          {from: 1M, candidate: 'native:bcast/pipelined_tree', confidence: high}]}
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 3, operators: commutative, deployment: library, rules: [
+          {from: 0, candidate: 'native:allreduce/recursive_doubling', confidence: high},
+          {from: 4K, candidate: 'native:allreduce/reduce_scatter_allgather', confidence: high}]}
+      - {nodes: 1, ppn: 3, operators: noncommutative, deployment: library, rules: [
+          {from: 0, candidate: 'native:allreduce/recursive_doubling', confidence: high}]}
+      - {nodes: 1, ppn: 5, operators: any, rules: [
+          {from: 0, candidate: allreduce/dual_root, blocks: 1, confidence: high}]}
+  allgather:
+    message_size: bytes of one rank's contribution
+    shapes:
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgather/recursive_doubling', confidence: high},
+          {from: 1000, candidate: 'native:allgather/brucks', confidence: high}]}
+      - {nodes: 1, ppn: 8, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgather/ring', confidence: high}]}
+  alltoall:
+    message_size: bytes of one block, from one rank to another
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: 'native:alltoall/pairwise', confidence: high}]}
+";
+
+/// What a made-up library decides by itself.
+const STOCK: &str = r#"{"collective=bcast":{"comm_type=intra":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_binomial":{}},"comm_size=any":{"avg_msg_size<12288":{"algorithm=MPIR_Bcast_intra_binomial":{}},"avg_msg_size=any":{"algorithm=MPIR_Bcast_intra_scatter_ring_allgather":{}}}},"comm_type=inter":{"algorithm=MPIR_Bcast_inter_x":{}}},"collective=allreduce":{"comm_type=intra":{"algorithm=MPIR_Allreduce_intra_smp":{}},"comm_type=inter":{"algorithm=MPIR_Allreduce_inter_x":{}}},"collective=allgather":{"comm_type=intra":{"algorithm=MPIR_Allgather_intra_ring":{}}},"collective=alltoall":{"comm_type=intra":{"is_sendbuf_inplace=yes":{"algorithm=MPIR_Alltoall_intra_pairwise_sendrecv_replace":{}},"is_sendbuf_inplace=no":{"algorithm=MPIR_Alltoall_intra_brucks":{}}}},"collective=exscan":{"algorithm=MPIR_Exscan_intra_recursive_doubling":{}}}"#;
+
+const ALGORITHMS: [&str; 9] = [
+    "Bcast_intra_scatter_ring_allgather",
+    "Bcast_intra_pipelined_tree",
+    "Allreduce_intra_recursive_doubling",
+    "Allreduce_intra_reduce_scatter_allgather",
+    "Allgather_intra_recursive_doubling",
+    "Allgather_intra_brucks",
+    "Allgather_intra_ring",
+    "Alltoall_intra_pairwise",
+    "Alltoall_intra_brucks",
+];
+
+/// A file that looks like a library of a release.
+fn library(version: &str, stock: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("libmpi.so");
+    let compositions = r#"{"collective=bcast":{"composition=MPIDI_Bcast_alpha":{}}}"#;
+    let names = ALGORITHMS.map(|name| format!("algorithm=MPIR_{name}"));
+    let strings = [version, compositions, stock, &names.join("\0"), "\u{7f}"];
+    std::fs::write(&path, strings.join("\0")).expect("written");
+    (folder, path)
+}
+
+fn options(path: &std::path::Path) -> Options {
+    Options {
+        library: Some(path.to_owned()),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn a_selection_file_is_complete() {
+    let table = sample::table("mpich", "4.0.2", TABLE);
+    let (_folder, path) = library("4.0.2", STOCK);
+    let exported = export("mpich", &table, &options(&path)).expect("exported");
+    insta::assert_snapshot!(exported.text);
+    insta::assert_snapshot!(exported.companion.expect("beside it"));
+    assert_ne!(exported.text.len() % 4096, 0);
+}
+
+#[test]
+fn what_is_not_known_is_refused_with_a_remedy() {
+    let table = sample::table("mpich", "4.0.2", TABLE);
+    let check = |options: &Options, message: &str, help: &str| {
+        let error = export("mpich", &table, options).expect_err("refused");
+        assert!(error.to_string().contains(message), "{error}");
+        let remedy = error.help().unwrap_or_default();
+        assert!(remedy.contains(help), "{remedy}");
+    };
+    let (_folder, path) = library("4.0.2", STOCK);
+    let of_release = |version: &str| Options {
+        library: Some(path.clone()),
+        ..of(version)
+    };
+    let known = "known for MPICH 4.0 to 4.3 and 5.0, not for";
+    for version in ["3.4.2", "4.4.0", "6.0.0", "x"] {
+        check(&of_release(version), known, "--library-version");
+    }
+    check(
+        &Options::default(),
+        "what mpich-4.0.2 decides by itself is not known",
+        "--library",
+    );
+    check(
+        &of_release("4.1.2"),
+        "does not say that it is of this release",
+        "--library",
+    );
+    let (_folder, empty) = library("4.0.2", "nothing");
+    check(&options(&empty), "there is no selection table", "--library");
+    check(
+        &options("/nonexistent/libmpi.so".as_ref()),
+        "cannot read",
+        "",
+    );
+}
+
+#[test]
+fn the_reader_is_strict() {
+    let bcast = |below: &str| format!("{{\"collective=bcast\": {{{below}}}}}\n");
+    let leaf = "{\"algorithm=MPIR_Bcast_intra_binomial\": {}}";
+    let format = export::find("mpich").expect("a format");
+    let good = bcast(&format!(
+        "\"avg_msg_size<=7\": {leaf}, \"avg_msg_size=any\": {leaf}"
+    ));
+    format.validate(&good, &Options::default()).expect("valid");
+    let check = |below: String, complaint: &str| refuse("mpich", &bcast(&below), complaint);
+    let any = format!("\"avg_msg_size=any\": {leaf}");
+    check(
+        format!("\"avg_msg_size<=7\": {leaf}"),
+        "line 1: bcast: numbers do not end in `any`",
+    );
+    check(
+        format!("\"avg_msg_size<7\": {leaf}, {any}"),
+        "line 1: bcast: `avg_msg_size<7` is not known",
+    );
+    check(
+        format!("\"avg_msg_size<=07\": {leaf}, {any}"),
+        "line 1: bcast: `avg_msg_size<=07` is not in plain decimals",
+    );
+    check(
+        format!("\"avg_msg_size<=7\": {leaf}, \"avg_msg_size<=6\": {leaf}, {any}"),
+        "line 1: bcast: `avg_msg_size<=6` does not ascend",
+    );
+    check(
+        format!("\"is_commutative=yes\": {leaf}"),
+        "line 1: bcast: `is_commutative=yes` ends the program",
+    );
+    check(
+        format!("\"colour=red\": {leaf}"),
+        "line 1: bcast: `colour=red` is not known",
+    );
+    check(
+        "\"comm_type=intra\": {}".to_owned(),
+        "line 1: bcast: a condition leads nowhere",
+    );
+    check(
+        format!("\"algorithm=a\": {{}}, {any}"),
+        "line 1: bcast: `algorithm=a` is not alone",
+    );
+    check(
+        format!("{any}, {any}"),
+        "line 1: `avg_msg_size=any` is given twice",
+    );
+    refuse("mpich", "{}", "line 1: there are no rules");
+    refuse(
+        "mpich",
+        "{\"bcast\": {}}",
+        "line 1: `bcast` is no collective",
+    );
+    refuse(
+        "mpich",
+        "{\n\"collective=bcast\": 7}",
+        "line 2: `{` is missing",
+    );
+    let padded = format!("{good}{}", " ".repeat(4096 - good.len()));
+    refuse("mpich", &padded, "line 1: the file fills its last page");
+}
+
+/// The table of an installed release is found and complete.
+#[test]
+fn the_installed_mpich_tells_what_it_decides() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Some(file) = export::mpich::find("4.0.2", &path) else {
+        eprintln!("skipped: there is no MPICH 4.0.2 here");
+        return;
+    };
+    let table = sample::table("mpich", "4.0.2", TABLE);
+    let exported = export("mpich", &table, &options(&file)).expect("exported");
+    // Nonblocking collectives included.
+    assert_eq!(exported.text.matches("\"collective=").count(), 44);
+    assert!(exported.text.contains("comm_size<=7"));
+    assert!(
+        exported
+            .notes
+            .iter()
+            .any(|note| note.contains("bcast/pipelined_tree"))
+    );
+}

@@ -1,0 +1,255 @@
+//! Classic rules files.
+
+use export::Options;
+use export::openmpi::{File, Row, read};
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Query, Table};
+use wire::CommShape;
+
+use crate::sample::{self, OPEN_MPI, export, of, refuse};
+
+fn table() -> Table {
+    sample::table("openmpi", "4.1.4", OPEN_MPI)
+}
+
+fn file(options: &Options) -> (File, Vec<String>) {
+    let exported = export("openmpi", &table(), options).expect("exported");
+    (read(&exported.text).expect("readable"), exported.notes)
+}
+
+#[test]
+fn a_rules_file_says_where_it_is_from_and_what_it_is_for() {
+    let exported = export("openmpi", &table(), &Options::default()).expect("exported");
+    insta::assert_snapshot!(exported.text);
+    let commutative = Options {
+        assume_commutative: true,
+        ..of("5.0.7")
+    };
+    let of_4_1 = Options {
+        version: Some("4.1.6".to_owned()),
+        ..commutative.clone()
+    };
+    let exported = export("openmpi", &table(), &of_4_1).expect("exported");
+    insta::assert_snapshot!(exported.text);
+    // Another series than the one that was measured: nothing is known about it.
+    let exported = export("openmpi", &table(), &commutative).expect("exported");
+    insta::assert_snapshot!(exported.text);
+}
+
+/// A row without its threshold: algorithm, fanout, segment size.
+fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u32; 3]> {
+    let Row {
+        algorithm,
+        fanout,
+        segment_bytes,
+        ..
+    } = file.row(collective, ranks, bytes)?;
+    Some([algorithm, fanout, segment_bytes])
+}
+
+const LIBRARY: Option<[u32; 3]> = Some([0, 0, 0]);
+
+#[test]
+fn every_hazard_is_kept_away() {
+    let (all, notes) = file(&Options::default());
+    let (commutative, _) = file(&Options {
+        assume_commutative: true,
+        ..Options::default()
+    });
+    use Collective::{Allgather, Allreduce, Barrier, Bcast, Gather, Reduce};
+    // The library's own fanout, where none was forced; more ranks than measured are not spoken of.
+    assert_eq!(row(&all, Bcast, 2, 1499), LIBRARY);
+    assert_eq!(row(&all, Bcast, 2, 1500), Some([2, 4, 0]));
+    assert_eq!(row(&all, Bcast, 3, 64 << 10), Some([2, 2, 8192]));
+    assert_eq!(row(&all, Bcast, 1, 1 << 20), LIBRARY);
+    assert_eq!(row(&all, Bcast, 5, 1 << 20), LIBRARY);
+    // Of as many ranks, those on more nodes; from where halves have a segment each.
+    assert_eq!(row(&all, Bcast, 4, 99), Some([6, 0, 0]));
+    assert_eq!(row(&all, Bcast, 4, 2111), LIBRARY);
+    assert_eq!(row(&all, Bcast, 4, 2112), Some([4, 0, 1024]));
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("bcast on 1x4 and on 2x2")),
+        "{notes:?}"
+    );
+    // Without a word about operators, what is right for all of them.
+    assert_eq!(row(&all, Reduce, 2, 8), Some([6, 0, 4096]));
+    assert_eq!(row(&commutative, Reduce, 2, 8), Some([5, 0, 0]));
+    assert_eq!(row(&all, Allreduce, 2, 63), LIBRARY);
+    assert_eq!(row(&all, Allreduce, 2, 64), Some([6, 0, 0]));
+    // Every rank must have an element of any type, and a segment.
+    assert_eq!(row(&commutative, Allreduce, 2, 63), LIBRARY);
+    assert_eq!(row(&commutative, Allreduce, 2, 64), Some([4, 0, 0]));
+    assert_eq!(
+        row(&commutative, Allreduce, 2, 1 << 20),
+        Some([5, 0, 65536])
+    );
+    // What colltune would do is left to the library.
+    assert_eq!(row(&all, Allreduce, 3, 4095), LIBRARY);
+    assert_eq!(row(&all, Allreduce, 3, 4096), Some([3, 0, 0]));
+    // Ranks of a gather may see different sizes.
+    assert_eq!(row(&all, Gather, 2, 0), Some([2, 0, 0]));
+    assert_eq!(row(&all, Gather, 4, 0), LIBRARY);
+    // Only where they are not replaced; the file counts all ranks' parts.
+    assert_eq!(row(&all, Allgather, 2, 0), Some([6, 0, 0]));
+    assert_eq!(row(&all, Allgather, 3, 0), LIBRARY);
+    assert_eq!(row(&all, Allgather, 4, 3999), Some([3, 0, 0]));
+    assert_eq!(row(&all, Allgather, 4, 4000), Some([2, 0, 0]));
+    assert_eq!(row(&all, Allgather, 5, 4999), LIBRARY);
+    assert_eq!(row(&all, Allgather, 7, 5000), Some([2, 0, 0]));
+    assert_eq!(row(&all, Allgather, 8, 0), Some([5, 0, 0]));
+    assert_eq!(row(&all, Allgather, 9, 0), LIBRARY);
+    assert_eq!(row(&all, Barrier, 2, 0), Some([2, 0, 0]));
+    assert_eq!(row(&all, Collective::Scan, 2, 0), None);
+}
+
+/// At every threshold and one byte to either side, the file and `lookup` agree where nothing stands
+/// against it.
+#[test]
+fn the_file_decides_as_lookup_does() {
+    let table = table();
+    let (file, _) = file(&Options::default());
+    let numbers = [
+        ("chain", 2),
+        ("scatter_allgather", 8),
+        ("binomial", 6),
+        ("recursive_doubling", 3),
+        ("in-order_binary", 6),
+        ("rabenseifner", 6),
+        ("default", 0),
+    ];
+    let mut compared = 0;
+    for (collective, ranks) in [
+        (Collective::Bcast, 2),
+        (Collective::Reduce, 2),
+        (Collective::Allreduce, 2),
+    ] {
+        for at in [0, 1500, 4096, 65536, 1 << 20] {
+            for bytes in [at - at.min(1), at, at + 1] {
+                if collective == Collective::Allreduce && (10..64).contains(&bytes) {
+                    continue;
+                }
+                let decision = table.lookup(&Query {
+                    collective,
+                    shape: CommShape {
+                        nodes: 1,
+                        ppn: ranks,
+                    },
+                    bytes,
+                    operators: OperatorClass::Noncommutative,
+                    deployment: Deployment::Library,
+                });
+                let id = decision.candidate.id();
+                let (_, number) = numbers
+                    .iter()
+                    .find(|(known, _)| *known == id)
+                    .expect("known");
+                let found = row(&file, collective, ranks, bytes).expect("a row");
+                assert_eq!(found[0], *number, "{collective} of {bytes}: {id}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
+#[test]
+fn other_releases_and_libraries_are_told_apart() {
+    let fails = |table: &Table, options: &Options| {
+        let error = export("openmpi", table, options).expect_err("refused");
+        (error.to_string(), error.help().unwrap_or_default())
+    };
+    let (message, help) = fails(&table(), &of("6.0.0"));
+    assert_eq!(
+        message,
+        "the format `openmpi` is known for Open MPI 4.0, 4.1 and 5.0, not for 6.0.0"
+    );
+    assert!(help.contains("--library-version"), "{help}");
+    let other = sample::table(
+        "mpich",
+        "4.0.2",
+        OPEN_MPI.split("  reduce:").next().expect("bcast"),
+    );
+    let (message, _) = fails(&other, &Options::default());
+    assert!(
+        message.contains("the table is about mpich-4.0.2"),
+        "{message}"
+    );
+    let exported = export("openmpi", &other, &of("4.1.4")).expect("the library's own decisions");
+    let note = &exported.notes[0];
+    assert!(
+        note.contains("not about openmpi-4.1.4") && note.contains("left out are 6 rules"),
+        "{note}"
+    );
+    let file = read(&exported.text).expect("readable");
+    assert_eq!(row(&file, Collective::Bcast, 2, 1 << 20), None);
+}
+
+#[test]
+fn the_reader_is_strict() {
+    let good = "1 # one\n7\n2\n1 1\n0 0 0 0\n2 2\n0 6 0 0\n8192 2 4 1024\n";
+    read(good).expect("valid");
+    let check = |old: &str, new: &str, complaint: &str| {
+        assert_eq!(good.matches(old).count(), 1, "{old}");
+        refuse("openmpi", &good.replace(old, new), complaint);
+    };
+    check(
+        "8192",
+        "08192",
+        "line 8: `08192` is not a message size in plain decimals",
+    );
+    check(
+        "8192",
+        "0x100",
+        "line 8: `0x100` is not a message size in plain decimals",
+    );
+    check("8192", "0", "line 8: message size 0 does not ascend");
+    check(
+        "8192",
+        "3000000000",
+        "line 8: `3000000000` is too large for a message size",
+    );
+    check(
+        "0 6 0 0",
+        "1 6 0 0",
+        "line 7: the first message size is 1, not 0",
+    );
+    check("0 6 0 0", "0 10 0 0", "line 7: bcast has no algorithm 10");
+    check(
+        "7\n2\n1 1",
+        "7\n2\n3 1",
+        "line 4: the first communicator size is 3, not 1 or 2",
+    );
+    check(
+        "\n2 2\n",
+        "\n1 2\n",
+        "line 6: communicator size 1 does not ascend",
+    );
+    check(
+        "1 # one",
+        "2 # two",
+        "line 8: the file ends where the number of a collective should stand",
+    );
+    check(
+        " 1024\n",
+        " 1024\n5\n",
+        "line 9: `5` stands behind the last rule",
+    );
+    check(
+        "1 # one\n7",
+        "1 # one\n99",
+        "line 2: 99 is no collective's number",
+    );
+    check(
+        "1 # one\n7",
+        "1 # one\n9",
+        "line 6: gather may have one row only",
+    );
+    refuse(
+        "openmpi",
+        "",
+        "line 1: the file ends where the number of collectives should stand",
+    );
+    refuse("openmpi", "0\n", "line 1: there are no rules");
+}

@@ -1,0 +1,102 @@
+//! Tables to be exported.
+
+use export::{ExportError, Exported, Options};
+use table::Table;
+
+/// A table of a library with these collectives, as YAML.
+pub(crate) fn table(library: &str, version: &str, collectives: &str) -> Table {
+    let text = format!(
+        "format: colltune-table 2\nname: night\nprovenance:\n  campaign: 9f86d081\n  \
+         store: .colltune/night.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
+         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1, n2]\n  cpu: Some CPU\n  \
+         launches: 6\n  warnings: []\ncollectives:\n{collectives}"
+    );
+    Table::parse(&text, "night.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every collective, as Open MPI's algorithms might have been found to do.
+pub(crate) const OPEN_MPI: &str = "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: any, rules: [
+          {from: 0, candidate: default, confidence: high},
+          {from: 1500, candidate: 'native:bcast/chain', confidence: high},
+          {from: 64K, candidate: 'native:bcast/chain', segment_bytes: 8K, fanout: 2, confidence: high},
+          {from: 1M, candidate: 'native:bcast/scatter_allgather', confidence: high}]}
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:bcast/knomial', confidence: high}]}
+      - {nodes: 2, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: 'native:bcast/binomial', confidence: high},
+          {from: 100, candidate: 'native:bcast/split_binary_tree', segment_bytes: 1K, confidence: high}]}
+  reduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, operators: commutative, deployment: library, rules: [
+          {from: 0, candidate: 'native:reduce/binomial', confidence: high}]}
+      - {nodes: 1, ppn: 2, operators: noncommutative, deployment: library, rules: [
+          {from: 0, candidate: 'native:reduce/in-order_binary', segment_bytes: 4K, confidence: high}]}
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, operators: commutative, rules: [
+          {from: 0, candidate: allreduce/dual_root, blocks: 1, confidence: high}]}
+      - {nodes: 1, ppn: 2, operators: commutative, deployment: library, rules: [
+          {from: 0, candidate: default, confidence: high},
+          {from: 10, candidate: 'native:allreduce/ring', confidence: high},
+          {from: 1M, candidate: 'native:allreduce/segmented_ring', segment_bytes: 64K, confidence: high}]}
+      - {nodes: 1, ppn: 2, operators: noncommutative, deployment: library, rules: [
+          {from: 0, candidate: default, confidence: high},
+          {from: 10, candidate: 'native:allreduce/rabenseifner', confidence: high}]}
+      - {nodes: 1, ppn: 3, operators: any, rules: [
+          {from: 0, candidate: allreduce/dual_root, blocks: 1, confidence: high},
+          {from: 4K, candidate: 'native:allreduce/recursive_doubling', confidence: high}]}
+  gather:
+    message_size: bytes of one rank's contribution
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: 'native:gather/binomial', confidence: high}]}
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:gather/binomial', confidence: high},
+          {from: 4K, candidate: 'native:gather/linear_sync', confidence: high}]}
+  allgather:
+    message_size: bytes of one rank's contribution
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgather/two_proc', confidence: high}]}
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgather/recursive_doubling', confidence: high},
+          {from: 1000, candidate: 'native:allgather/bruck', confidence: high}]}
+      - {nodes: 1, ppn: 8, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgather/neighbor', confidence: high}]}
+  barrier:
+    message_size: always 0 bytes
+    shapes:
+      - {nodes: 1, ppn: 2, deployment: library, rules: [
+          {from: 0, candidate: 'native:barrier/double_ring', confidence: high}]}
+";
+
+pub(crate) fn export(
+    name: &str,
+    table: &Table,
+    options: &Options,
+) -> Result<Exported, ExportError> {
+    export::find(name).expect("a format").render(table, options)
+}
+
+/// For this release.
+pub(crate) fn of(version: &str) -> Options {
+    Options {
+        version: Some(version.to_owned()),
+        ..Options::default()
+    }
+}
+
+/// A text that must not be accepted, with the complaint.
+pub(crate) fn refuse(name: &str, text: &str, complaint: &str) {
+    let format = export::find(name).expect("a format");
+    match format.validate(text, &Options::default()) {
+        Ok(()) => panic!("accepted:\n{text}"),
+        Err(error) => assert_eq!(error.to_string(), complaint, "{text}"),
+    }
+}

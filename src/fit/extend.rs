@@ -1,0 +1,214 @@
+//! Decisions for shapes that nobody measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::predict_best;
+use schedule::Schedule;
+use statistics::Interval;
+use table::Confidence;
+use wire::{Candidate, Cell, CommShape, Parameters};
+
+use crate::decide::{Verdict, serves};
+use crate::prediction::{call, predicted_seconds};
+use crate::ranking::Ranked;
+use crate::{CellDecision, Counts, MachineFit, Manner, Predictor, Summary, fit_curves};
+
+/// By how much more than in measured cells a candidate must be expected to beat the default: the model's
+/// word is worth less.
+const CAUTION: f64 = 2.0;
+
+/// Decides cells that were not measured, at the sizes of measured ones, by what the model expects.
+///
+/// For each shape, the nearest measured shape with as many ranks a node is taken, with a power of two ranks
+/// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
+/// there, times what the closed forms say the other shape costs more, each with its best blocks: the model's
+/// error is taken to stay the same. Where the default loses on the measured shape, the fastest of these is
+/// chosen, since nobody knows what the default does elsewhere. Where it holds, its time is extrapolated from
+/// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
+/// materiality. All is of low confidence. Shapes of which measured times say nothing have no decision.
+pub fn extend(
+    library: &str,
+    summaries: &[Summary],
+    decisions: &[CellDecision],
+    machine: &MachineFit,
+    materiality: f64,
+    shapes: &[CommShape],
+) -> Vec<CellDecision> {
+    let predictor = Predictor::new(&fit_curves(summaries));
+    let known: BTreeSet<CommShape> = decisions
+        .iter()
+        .map(|decision| decision.cell.shape)
+        .collect();
+    let mut extended = Vec::new();
+    for &shape in shapes.iter().filter(|shape| !known.contains(shape)) {
+        let Some(from) = nearest(&known, shape) else {
+            continue;
+        };
+        let measured = decisions
+            .iter()
+            .filter(|decision| decision.cell.shape == from);
+        extended.extend(measured.filter_map(|decision| {
+            let at = Extension {
+                library,
+                predictor: &predictor,
+                machine,
+                least: 1.0 + CAUTION * materiality,
+                from: decision,
+                cell: Cell {
+                    shape,
+                    ..decision.cell
+                },
+            };
+            at.decide()
+        }));
+    }
+    extended
+}
+
+/// The measured shape to go by.
+fn nearest(known: &BTreeSet<CommShape>, shape: CommShape) -> Option<CommShape> {
+    let is_power = |shape: &CommShape| shape.ranks().is_power_of_two();
+    let alike = known.iter().filter(|known| known.ppn == shape.ppn);
+    let distance = |known: &CommShape| {
+        let ratio = f64::from(known.nodes.max(1)) / f64::from(shape.nodes.max(1));
+        (is_power(known) != is_power(&shape), ratio.ln().abs())
+    };
+    alike
+        .min_by(|a, b| {
+            let ((class_a, far_a), (class_b, far_b)) = (distance(a), distance(b));
+            class_a.cmp(&class_b).then(far_a.total_cmp(&far_b))
+        })
+        .copied()
+}
+
+/// One cell that was not measured.
+struct Extension<'a> {
+    library: &'a str,
+    predictor: &'a Predictor,
+    machine: &'a MachineFit,
+    least: f64,
+    from: &'a CellDecision,
+    cell: Cell,
+}
+
+impl Extension<'_> {
+    fn decide(&self) -> Option<CellDecision> {
+        let default = self
+            .predictor
+            .predict(&self.cell, &Candidate::Default, Manner::Model)?;
+        let mut families: BTreeMap<(String, Parameters), &Ranked> = BTreeMap::new();
+        for ranked in &self.from.ranking {
+            // Fastest first: of a family the one with the best blocks stands for it.
+            if let Candidate::Ours {
+                algorithm,
+                parameters,
+            } = &ranked.candidate
+            {
+                let family = (algorithm.clone(), without_blocks(parameters));
+                families.entry(family).or_insert(ranked);
+            }
+        }
+        let mut ranking: Vec<Ranked> = families.values().filter_map(|r| self.expect(r)).collect();
+        ranking.push(ranked(Candidate::Default, default.seconds, None));
+        ranking.sort_by(|a, b| {
+            let by_time = a.median_seconds.total_cmp(&b.median_seconds);
+            by_time.then_with(|| a.candidate.cmp(&b.candidate))
+        });
+        let is_ours = |ranked: &&Ranked| ranked.candidate != Candidate::Default;
+        let chosen = match ranking.iter().find(is_ours) {
+            Some(ours)
+                if self.from.chosen != Candidate::Default
+                    || default.seconds / ours.median_seconds >= self.least =>
+            {
+                ours.candidate.clone()
+            }
+            _ => Candidate::Default,
+        };
+        Some(CellDecision {
+            cell: self.cell,
+            operators: self.from.operators,
+            chosen,
+            verdict: Verdict::Extrapolated,
+            confidence: Confidence::Low,
+            ranking,
+            failed: Vec::new(),
+        })
+    }
+
+    /// What a measured candidate is expected to take here, with the best blocks.
+    fn expect(&self, measured: &Ranked) -> Option<Ranked> {
+        let there = predicted_seconds(self.machine, &self.from.cell, &measured.candidate)?;
+        let candidate = self.with_best_blocks(&measured.candidate)?;
+        if !serves(self.library, &self.cell, &candidate, self.from.operators) {
+            return None;
+        }
+        let here = predicted_seconds(self.machine, &self.cell, &candidate)?;
+        let seconds = measured.median_seconds * here / there;
+        Some(ranked(
+            candidate,
+            seconds,
+            measured.predicted_seconds.map(|_| here),
+        ))
+    }
+
+    fn with_best_blocks(&self, candidate: &Candidate) -> Option<Candidate> {
+        let algorithm = schedule::find(candidate.algorithm())?;
+        let given = candidate.parameters();
+        if given.block_bytes.is_none() && given.blocks.is_none() {
+            return Some(candidate.clone());
+        }
+        let parameters = without_blocks(&given);
+        let rates = self.machine.rates(&self.cell)?;
+        let best = predict_best(algorithm, rates, &call(&self.cell, &parameters))?;
+        let unit = self.cell.datatype.size_bytes();
+        let size = best
+            .block_bytes
+            .max(1)
+            .next_power_of_two()
+            .next_multiple_of(unit);
+        let blocks = Parameters {
+            block_bytes: Some(size),
+            ..parameters.clone()
+        };
+        let is_whole = Schedule::new(algorithm, &self.cell.request(&blocks))
+            .is_ok_and(|schedule| schedule.shape().blocks == 1);
+        let parameters = match is_whole {
+            true => Parameters {
+                blocks: Some(1),
+                ..parameters
+            },
+            false => blocks,
+        };
+        Some(Candidate::Ours {
+            algorithm: candidate.algorithm().to_owned(),
+            parameters,
+        })
+    }
+}
+
+fn without_blocks(parameters: &Parameters) -> Parameters {
+    Parameters {
+        block_bytes: None,
+        blocks: None,
+        ..parameters.clone()
+    }
+}
+
+/// An entry that rests on no measurement.
+fn ranked(candidate: Candidate, seconds: f64, predicted_seconds: Option<f64>) -> Ranked {
+    Ranked {
+        candidate,
+        counts: Counts::default(),
+        median_seconds: seconds,
+        interval: Interval {
+            low: seconds,
+            high: seconds,
+            coverage: 0.0,
+        },
+        speedup: None,
+        behind_fastest: 0.0,
+        predicted_seconds,
+        beats_default: false,
+        acceptable: false,
+    }
+}

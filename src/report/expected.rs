@@ -1,0 +1,80 @@
+//! Measured times beside what the model expected of them.
+
+use wire::units::{format_bytes, format_seconds};
+
+use crate::grid::{Side::Left, Side::Right, grid};
+use crate::text::{factor, short_name};
+use crate::view::{Expected, ModelCurve, View};
+
+/// Beyond this factor, either way, the model is called wrong.
+const WRONG: f64 = 1.3;
+
+/// The section; nothing where the model expected nothing.
+pub(crate) fn expected(view: &View) -> String {
+    if view.curves.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "## What the model expected\n\n\
+         Measured times beside those that follow from the machine's parameters by the algorithms'\n\
+         closed forms; of each algorithm that is the best of ours at some size, with its best block\n\
+         at each size. Decisions rest on the measured times alone. {}\n\n",
+        verdict(view)
+    );
+    for curve in &view.curves {
+        text += &format!("### {} on {}\n\n", curve.algorithm, curve.shape);
+        let columns = [
+            ("bytes", Right),
+            ("with", Left),
+            ("measured", Right),
+            ("expected", Right),
+            ("measured / expected", Right),
+        ];
+        let rows = curve.points.iter().map(|point| {
+            let ratio = point.ratio();
+            let mark = if is_wrong(point) { " (!)" } else { "" };
+            [
+                format_bytes(point.bytes),
+                short_name(&point.candidate),
+                format_seconds(point.measured_seconds),
+                format_seconds(point.expected_seconds),
+                format!("{}{mark}", factor(ratio)),
+            ]
+        });
+        text += &grid(columns, rows);
+    }
+    text
+}
+
+/// How often the model is wrong, and where most.
+fn verdict(view: &View) -> String {
+    let points = || {
+        let curves = view.curves.iter();
+        curves.flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
+    };
+    let all = points().count();
+    let wrong: Vec<(&ModelCurve, &Expected)> =
+        points().filter(|(_, point)| is_wrong(point)).collect();
+    let distance = |point: &Expected| point.ratio().ln().abs();
+    match wrong
+        .iter()
+        .max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)))
+    {
+        None => format!("It is right within 30 % at all {all} points."),
+        Some((curve, point)) => format!(
+            "It is wrong by\nmore than 30 % at {} of {all} points, marked (!), most at {} bytes of {} on {}: {}\n\
+             measured, {} expected.",
+            wrong.len(),
+            format_bytes(point.bytes),
+            curve.algorithm,
+            curve.shape,
+            format_seconds(point.measured_seconds),
+            format_seconds(point.expected_seconds),
+        ),
+    }
+}
+
+fn is_wrong(point: &Expected) -> bool {
+    let ratio = point.ratio();
+    !(1.0 / WRONG..=WRONG).contains(&ratio)
+}

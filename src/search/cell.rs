@@ -1,0 +1,164 @@
+//! Rounds of one cell: who is measured again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use campaign::Family;
+use wire::{Candidate, Cell, Parameters};
+
+use crate::blocks;
+use crate::guide::{Class, Expectation};
+use crate::known::{KnownCell, Standing};
+
+/// Who goes on beside the strongest rival, by the launches in which they were measured: how far they
+/// may be behind the best, and how many at most. Behind that the gain is not worth the time: a tie may
+/// be broken by chance.
+const CLOSE: [(f64, usize); 2] = [(0.15, 3), (0.06, 1)];
+
+/// A family this far behind the best, as a share, might still win with another block size.
+const HOPE: f64 = 0.25;
+
+/// Rounds beyond the campaign's launches in which block sizes may be searched.
+const MORE_ROUNDS: u32 = 2;
+
+/// After so many times the campaign's launches all is over, whatever was not settled.
+const MOST_ROUNDS: u32 = 3;
+
+/// A candidate without its block or segment size.
+pub(crate) fn kin(candidate: &Candidate) -> Candidate {
+    let mut kin = candidate.clone();
+    if let Candidate::Ours { parameters, .. }
+    | Candidate::Native { parameters, .. }
+    | Candidate::Foreign { parameters, .. } = &mut kin
+    {
+        *parameters = Parameters {
+            block_bytes: None,
+            blocks: None,
+            segment_bytes: None,
+            ..parameters.clone()
+        };
+    }
+    kin
+}
+
+/// The size of a candidate's blocks in bytes: that of what is cut, for a single block.
+pub(crate) fn block_bytes(cell: &Cell, candidate: &Candidate) -> u64 {
+    let size = candidate.parameters().block_bytes;
+    size.unwrap_or_else(|| cell.vector_bytes().max(1))
+}
+
+/// How a cell's next round is chosen.
+pub(crate) struct Rounds<'a> {
+    pub(crate) cell: &'a Cell,
+    pub(crate) known: &'a KnownCell,
+    pub(crate) expectation: &'a dyn Expectation,
+    pub(crate) classes: &'a [&'a Class<'a>],
+    /// Launches that the campaign asks for.
+    pub(crate) launches: u32,
+    /// Whether block sizes are searched.
+    pub(crate) searches_blocks: bool,
+    /// Whether no neighbour told where the best block is to be expected.
+    pub(crate) is_pioneer: bool,
+    /// The target regret: times that differ by less are the same.
+    pub(crate) target: f64,
+}
+
+impl Rounds<'_> {
+    /// Who is measured in the next launch, the default among them; empty if nobody need be.
+    pub(crate) fn next(&self) -> Vec<Candidate> {
+        if self.known.launches() >= self.launches.saturating_mul(MOST_ROUNDS) {
+            return Vec::new();
+        }
+        let standings = self.known.standings();
+        let is_default = |standing: &&Standing| standing.candidate == Candidate::Default;
+        let (Some(default), Some(leader)) = (
+            standings.iter().find(is_default),
+            standings.iter().find(|standing| !is_default(standing)),
+        ) else {
+            return Vec::new();
+        };
+        let mut wanted = self.close(&standings);
+        wanted.extend(self.probes(&standings));
+        if wanted.is_empty() && default.launches >= self.launches {
+            return Vec::new();
+        }
+        // Both are what everything is compared with.
+        wanted.insert(Candidate::Default);
+        wanted.insert(leader.candidate.clone());
+        wanted.into_iter().collect()
+    }
+
+    /// The strongest rival of each class until it is known well enough, and who is close behind the best.
+    fn close(&self, standings: &[Standing]) -> BTreeSet<Candidate> {
+        let Some(best) = standings.first() else {
+            return BTreeSet::new();
+        };
+        let rivals = || {
+            standings
+                .iter()
+                .filter(|s| s.candidate != Candidate::Default)
+        };
+        let of_classes = self
+            .classes
+            .iter()
+            .filter_map(|class| rivals().find(|rival| class(self.cell, &rival.candidate)));
+        let leaders = rivals().take(1).chain(of_classes);
+        let unsure = leaders.filter(|leader| leader.launches < self.launches);
+        let mut wanted: BTreeSet<Candidate> = unsure.map(|s| s.candidate.clone()).collect();
+        for (launches, (behind, most)) in (1..).zip(CLOSE) {
+            let near = rivals().skip(1).filter(|rival| {
+                rival.launches == launches
+                    && launches < self.launches
+                    && rival.ratio <= best.ratio * (1.0 + behind)
+            });
+            wanted.extend(near.take(most).map(|rival| rival.candidate.clone()));
+        }
+        wanted
+    }
+
+    /// Block sizes to try, of the families that may win.
+    fn probes(&self, standings: &[Standing]) -> Vec<Candidate> {
+        let is_late = self.known.launches() >= self.launches.saturating_add(MORE_ROUNDS);
+        let (Some(best), true) = (standings.first(), self.searches_blocks && !is_late) else {
+            return Vec::new();
+        };
+        let mut families: Vec<Family> = Vec::new();
+        let hopeful = standings
+            .iter()
+            .filter(|s| s.ratio <= best.ratio * (1.0 + HOPE));
+        for family in hopeful.filter_map(|standing| Family::of(&standing.candidate)) {
+            if family.is_cut && !families.contains(&family) {
+                families.push(family);
+            }
+        }
+        let probes = families
+            .iter()
+            .flat_map(|family| self.of_family(family, standings));
+        // Also what was tried and gave no time is not tried again.
+        probes
+            .filter(|candidate| !self.known.was_tried(candidate))
+            .collect()
+    }
+
+    fn of_family(&self, family: &Family, standings: &[Standing]) -> Vec<Candidate> {
+        let longest = self.cell.vector_bytes().max(1);
+        let members = standings
+            .iter()
+            .filter(|standing| Family::of(&standing.candidate).as_ref() == Some(family));
+        let known: BTreeMap<u64, f64> = members
+            .map(|standing| (block_bytes(self.cell, &standing.candidate), standing.ratio))
+            .collect();
+        let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1));
+        let Some(start) = best.map(|(size, _)| *size) else {
+            return Vec::new();
+        };
+        let limit = self.expectation.eager_limit(self.cell);
+        let sizes = blocks::segments(longest, limit)
+            .into_iter()
+            .filter(|segment| self.is_pioneer || segment.contains(&start))
+            .flat_map(|segment| blocks::next(&segment, &known, start, self.target));
+        sizes
+            .filter(|size| !known.contains_key(size))
+            .filter_map(|size| family.candidate(self.cell, size))
+            .collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! Which cells are worth a measurement.
+
+use std::collections::BTreeMap;
+
+use schedule::Collective;
+use wire::{Candidate, Cell};
+
+use crate::cell::kin;
+use crate::guide::Expectation;
+use crate::known::Known;
+
+/// About so many sizes are measured in a shape before any is found interesting.
+const COARSE_SIZES: usize = 5;
+/// As few node counts as this are all measured.
+const FEW_SHAPES: usize = 2;
+/// From so many node counts on, one in the middle is measured beside the outermost.
+const MANY_SHAPES: usize = 4;
+/// The model's word for another choice between two sizes counts if that is faster by this share.
+const SUGGESTION: f64 = 0.1;
+
+/// Sizes of the grid at which the choice changes may be so many times apart.
+const COARSEST_CHANGE: f64 = 2.0;
+/// Between others one more is measured if the wrong choice costs more than this share at either.
+const STAKE: f64 = 0.1;
+
+/// The cells of one collective with one number of ranks on each node, and either with a power of two ranks
+/// or without, since many algorithms are made for the one or the other: by number of nodes, those of one
+/// number by size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    rows: BTreeMap<u32, Vec<Cell>>,
+}
+
+impl Series {
+    /// All series of a grid.
+    pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
+        let mut series: BTreeMap<(Collective, u32, bool), Self> = BTreeMap::new();
+        for cell in cells {
+            let is_power = cell.shape.ranks().is_power_of_two();
+            let key = (cell.collective, cell.shape.ppn, is_power);
+            let rows = &mut series.entry(key).or_default().rows;
+            rows.entry(cell.shape.nodes).or_default().push(*cell);
+        }
+        for series in series.values_mut() {
+            for row in series.rows.values_mut() {
+                row.sort_by_key(|cell| cell.bytes);
+            }
+        }
+        series.into_values().collect()
+    }
+}
+
+/// A cell that is to be measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Site {
+    pub(crate) cell: Cell,
+    /// Measured cells between which it lies; none for pioneers.
+    pub(crate) neighbours: Vec<Cell>,
+    /// Whether all that is asked is where the choice changes from that of one neighbour to that of the other.
+    pub(crate) is_refinement: bool,
+}
+
+/// What is looked at to find interesting cells.
+pub(crate) struct Survey<'a> {
+    pub(crate) known: &'a Known,
+    pub(crate) expectation: &'a dyn Expectation,
+    /// By how much a candidate must beat the default to be chosen, as a share.
+    pub(crate) materiality: f64,
+    /// The target regret, as a share.
+    pub(crate) target: f64,
+}
+
+impl Survey<'_> {
+    /// The cells of a series that are worth a measurement, as far as can be told by now; the measured
+    /// ones among them.
+    pub(crate) fn sites(&self, series: &Series) -> Vec<Site> {
+        let rows: Vec<&Vec<Cell>> = series.rows.values().collect();
+        let mut first = coarse(rows.len(), FEW_SHAPES, 1);
+        if rows.len() >= MANY_SHAPES {
+            first.push(rows.len() / 2);
+            first.sort_unstable();
+        }
+        let mut sites = Vec::new();
+        for &row in &first {
+            sites.extend(self.row(rows[row], &[]));
+        }
+        for pair in first.windows(2) {
+            self.between_rows(&rows, pair[0], pair[1], &mut sites);
+        }
+        sites
+    }
+
+    /// Adds the middle row of a stretch if the choice changes along it, and so on in both halves.
+    fn between_rows(&self, rows: &[&Vec<Cell>], low: usize, high: usize, sites: &mut Vec<Site>) {
+        if high - low < 2 || !self.are_interesting(rows, low, high) {
+            return;
+        }
+        let middle = low.midpoint(high);
+        sites.extend(self.row(rows[middle], &[rows[low], rows[high]]));
+        self.between_rows(rows, low, middle, sites);
+        self.between_rows(rows, middle, high, sites);
+    }
+
+    fn are_interesting(&self, rows: &[&Vec<Cell>], low: usize, high: usize) -> bool {
+        let ranks = |cell: &Cell| f64::from(cell.shape.ranks()).ln();
+        let of_size = |row: &[Cell], bytes| row.iter().find(|cell| cell.bytes == bytes).copied();
+        rows[low].iter().any(|first| {
+            let Some(last) = of_size(rows[high], first.bytes) else {
+                return false;
+            };
+            let mut between = rows[low + 1..high].iter();
+            self.differ(first, &last)
+                || between.any(|row| {
+                    let cell = of_size(row, first.bytes);
+                    cell.is_some_and(|cell| self.expects_another(first, &last, &cell, &ranks))
+                })
+        })
+    }
+
+    /// The sites of one row: widely spaced sizes, and those between which the choice changes. `beside`
+    /// are the rows between which it lies.
+    fn row(&self, row: &[Cell], beside: &[&Vec<Cell>]) -> Vec<Site> {
+        let first = coarse(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
+        let others = |place: usize| -> Vec<Cell> {
+            // A row may lack sizes that another has.
+            let cells = beside.iter().flat_map(|row| row.iter());
+            let measured = cells.filter(|cell| self.known.is_measured(cell));
+            nearest(measured.copied().collect(), row[place].bytes)
+        };
+        let mut sites: Vec<Site> = first
+            .iter()
+            .map(|&place| Site {
+                cell: row[place],
+                neighbours: others(place),
+                is_refinement: false,
+            })
+            .collect();
+        for pair in first.windows(2) {
+            self.between_sizes(row, pair[0], pair[1], &mut sites);
+        }
+        for pair in row.windows(2) {
+            self.refine(pair[0], pair[1], &mut sites);
+        }
+        sites
+    }
+
+    /// Adds a size between two neighbours of the grid if the choice changes there and it matters much
+    /// where, and so on in the half in which it does.
+    fn refine(&self, low: Cell, high: Cell, sites: &mut Vec<Site>) {
+        let unit = low.datatype.size_bytes();
+        let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
+        let middle = middle.next_multiple_of(unit);
+        let is_wide = high.bytes as f64 > COARSEST_CHANGE * low.bytes as f64;
+        if !is_wide || middle <= low.bytes || middle >= high.bytes {
+            return;
+        }
+        if !self.differ_by(&low, &high, STAKE) {
+            return;
+        }
+        let cell = Cell {
+            bytes: middle,
+            ..low
+        };
+        sites.push(Site {
+            cell,
+            neighbours: vec![low, high],
+            is_refinement: true,
+        });
+        self.refine(low, cell, sites);
+        self.refine(cell, high, sites);
+    }
+
+    /// Adds the middle size of a stretch if the choice changes along it, and so on in both halves.
+    fn between_sizes(&self, row: &[Cell], low: usize, high: usize, sites: &mut Vec<Site>) {
+        if high - low < 2 || !self.is_interesting(row, low, high) {
+            return;
+        }
+        let middle = low.midpoint(high);
+        sites.push(Site {
+            cell: row[middle],
+            neighbours: vec![row[low], row[high]],
+            is_refinement: false,
+        });
+        self.between_sizes(row, low, middle, sites);
+        self.between_sizes(row, middle, high, sites);
+    }
+
+    fn is_interesting(&self, row: &[Cell], low: usize, high: usize) -> bool {
+        let (first, last) = (&row[low], &row[high]);
+        if !self.known.is_measured(first) || !self.known.is_measured(last) {
+            return false;
+        }
+        let size = |cell: &Cell| (cell.bytes.max(1) as f64).ln();
+        self.differ(first, last)
+            || row[low + 1..high]
+                .iter()
+                .any(|cell| self.expects_another(first, last, cell, &size))
+    }
+
+    /// Whether the choice differs between two measured cells, and taking either for both costs more
+    /// than the target.
+    fn differ(&self, a: &Cell, b: &Cell) -> bool {
+        self.differ_by(a, b, self.target)
+    }
+
+    /// The same with another cost, as a share.
+    fn differ_by(&self, a: &Cell, b: &Cell, least: f64) -> bool {
+        let (Some(of_a), Some(of_b)) = (self.choice(a), self.choice(b)) else {
+            return false;
+        };
+        let costs = |cell, candidate| {
+            let cost = self.cost(cell, candidate);
+            cost.is_none_or(|cost| cost > least)
+        };
+        of_a != of_b && costs(a, &of_b) && costs(b, &of_a)
+    }
+
+    /// What a table would say: the kin of the fastest, or the default if nothing beats it by enough.
+    pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
+        let standings = self.known.standings(cell);
+        let fastest = standings.first()?;
+        match fastest.ratio * (1.0 + self.materiality) <= 1.0 {
+            true => Some(kin(&fastest.candidate)),
+            false => Some(Candidate::Default),
+        }
+    }
+
+    /// What the best of a kin costs in a measured cell over the best of all, as a share.
+    fn cost(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        let standings = self.known.standings(cell);
+        let best = standings.first()?.ratio;
+        let mut members = standings.iter().filter(|s| kin(&s.candidate) == *candidate);
+        Some(members.next()?.ratio / best - 1.0)
+    }
+
+    /// Whether the model, corrected by its errors at two measured cells, expects something in between
+    /// that is clearly faster than their choice. `position` is where cells stand between them.
+    fn expects_another(
+        &self,
+        low: &Cell,
+        high: &Cell,
+        between: &Cell,
+        position: &dyn Fn(&Cell) -> f64,
+    ) -> bool {
+        let Some(choice) = self.choice(low) else {
+            return false;
+        };
+        let ends = [low, high].map(|cell| self.known.standings(cell));
+        let share = (position(between) - position(low)) / (position(high) - position(low));
+        // The fastest of a kin at either end, corrected; of the default the time is interpolated.
+        let expected = |name: &Candidate| {
+            let at = [low, high].into_iter().zip(&ends).map(|(cell, standings)| {
+                let member = standings.iter().find(|s| kin(&s.candidate) == *name)?;
+                let measured = self.known.cell(cell)?.seconds(&member.candidate)?;
+                let model = self.expectation.seconds(cell, &member.candidate);
+                Some((measured.ln(), model.map(f64::ln), member.candidate.clone()))
+            });
+            let [low, high] = at.collect::<Option<Vec<_>>>()?.try_into().ok()?;
+            let interpolate = |low: f64, high: f64| low + share * (high - low);
+            let model = |candidate| Some(self.expectation.seconds(between, candidate)?.ln());
+            match (low.1, high.1, model(&low.2), model(&high.2)) {
+                (Some(a), Some(b), Some(c), Some(d)) => {
+                    Some(c.min(d) + interpolate(low.0 - a, high.0 - b))
+                }
+                _ => Some(interpolate(low.0, high.0)),
+            }
+        };
+        let Some(chosen) = expected(&choice) else {
+            return false;
+        };
+        let kins = ends[0].iter().map(|standing| kin(&standing.candidate));
+        let times = kins.filter_map(|name| expected(&name));
+        times.fold(f64::INFINITY, f64::min) < chosen - SUGGESTION
+    }
+}
+
+/// Places among `length`, with both ends: all if there are no more than `few`, otherwise in about
+/// `parts` equal steps.
+fn coarse(length: usize, few: usize, parts: usize) -> Vec<usize> {
+    if length <= few {
+        return (0..length).collect();
+    }
+    let last = length - 1;
+    let mut places: Vec<usize> = (0..=parts).map(|part| part * last / parts).collect();
+    places.dedup();
+    places
+}
+
+/// The cells nearest in size on either side, all that have these sizes.
+fn nearest(cells: Vec<Cell>, bytes: u64) -> Vec<Cell> {
+    let below = cells
+        .iter()
+        .map(|cell| cell.bytes)
+        .filter(|&b| b <= bytes)
+        .max();
+    let above = cells
+        .iter()
+        .map(|cell| cell.bytes)
+        .filter(|&b| b >= bytes)
+        .min();
+    let is_near = |cell: &Cell| Some(cell.bytes) == below || Some(cell.bytes) == above;
+    cells.into_iter().filter(is_near).collect()
+}

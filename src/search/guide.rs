@@ -1,0 +1,238 @@
+//! The whole campaign: what to ask for next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use campaign::{Campaign, Family};
+use wire::{Candidate, Cell};
+
+use crate::blocks;
+use crate::cell::{Rounds, block_bytes, kin};
+use crate::grid::{Series, Site, Survey};
+use crate::known::{Known, Standing};
+use crate::prune;
+
+/// Who was this far behind the best at a neighbour, as a share, takes part beside it.
+const BEHIND_AT_NEIGHBOUR: f64 = 0.3;
+
+/// A pioneer of a family that is cut has, beside the expected block, one so many times as large and one
+/// so many times as small: the model may be wrong.
+const FAR: u64 = 4;
+
+/// What is expected before it is measured.
+pub trait Expectation {
+    /// The time of a candidate in a cell, in seconds; `None` if there is no saying.
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64>;
+
+    /// The best block size of a family in a cell, in bytes.
+    fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64>;
+
+    /// The longest message, in bytes, that the cell's messages send without asking the receiver.
+    fn eager_limit(&self, cell: &Cell) -> Option<u64>;
+}
+
+/// Whether a candidate belongs to a class in a cell.
+pub type Class<'a> = dyn Fn(&Cell, &Candidate) -> bool + 'a;
+
+/// Measurements of one cell in the next launch that measures it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Where.
+    pub cell: Cell,
+    /// Of whom, the default first.
+    pub candidates: Vec<Candidate>,
+    /// Launches that have measured the cell already: those with the fewest come first.
+    pub round: u32,
+    /// Whether a first look is enough: who is far behind need not be known well.
+    pub is_first_look: bool,
+}
+
+/// Whether a cell lies in a grid, or between two of its sizes.
+fn is_within(grid: &[Cell], cell: &Cell) -> bool {
+    let alike = grid.iter().filter(|known| {
+        Cell {
+            bytes: cell.bytes,
+            ..**known
+        } == *cell
+    });
+    let sizes = alike.map(|known| known.bytes);
+    let (low, high) = (sizes.clone().min(), sizes.max());
+    low.is_some_and(|low| low <= cell.bytes) && high.is_some_and(|high| cell.bytes <= high)
+}
+
+/// Finds what to measure next.
+pub struct Guide<'a> {
+    /// What is asked for.
+    pub campaign: &'a Campaign,
+    /// What was measured.
+    pub known: &'a Known,
+    /// What is expected.
+    pub expectation: &'a dyn Expectation,
+    /// Candidates of a cell that are not ours.
+    pub others: &'a dyn Fn(&Cell) -> Vec<Candidate>,
+    /// The candidates among which decisions are made apart, such as those that serve operators that do not
+    /// commute: each class has a strongest rival of the default of its own. All candidates are a class
+    /// that need not be named.
+    pub classes: &'a [&'a Class<'a>],
+    /// The regret at which a better choice is not worth a measurement, as a share.
+    pub target: f64,
+}
+
+impl Guide<'_> {
+    /// All that is worth measuring by now; empty when the search is over.
+    ///
+    /// What has the fewest rounds behind it should be measured first, all of it: what else there is to
+    /// ask for may change by it.
+    pub fn requests(&self) -> Vec<Request> {
+        let grid = self.campaign.cells();
+        let survey = Survey {
+            known: self.known,
+            expectation: self.expectation,
+            materiality: self.campaign.materiality,
+            target: self.target,
+        };
+        let mut sites: BTreeMap<Cell, Site> = BTreeMap::new();
+        let all = Series::all(&grid);
+        for site in all.iter().flat_map(|series| survey.sites(series)) {
+            sites.entry(site.cell).or_insert(site);
+        }
+        // What was begun is finished, even if it no longer looks interesting.
+        let begun = self.known.measured().filter(|cell| is_within(&grid, cell));
+        let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
+        let next = |cell: Cell| {
+            let site = sites.get(&cell);
+            let (candidates, round) = match self.known.cell(&cell) {
+                Some(known) if known.has_failed(&Candidate::Default) => return None,
+                Some(known) if known.launches() > 0 => {
+                    let rounds = Rounds {
+                        cell: &cell,
+                        known,
+                        expectation: self.expectation,
+                        classes: self.classes,
+                        launches: self.campaign.launches,
+                        searches_blocks: self.campaign.parameters.predicted,
+                        is_pioneer: site.is_none_or(|site| site.neighbours.is_empty()),
+                        target: self.target,
+                    };
+                    (rounds.next(), known.launches())
+                }
+                _ => (self.first_look(site?, &survey), 0),
+            };
+            (!candidates.is_empty()).then_some(Request {
+                cell,
+                candidates,
+                round,
+                is_first_look: round == 0,
+            })
+        };
+        cells.into_iter().filter_map(next).collect()
+    }
+
+    /// Who is measured in a cell for the first time.
+    fn first_look(&self, site: &Site, survey: &Survey<'_>) -> Vec<Candidate> {
+        let cell = &site.cell;
+        let choices = site
+            .neighbours
+            .iter()
+            .filter_map(|cell| survey.choice(cell));
+        let choices: BTreeSet<Candidate> = choices.collect();
+        let mut near: Vec<(Cell, Candidate)> = Vec::new();
+        let mut tried: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
+        for neighbour in &site.neighbours {
+            let standings = self.known.standings(neighbour);
+            let best = standings.first().map_or(1.0, |standing| standing.ratio);
+            let mut led = vec![false; self.classes.len()];
+            for Standing {
+                candidate, ratio, ..
+            } in standings
+            {
+                // The fastest of a family comes first; its other blocks need not be tried.
+                let is_first = tried.insert((*neighbour, kin(&candidate)));
+                let mut leads = false;
+                if candidate != Candidate::Default {
+                    for (class, led) in self.classes.iter().zip(&mut led) {
+                        leads |= !*led && class(neighbour, &candidate);
+                        *led |= class(neighbour, &candidate);
+                    }
+                }
+                if is_first && (leads || ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR)) {
+                    near.push((*neighbour, candidate));
+                }
+            }
+        }
+        let was_tried = |name: &Candidate| tried.iter().any(|(_, kin)| kin == name);
+        let mut rivals = Vec::new();
+        for family in self.campaign.families(cell) {
+            let name = family.candidate(cell, 1).map(|member| kin(&member));
+            let Some(name) = name else { continue };
+            let members = near.iter().filter(|(_, member)| kin(member) == name);
+            let members: Vec<(Cell, Candidate)> = members.cloned().collect();
+            let is_wanted = match site.is_refinement {
+                true => choices.contains(&name),
+                false => !members.is_empty() || !was_tried(&name),
+            };
+            if !is_wanted {
+                continue;
+            }
+            let sizes = self.block_sizes(cell, &family, &members);
+            rivals.extend(
+                sizes
+                    .iter()
+                    .filter_map(|&size| family.candidate(cell, size)),
+            );
+        }
+        let others = (self.others)(cell).into_iter().filter(|candidate| {
+            if site.is_refinement {
+                return choices.contains(&kin(candidate));
+            }
+            !was_tried(&kin(candidate)) || near.iter().any(|(_, member)| member == candidate)
+        });
+        rivals.extend(others);
+        rivals.retain(|candidate| {
+            let failed = self.known.cell(cell);
+            !failed.is_some_and(|known| known.has_failed(candidate))
+        });
+        let margin = prune::margin(self.known, self.expectation, cell);
+        let promising = |of: Vec<Candidate>| prune::promising(cell, of, self.expectation, margin);
+        let mut promising_ones: BTreeSet<Candidate> = BTreeSet::new();
+        for class in self.classes {
+            let members = rivals.iter().filter(|candidate| class(cell, candidate));
+            promising_ones.extend(promising(members.cloned().collect()));
+        }
+        promising_ones.extend(promising(rivals));
+        let mut candidates = vec![Candidate::Default];
+        candidates.extend(promising_ones);
+        candidates
+    }
+
+    /// The block sizes to begin with, in bytes. At the bottom of the curve a factor of two costs little.
+    fn block_sizes(&self, cell: &Cell, family: &Family, near: &[(Cell, Candidate)]) -> Vec<u64> {
+        let parameters = &self.campaign.parameters;
+        if !family.is_cut {
+            return vec![1];
+        }
+        if !parameters.predicted {
+            return parameters.block_bytes.clone();
+        }
+        let whole = cell.vector_bytes().max(1);
+        let expected = self.expectation.block_bytes(cell, family);
+        let sizes: BTreeSet<u64> = match (near, expected) {
+            ([], None) => parameters.block_bytes.iter().copied().collect(),
+            ([], Some(expected)) => {
+                BTreeSet::from([expected / FAR, expected, expected.saturating_mul(FAR)])
+            }
+            // By the lemma the best block grows with the root of the vector.
+            (near, expected) => near
+                .iter()
+                .map(|(at, member)| {
+                    let growth = (whole as f64 / at.vector_bytes().max(1) as f64).sqrt();
+                    (block_bytes(at, member) as f64 * growth).round() as u64
+                })
+                .chain(expected)
+                .collect(),
+        };
+        let limit = self.expectation.eager_limit(cell);
+        let snapped = sizes.iter().map(|&size| blocks::snap(whole, limit, size));
+        let within: BTreeSet<u64> = snapped.collect();
+        within.into_iter().collect()
+    }
+}

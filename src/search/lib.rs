@@ -1,0 +1,29 @@
+//! Where to measure next: as little as the decisions need.
+//!
+//! An exhaustive campaign measures every candidate in every cell in every launch. [`Guide`] asks for
+//! what may change a decision:
+//!
+//! 1. *Pioneers*: in the outermost and the middle communicator shapes, at widely spaced sizes, all
+//!    candidates are measured once, at the block size that the pipelining lemma expects; but for those
+//!    that the machine's model expects to lose by more than it has been wrong so far.
+//! 2. *Bisection*: between two sizes, and between two node counts, the middle one is measured where
+//!    the choice changes and using either choice in place of the other costs more than the target
+//!    regret, or where the model expects another choice in between. There, only those candidates take
+//!    part that were not far behind at a neighbour.
+//! 3. *Rounds*: what was measured is measured again in further launches, with ever fewer candidates,
+//!    until the default and its strongest rival are known from as many launches as the campaign asks
+//!    for. In these rounds block sizes are searched: [`blocks`].
+//!
+//! The guide keeps no state. Everything it asks for follows from the campaign and what is known, so
+//! that an interrupted search goes on where it was. Nothing here measures, and nothing is decided: the
+//! decisions are made from the samples alone, as always.
+
+pub mod blocks;
+mod cell;
+mod grid;
+mod guide;
+mod known;
+mod prune;
+
+pub use guide::{Class, Expectation, Guide, Request};
+pub use known::{Known, Standing};

@@ -1,0 +1,307 @@
+//! Whole searches over made-up machines.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use campaign::{Campaign, Family};
+use search::{Expectation, Guide, Known, Request};
+use wire::{Candidate, Cell};
+
+/// Times by a formula.
+type Formula = dyn Fn(&Cell, &Candidate) -> f64;
+
+/// What the model says of the times: nothing, or the truth.
+struct Model<'a>(Option<&'a Formula>);
+
+impl Expectation for Model<'_> {
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        let is_ours = *candidate != Candidate::Default;
+        self.0
+            .filter(|_| is_ours)
+            .map(|truth| truth(cell, candidate))
+    }
+
+    fn block_bytes(&self, _: &Cell, _: &Family) -> Option<u64> {
+        None
+    }
+
+    fn eager_limit(&self, _: &Cell) -> Option<u64> {
+        None
+    }
+}
+
+/// A search over a made-up machine.
+struct Trial {
+    campaign: Campaign,
+    known: Known,
+    /// Measurements of one candidate in one launch.
+    turns: usize,
+    launches: u32,
+    random: fastrand::Rng,
+    /// Whether k-nomial trees are a class of their own.
+    tree_is_a_class: bool,
+}
+
+impl Trial {
+    fn new(text: &str) -> Self {
+        let text = format!("name: made-up\nlauncher: simulated\n{text}");
+        let campaign = Campaign::parse(&text, Path::new("made-up.yaml")).expect("valid");
+        Self {
+            campaign,
+            known: Known::default(),
+            turns: 0,
+            launches: 0,
+            random: fastrand::Rng::with_seed(7),
+            tree_is_a_class: false,
+        }
+    }
+
+    fn requests(&self, model: &Model<'_>) -> Vec<Request> {
+        let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
+        let guide = Guide {
+            campaign: &self.campaign,
+            known: &self.known,
+            expectation: model,
+            others: &|_| Vec::new(),
+            classes: if self.tree_is_a_class {
+                &[&is_tree]
+            } else {
+                &[]
+            },
+            target: 0.02,
+        };
+        guide.requests()
+    }
+
+    /// Measures what is asked for, the cells with the fewest rounds first, until nothing is.
+    fn run(&mut self, truth: &Formula, model: &Model<'_>, noise: f64) {
+        loop {
+            let requests = self.requests(model);
+            let Some(round) = requests.iter().map(|request| request.round).min() else {
+                return;
+            };
+            self.launches += 1;
+            assert!(self.launches < 100, "the search does not end");
+            for request in requests.iter().filter(|request| request.round == round) {
+                assert_eq!(request.candidates[0], Candidate::Default);
+                for candidate in &request.candidates {
+                    let seconds = truth(&request.cell, candidate)
+                        * (1.0 + noise * (2.0 * self.random.f64() - 1.0));
+                    self.known
+                        .add(request.cell, candidate, self.launches, seconds);
+                    self.turns += 1;
+                }
+            }
+        }
+    }
+
+    /// What the fastest that was measured from enough launches costs over the truly fastest of the
+    /// exhaustive grid, in each measured cell.
+    fn regrets(&self, truth: &Formula) -> BTreeMap<Cell, f64> {
+        let mut regrets = BTreeMap::new();
+        for cell in self.campaign.cells() {
+            let all = self.campaign.candidates(&cell, &|_| None);
+            let best = all
+                .iter()
+                .map(|c| truth(&cell, c))
+                .fold(f64::INFINITY, f64::min);
+            let standings = self.known.standings(&cell);
+            let mut sure = standings
+                .iter()
+                .filter(|s| s.launches >= self.campaign.launches);
+            if let Some(chosen) = sure.next() {
+                regrets.insert(cell, truth(&cell, &chosen.candidate) / best - 1.0);
+            }
+        }
+        regrets
+    }
+
+    fn exhaustive_turns(&self) -> usize {
+        let cells = self.campaign.cells();
+        let turns = cells
+            .iter()
+            .map(|cell| self.campaign.candidates(cell, &|_| None).len());
+        turns.sum::<usize>() * self.campaign.launches as usize
+    }
+}
+
+/// The default is good for small vectors, a chain for large ones; others are poor in their own way.
+fn crossing(cell: &Cell, candidate: &Candidate) -> f64 {
+    let ranks = f64::from(cell.shape.ranks());
+    let bytes = cell.bytes as f64;
+    let (alpha, beta) = (2e-6, 1e-9);
+    match candidate.algorithm() {
+        "default" => ranks.log2() * (alpha + 1.5 * beta * bytes),
+        "bcast/chain" => {
+            let block = candidate
+                .parameters()
+                .block_bytes
+                .unwrap_or(cell.bytes)
+                .max(1) as f64;
+            let blocks = (bytes / block).ceil().max(1.0);
+            (ranks - 2.0 + blocks) * (alpha + beta * bytes / blocks)
+        }
+        "bcast/binomial" => 1.02 * ranks.log2() * (alpha + 1.5 * beta * bytes),
+        "bcast/linear" => ranks * (alpha + beta * bytes),
+        _ => 3.0 * ranks.log2() * (alpha + 1.5 * beta * bytes),
+    }
+}
+
+const DENSE: &str = "collectives: [bcast]\nshapes: [2x1, 4x1, 8x1, 16x1, 24x1, 32x1, 48x1, 64x1]\n\
+                     sizes: 8..16M x2\n\
+                     candidates: {include: [bcast/chain, bcast/binomial, bcast/linear, \
+                     bcast/knomial, bcast/binary_pipelined]}\n";
+
+#[test]
+fn a_search_finds_the_crossings_of_a_dense_grid_in_a_fraction_of_the_measurements() {
+    for noise in [0.0, 0.02] {
+        for model in [Model(None), Model(Some(&crossing))] {
+            let mut trial = Trial::new(DENSE);
+            trial.run(&crossing, &model, noise);
+            let share = trial.turns as f64 / trial.exhaustive_turns() as f64;
+            assert!(share < 1.0 / 7.0, "{share} of the exhaustive measurements");
+            let regrets = trial.regrets(&crossing);
+            let mean = regrets.values().sum::<f64>() / regrets.len() as f64;
+            assert!(regrets.len() >= 20, "{}", regrets.len());
+            assert!(mean < 0.01, "{mean}: {regrets:?}");
+        }
+    }
+}
+
+#[test]
+fn where_the_choice_changes_neighbours_are_measured_and_elsewhere_sizes_are_left_out() {
+    let mut trial = Trial::new(DENSE);
+    trial.run(&crossing, &Model(None), 0.0);
+    let cells = trial.campaign.cells().into_iter();
+    let row: Vec<Cell> = cells.filter(|cell| cell.shape.nodes == 64).collect();
+    // How far the chain is ahead of the default.
+    let lead = |place: usize| {
+        let standings = trial.known.standings(&row[place]);
+        let chain = standings
+            .iter()
+            .find(|s| s.candidate.algorithm() == "bcast/chain");
+        1.0 / chain.map_or(f64::INFINITY, |chain| chain.ratio)
+    };
+    let is_measured = |place: &usize| trial.known.launches(&row[*place]) > 0;
+    let measured: Vec<usize> = (0..row.len()).filter(is_measured).collect();
+    let change = measured
+        .windows(2)
+        .find(|pair| lead(pair[0]) < 1.05 && lead(pair[1]) >= 1.05);
+    let change = change.expect("the chain wins for large vectors");
+    // Either there is nothing in between, or at one end both choices are as good.
+    let is_indifferent = (lead(change[0]) - 1.0).abs() <= 0.02;
+    assert!(change[1] - change[0] == 1 || is_indifferent, "{change:?}");
+    assert!(measured.len() * 2 < row.len(), "{measured:?}");
+}
+
+#[test]
+fn what_was_begun_is_measured_in_all_launches() {
+    let mut trial = Trial::new(DENSE);
+    trial.run(&crossing, &Model(None), 0.05);
+    for cell in trial.campaign.cells() {
+        let standings = trial.known.standings(&cell);
+        let Some(default) = standings.iter().find(|s| s.candidate == Candidate::Default) else {
+            assert_eq!(trial.known.launches(&cell), 0);
+            continue;
+        };
+        let rival = standings.iter().find(|s| s.candidate != Candidate::Default);
+        assert!(default.launches >= trial.campaign.launches, "{cell:?}");
+        assert!(
+            rival.is_some_and(|r| r.launches >= trial.campaign.launches),
+            "{cell:?}"
+        );
+    }
+}
+
+#[test]
+fn a_search_does_the_same_from_the_beginning_as_from_the_middle() {
+    let mut whole = Trial::new(DENSE);
+    whole.run(&crossing, &Model(None), 0.0);
+    let again = whole.requests(&Model(None));
+    assert_eq!(again, [], "a finished search asks for nothing");
+    let mut undone = Trial::new(DENSE);
+    let first = undone.requests(&Model(None));
+    assert!(!first.is_empty() && first.iter().all(|request| request.is_first_look));
+    // A first look that an interrupt left half done is completed before anything else.
+    let half = first.len() / 2;
+    for request in &first[..half] {
+        for candidate in &request.candidates {
+            undone.known.add(
+                request.cell,
+                candidate,
+                1,
+                crossing(&request.cell, candidate),
+            );
+        }
+    }
+    let next = undone.requests(&Model(None));
+    let fewest = next.iter().map(|request| request.round).min();
+    let due: Vec<&Request> = next.iter().filter(|r| Some(r.round) == fewest).collect();
+    assert!(first[half..].iter().all(|request| due.contains(&request)));
+}
+
+#[test]
+fn who_fails_is_not_asked_for_again_and_without_a_default_nothing_is() {
+    let mut trial = Trial::new("collectives: [bcast]\nshapes: [4x1]\nsizes: 1K\n");
+    let cell = trial.campaign.cells()[0];
+    let first = trial.requests(&Model(None));
+    let victim = first[0].candidates[1].clone();
+    trial.known.add_failure(cell, &victim);
+    assert!(!trial.requests(&Model(None))[0].candidates.contains(&victim));
+    trial.known.add_failure(cell, &Candidate::Default);
+    assert_eq!(trial.requests(&Model(None)), []);
+}
+
+#[test]
+fn who_gives_no_time_is_not_asked_for_without_end() {
+    let mut trial = Trial::new("collectives: [bcast]\nshapes: [4x1]\nsizes: 1M\n");
+    for launch in 1..60 {
+        let Some(request) = trial.requests(&Model(None)).into_iter().next() else {
+            return;
+        };
+        for candidate in &request.candidates {
+            trial.known.add_attempt(request.cell, candidate, launch);
+        }
+    }
+    panic!("asked for in every launch");
+}
+
+#[test]
+fn the_strongest_of_each_class_goes_through_all_launches() {
+    let mut trial = Trial::new(
+        "collectives: [bcast]\nshapes: [64x1]\nsizes: 1M\n\
+                                candidates: {include: [bcast/chain, bcast/binomial, bcast/knomial]}\n",
+    );
+    let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
+    trial.tree_is_a_class = true;
+    trial.run(&crossing, &Model(None), 0.01);
+    let standings = trial.known.standings(&trial.campaign.cells()[0]);
+    let tree = standings
+        .iter()
+        .find(|s| is_tree(&trial.campaign.cells()[0], &s.candidate));
+    let tree = tree.expect("measured");
+    // Three times as slow as the best, and yet the best of its class.
+    assert!(
+        tree.ratio > 2.0 * standings[0].ratio && tree.launches >= 6,
+        "{standings:?}"
+    );
+}
+
+#[test]
+fn what_the_model_expects_to_be_far_behind_is_not_tried() {
+    let trial = Trial::new(DENSE);
+    let names = |model: &Model<'_>| {
+        let requests = trial.requests(model);
+        let large = requests
+            .iter()
+            .filter(|r| r.cell.bytes == 16 << 20 && r.cell.shape.nodes == 64);
+        let candidates = large.flat_map(|request| &request.candidates);
+        candidates
+            .map(|c| c.algorithm().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let linear = "bcast/linear".to_owned();
+    assert!(names(&Model(None)).contains(&linear));
+    let pruned = names(&Model(Some(&crossing)));
+    assert!(!pruned.contains(&linear) && pruned.contains(&"bcast/chain".to_owned()));
+}

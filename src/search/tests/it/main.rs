@@ -1,0 +1,4 @@
+//! Integration tests of the crate `search`.
+
+mod blocks;
+mod guide;

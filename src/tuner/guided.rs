@@ -1,0 +1,141 @@
+//! What a guided campaign asks for.
+
+use campaign::{Campaign, Family};
+use fit::MachineFit;
+use model::{Call, Level, predict_best};
+use search::{Expectation, Guide, Known, Request};
+use store::Store;
+use table::{Deployment, Operators};
+use wire::{Candidate, Cell, Library, Subject, Task};
+
+use crate::TunerError;
+
+/// Candidates of a cell that go from round to round, on average: the default, its strongest rival, and
+/// now and then others.
+const TURNS_A_ROUND: f64 = 2.5;
+/// The share of a campaign's cells that a search measures, on average.
+const SHARE_OF_CELLS: f64 = 0.6;
+
+/// What a search asks for by now.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Search {
+    /// What is worth measuring.
+    pub(crate) requests: Vec<Request>,
+    /// What an interrupted launch left undone, which comes first: what was asked for next would follow from
+    /// less than it would have without the interrupt.
+    pub(crate) undone: Vec<Task>,
+    /// Launches of cells of which nothing more is asked for, together.
+    pub(crate) finished: u64,
+}
+
+impl Search {
+    /// Looks at what the store has of the library.
+    pub(crate) fn new(
+        campaign: &Campaign,
+        store: Option<&Store>,
+        library: &Library,
+        machine: &MachineFit,
+        others: &dyn Fn(&Cell) -> Vec<Candidate>,
+    ) -> Result<Self, TunerError> {
+        let known = match store {
+            Some(store) => known(store, library)?,
+            None => Known::default(),
+        };
+        let in_order = |cell: &Cell, candidate: &Candidate| {
+            fit::serves(&library.name, cell, candidate, Operators::Noncommutative)
+        };
+        let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
+        let of_library_in_order = |cell: &Cell, candidate: &Candidate| {
+            of_library(cell, candidate) && in_order(cell, candidate)
+        };
+        let guide = Guide {
+            campaign,
+            known: &known,
+            expectation: &OfMachine(machine),
+            others,
+            classes: &[&in_order, &of_library, &of_library_in_order],
+            target: campaign.target_regret,
+        };
+        let requests = guide.requests();
+        let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
+        let closed = known.measured().filter(|cell| !is_open(cell));
+        let finished = closed.map(|cell| u64::from(known.launches(cell))).sum();
+        let undone = match store {
+            Some(store) => store.undone(library, &campaign.digest())?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            requests,
+            undone,
+            finished,
+        })
+    }
+
+    /// About how many turns a launch takes, on average.
+    pub(crate) fn turns_a_launch(cells: &[(Cell, Vec<Candidate>)]) -> usize {
+        let turns = |candidates: &Vec<Candidate>| TURNS_A_ROUND.min(candidates.len() as f64);
+        let all: f64 = cells.iter().map(|(_, candidates)| turns(candidates)).sum();
+        (all * SHARE_OF_CELLS).ceil() as usize
+    }
+
+    /// About how many turns a cell takes that is to be measured in so many launches, in the next one with
+    /// so many candidates.
+    pub(crate) fn turns_of(&self, launches: u64, candidates: u64) -> u64 {
+        let later = launches.saturating_sub(1) as f64 * TURNS_A_ROUND.min(candidates as f64);
+        candidates + later.ceil() as u64
+    }
+}
+
+/// What a store knows of a library's cells.
+fn known(store: &Store, library: &Library) -> Result<Known, TunerError> {
+    let samples = store.samples(library)?;
+    let mut known = Known::default();
+    for sample in &samples {
+        if let Subject::Cell(cell) = sample.subject {
+            known.add_attempt(cell, &sample.candidate, sample.launch);
+        }
+    }
+    for summary in fit::summarise(&samples)? {
+        if let Subject::Cell(cell) = summary.subject {
+            for (launch, seconds) in &summary.launch_medians {
+                known.add(cell, &summary.candidate, *launch, *seconds);
+            }
+        }
+    }
+    for failure in store.failures(library)? {
+        if let Subject::Cell(cell) = failure.subject {
+            known.add_failure(cell, &failure.candidate);
+        }
+    }
+    Ok(known)
+}
+
+/// What the machine's parameters lead to expect, by closed forms.
+struct OfMachine<'a>(&'a MachineFit);
+
+impl Expectation for OfMachine<'_> {
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        fit::predicted_seconds(self.0, cell, candidate)
+    }
+
+    fn block_bytes(&self, cell: &Cell, family: &Family) -> Option<u64> {
+        predicted_block(self.0, cell, family)
+    }
+
+    fn eager_limit(&self, cell: &Cell) -> Option<u64> {
+        let machine = self.0.machine.as_ref()?;
+        machine.link(Level::of_nodes(cell.shape.nodes))?.eager_limit
+    }
+}
+
+/// The block size that the pipelining lemma expects to be best.
+pub(crate) fn predicted_block(machine: &MachineFit, cell: &Cell, family: &Family) -> Option<u64> {
+    let unit_bytes = cell.datatype.size_bytes();
+    let call = Call {
+        ranks: cell.shape.ranks(),
+        bytes: cell.bytes,
+        unit_bytes,
+        parameters: family.parameters.in_units(unit_bytes),
+    };
+    Some(predict_best(family.algorithm, machine.rates(cell)?, &call)?.block_bytes)
+}

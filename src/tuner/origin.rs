@@ -1,0 +1,76 @@
+//! Where measurements come from.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use wire::{LaunchStart, Library, Warning};
+
+use crate::Progress;
+
+/// Where samples are from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The name of the campaign.
+    pub name: String,
+    /// Its digest.
+    pub campaign: String,
+    /// The store.
+    pub store: PathBuf,
+    /// The library that was measured.
+    pub library: Library,
+    /// What the launches that measured something ran on, in the order of launches.
+    pub starts: Vec<LaunchStart>,
+    /// How much of what the campaign asks for is measured, if the campaign is known.
+    pub progress: Option<Progress>,
+    /// The launches' own dates, for launches that never reported.
+    pub started_unix_seconds: Option<i64>,
+}
+
+impl Origin {
+    /// Day of the last launch, UTC.
+    pub(crate) fn date(&self) -> String {
+        let reported = self
+            .starts
+            .last()
+            .and_then(|start| i64::try_from(start.unix_seconds).ok());
+        let seconds = reported.or(self.started_unix_seconds).unwrap_or(0);
+        jiff::Timestamp::from_second(seconds)
+            .map(|time| time.strftime("%Y-%m-%d").to_string())
+            .unwrap_or_default()
+    }
+
+    /// What is missing, as a sentence.
+    pub(crate) fn incompleteness(&self) -> Option<String> {
+        let Progress { done, total } = self.progress?;
+        (done < total).then(|| {
+            format!(
+                "only {done} of {total} measurements were made: decisions rest on fewer launches \
+                 or sizes than the campaign asks for; tune again, with a larger `budget` if that \
+                 is spent"
+            )
+        })
+    }
+
+    /// The warnings of all launches, each kind once, in its worst form.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut kinds: Vec<Warning> = Vec::new();
+        let all: BTreeSet<&Warning> = self
+            .starts
+            .iter()
+            .flat_map(|start| &start.environment.warnings)
+            .collect();
+        for warning in all {
+            let same_kind = |known: &&mut Warning| {
+                // Every file that was imported is named.
+                !matches!(known, Warning::Imported { .. } | Warning::Baseline { .. })
+                    && std::mem::discriminant(*known) == std::mem::discriminant(warning)
+            };
+            match kinds.iter_mut().find(same_kind) {
+                // Ascending order: the later one of a kind is the stronger one.
+                Some(known) => *known = warning.clone(),
+                None => kinds.push(warning.clone()),
+            }
+        }
+        kinds
+    }
+}

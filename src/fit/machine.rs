@@ -10,6 +10,7 @@ use crate::eager::fit_eager_limit;
 use crate::estimate::ParameterEstimate;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
+use crate::foreseen::Foreseen;
 use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::overhead::fit_overhead;
@@ -28,6 +29,9 @@ pub struct MachineFit {
     pub parameters: Vec<ParameterEstimate>,
     /// The lines that messages follow, by level and size. A [`Link`] has one line for all sizes.
     pub segments: Vec<ProtocolSegment>,
+    /// What [`crate::predicted_seconds`] has said by now.
+    #[serde(skip)]
+    pub foreseen: Foreseen,
 }
 
 impl MachineFit {
@@ -129,6 +133,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         gammas,
         parameters,
         segments,
+        foreseen: Foreseen::default(),
     })
 }
 

@@ -53,26 +53,38 @@ const MOST_MESSAGES: f64 = 2e4;
 /// not known, has the time of its closed form, which knows only `alpha`, `beta` and `gamma` of the
 /// slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-    let algorithm = schedule::find(candidate.algorithm())?;
-    let parameters = candidate.parameters();
-    simulated(machine, cell, algorithm, &parameters).or_else(|| {
-        let rates = machine.rates(cell)?;
-        let prediction = model::predict(algorithm, rates, &call(cell, &parameters))?;
-        Some(prediction.seconds)
+    machine.foreseen.seconds(cell, candidate, || {
+        let seconds = simulated_seconds(machine, cell, candidate);
+        seconds.or_else(|| closed_form_seconds(machine, cell, candidate))
     })
 }
 
-fn simulated(
-    fit: &MachineFit,
-    cell: &Cell,
-    algorithm: &'static Algorithm,
-    parameters: &Parameters,
+/// How many times as long one call is expected to take as another; both by simulation or both by closed
+/// forms, whose errors differ.
+pub(crate) fn predicted_ratio(
+    machine: &MachineFit,
+    long: (&Cell, &Candidate),
+    short: (&Cell, &Candidate),
 ) -> Option<f64> {
+    let simulated = |(cell, candidate): (&Cell, &Candidate)| simulated_seconds(machine, cell, candidate);
+    let closed = |(cell, candidate): (&Cell, &Candidate)| closed_form_seconds(machine, cell, candidate);
+    let by_simulation = simulated(long).and_then(|long| Some(long / simulated(short)?));
+    by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
+}
+
+fn closed_form_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let algorithm = schedule::find(candidate.algorithm())?;
+    let call = call(cell, &candidate.parameters());
+    Some(model::predict(algorithm, machine.rates(cell)?, &call)?.seconds)
+}
+
+fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let algorithm = schedule::find(candidate.algorithm())?;
     let machine = Machine {
         gamma: fit.gamma(cell),
         ..fit.machine.clone()?
     };
-    let schedule = Schedule::new(algorithm, &cell.request(parameters)).ok()?;
+    let schedule = Schedule::new(algorithm, &cell.request(&candidate.parameters())).ok()?;
     if model::expected_messages(&schedule) > MOST_MESSAGES {
         return None;
     }
@@ -216,5 +228,75 @@ pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
         bytes: cell.bytes,
         unit_bytes,
         parameters: parameters.in_units(unit_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Link;
+    use schedule::Collective;
+    use wire::{CommShape, Datatype, Operator};
+
+    use super::*;
+    use crate::Foreseen;
+
+    fn candidate(block_bytes: u64) -> Candidate {
+        Candidate::Ours {
+            algorithm: "allreduce/dual_root".to_owned(),
+            parameters: Parameters {
+                block_bytes: Some(block_bytes),
+                ..Parameters::default()
+            },
+        }
+    }
+
+    /// Two levels, of which closed forms know the slower one only.
+    fn machine() -> MachineFit {
+        let link = |alpha| Link {
+            alpha,
+            overhead: None,
+            beta: 1e-9,
+            eager_limit: None,
+        };
+        let machine = Machine {
+            name: "test".to_owned(),
+            ranks_per_node: 8,
+            network: Some(link(20e-6)),
+            node: Some(link(1e-6)),
+            injection_beta: None,
+            gamma: Some(1e-10),
+            copy: None,
+            noise: None,
+        };
+        MachineFit {
+            machine: Some(machine),
+            gammas: Vec::new(),
+            parameters: Vec::new(),
+            segments: Vec::new(),
+            foreseen: Foreseen::default(),
+        }
+    }
+
+    #[test]
+    fn ratios_have_both_times_from_one_model() {
+        let cell = Cell {
+            collective: Collective::Allreduce,
+            shape: CommShape { nodes: 2, ppn: 8 },
+            bytes: 1 << 22,
+            datatype: Datatype::Float64,
+            operator: Some(Operator::Sum),
+        };
+        let (fit, long, short) = (machine(), candidate(64), candidate(1 << 20));
+        let simulated = |of| simulated_seconds(&fit, &cell, of);
+        let closed = |of| closed_form_seconds(&fit, &cell, of).expect("closed form");
+        assert_eq!(simulated(&long), None);
+        let of_short = simulated(&short).expect("short");
+        assert!(closed(&short) > 1.1 * of_short, "{of_short}");
+        let ratio = |long| predicted_ratio(&fit, (&cell, long), (&cell, &short));
+        assert_eq!(ratio(&long), Some(closed(&long) / closed(&short)));
+        let other = candidate(1 << 18);
+        let expected = simulated(&other).expect("short") / of_short;
+        assert_eq!(ratio(&other), Some(expected));
+        assert_eq!(ratio(&Candidate::Default), None);
     }
 }

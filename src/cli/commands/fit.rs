@@ -36,14 +36,14 @@ use crate::exit::Answer;
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
 /// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
 /// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
-/// `ends_at_eager_limit`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
-/// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
-/// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null); `candidates`,
-/// each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes` (how many were
-/// measured), `straight` (one line through all sizes) and `segments`, each line with `from_bytes`
-/// (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and `residual` (none
-/// for fewer than three sizes), and `interpolation_error` (median error of interpolating each size
-/// from its neighbours).
+/// `ends_at_eager_limit`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
+/// (bare id), `candidate` (full name, with the parameters that do not concern blocks), `predicted`,
+/// `measured` and `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null);
+/// `candidates`, each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes`
+/// (how many were measured), `straight` (one line through all sizes) and `segments`, each line with
+/// `from_bytes` (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and
+/// `residual` (none for fewer than three sizes), and `interpolation_error` (median error of
+/// interpolating each size from its neighbours).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

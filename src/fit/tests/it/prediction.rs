@@ -1,6 +1,6 @@
 //! Predicted blocks beside measured ones.
 
-use fit::{BlockComparison, MachineFit, compare_blocks, predicted_seconds, summarise};
+use fit::{BlockComparison, Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
 use model::{Link, Machine};
 use schedule::Collective;
 use wire::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
@@ -32,6 +32,7 @@ fn machine() -> MachineFit {
         gammas: Vec::new(),
         parameters: Vec::new(),
         segments: Vec::new(),
+        foreseen: Foreseen::default(),
     }
 }
 
@@ -223,4 +224,19 @@ fn long_schedules_are_predicted_by_the_closed_form() {
     let slow = Some(10.0 * NETWORK.beta);
     assert_eq!(predicted(64, None), predicted(64, slow));
     assert!(predicted(1 << 16, slow) > 2.0 * predicted(1 << 16, None));
+}
+
+#[test]
+fn what_was_said_about_one_machine_is_not_said_about_another() {
+    let (cell, candidate) = (allreduce(16, BYTES), ours(DUAL_ROOT, Some(1 << 16)));
+    let seconds = |fit: &MachineFit| predicted_seconds(fit, &cell, &candidate).expect("predicted");
+    let fit = machine();
+    let first = seconds(&fit);
+    assert_eq!(seconds(&fit), first);
+    let mut slower = fit.clone();
+    slower.machine = slower.machine.map(|machine| Machine {
+        gamma: Some(1e-9),
+        ..machine
+    });
+    assert!(seconds(&slower) > 1.2 * first);
 }

@@ -309,8 +309,7 @@ impl Session<'_> {
             nodes,
             wait: self.wait(what.shape),
         };
-        let (measured, spent) =
-            experiment::run(what, &repetition, &self.timer, setting, &begin)?;
+        let (measured, spent) = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
         self.watchdog.rest();
         Ok((vec![measured], spent))
     }

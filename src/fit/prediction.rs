@@ -66,15 +66,18 @@ pub(crate) fn predicted_ratio(
     long: (&Cell, &Candidate),
     short: (&Cell, &Candidate),
 ) -> Option<f64> {
-    let simulated = |(cell, candidate): (&Cell, &Candidate)| simulated_seconds(machine, cell, candidate);
-    let closed = |(cell, candidate): (&Cell, &Candidate)| closed_form_seconds(machine, cell, candidate);
+    let simulated =
+        |(cell, candidate): (&Cell, &Candidate)| simulated_seconds(machine, cell, candidate);
+    let closed =
+        |(cell, candidate): (&Cell, &Candidate)| closed_form_seconds(machine, cell, candidate);
     let by_simulation = simulated(long).and_then(|long| Some(long / simulated(short)?));
     by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
 }
 
 fn closed_form_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
     let algorithm = schedule::find(candidate.algorithm())?;
-    let call = call(cell, &candidate.parameters());
+    let parameters = candidate.parameters();
+    let call = call(cell, &parameters);
     Some(model::predict(algorithm, machine.rates(cell)?, &call)?.seconds)
 }
 
@@ -252,17 +255,17 @@ mod tests {
 
     /// Two levels, of which closed forms know the slower one only.
     fn machine() -> MachineFit {
-        let link = |alpha| Link {
-            alpha,
+        let link = |beta| Link {
+            alpha: 1e-6,
             overhead: None,
-            beta: 1e-9,
+            beta,
             eager_limit: None,
         };
         let machine = Machine {
             name: "test".to_owned(),
             ranks_per_node: 8,
-            network: Some(link(20e-6)),
-            node: Some(link(1e-6)),
+            network: Some(link(4e-9)),
+            node: Some(link(1e-9)),
             injection_beta: None,
             gamma: Some(1e-10),
             copy: None,

@@ -326,18 +326,20 @@ impl Expectation for Eager<'_> {
     }
 }
 
+fn is_eager(candidate: &Candidate) -> bool {
+    let block = candidate.parameters().block_bytes;
+    block.is_some_and(|block| block <= LIMIT)
+}
+
 /// The best blocks of the chain would be eager, if these were not slow in their own way.
+fn slow_if_eager(cell: &Cell, candidate: &Candidate) -> f64 {
+    let factor = if is_eager(candidate) { 3.0 } else { 1.0 };
+    factor * crossing(cell, candidate)
+}
+
 #[test]
 fn another_protocol_is_searched_if_it_is_expected_to_come_near() {
-    let is_eager = |candidate: &Candidate| {
-        let block = candidate.parameters().block_bytes;
-        block.is_some_and(|block| block <= LIMIT)
-    };
-    let slow = |cell: &Cell, candidate: &Candidate| {
-        let factor = if is_eager(candidate) { 3.0 } else { 1.0 };
-        factor * crossing(cell, candidate)
-    };
-    let truths: [&Formula; 2] = [&crossing, &slow];
+    let truths: [&Formula; 2] = [&crossing, &slow_if_eager];
     for (truth, expected) in truths.into_iter().zip([true, false]) {
         for (model, is_searched) in [(Some(truth), expected), (None, true)] {
             let mut trial = Trial::new(

@@ -3,6 +3,7 @@
 mod evaluate;
 mod fake;
 mod guided;
+mod hydra;
 mod import;
 mod loops;
 mod mishaps;

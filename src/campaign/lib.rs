@@ -19,6 +19,7 @@ mod cells;
 mod definition;
 mod diagnostic;
 mod digest;
+mod experiments;
 mod field;
 mod form;
 mod hosts;

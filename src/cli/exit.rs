@@ -140,6 +140,7 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }
+        | TunerError::NoMachine { .. }
         | TunerError::NothingToDecide { .. }
         | TunerError::NothingToHoldOut { .. }
         | TunerError::NothingToJudge { .. } => Code::Input,

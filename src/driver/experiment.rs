@@ -1,11 +1,16 @@
 //! Small measurements that show the machine's own parameters.
 
+mod bench;
+
 use std::time::Instant;
 
-use exec::{Bytes, Communicator, ExecError, Operands};
+use exec::ExecError;
 use sampling::batch;
 use statistics::clock::Clock;
 use wire::{Experiment, ExperimentKind, Measurement, Repetition, Spending};
+
+use bench::Bench;
+pub(crate) use bench::Setting;
 
 /// A repetition lasts at least this long, so that the timer's cost does not show.
 const BATCH_SECONDS: f64 = 20e-6;
@@ -16,46 +21,55 @@ const WARMUP: u32 = 30;
 /// More repetitions than this are taken only if the plan insists.
 const ENOUGH: u32 = 1000;
 
-/// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
-const BYTE: u8 = 0x3f;
-
-/// How many ranks an experiment needs.
-pub(crate) fn ranks(kind: ExperimentKind) -> usize {
-    match kind {
-        ExperimentKind::PingPong | ExperimentKind::Exchange => 2,
-        ExperimentKind::Combine { .. } => 1,
+/// How many of the ranks of its shape an experiment needs.
+pub(crate) fn ranks(experiment: &Experiment) -> usize {
+    match experiment.kind {
+        ExperimentKind::PingPong
+        | ExperimentKind::Exchange
+        | ExperimentKind::Burst
+        | ExperimentKind::Late => 2,
+        ExperimentKind::Combine { .. } | ExperimentKind::Copy => 1,
+        ExperimentKind::Shift
+        | ExperimentKind::FanOut
+        | ExperimentKind::FanIn
+        | ExperimentKind::Injection => experiment.shape.ranks() as usize,
     }
 }
 
-/// Measures an experiment; collective over `communicator`, which has as many ranks as are needed:
-/// others would take the cores of those that are measured. Says where the time went, too.
+/// Measures an experiment; collective over the setting's communicator, which has as many ranks as are
+/// needed: others would take the cores of those that are measured. Says where the time went, too. Calls
+/// `progressed` where it would be unjust to think that it hangs: on a busy machine all of it takes
+/// longer than it is planned to.
 pub(crate) fn run(
     experiment: &Experiment,
     repetition: &Repetition,
     timer: &Clock,
-    communicator: &Communicator,
+    setting: Setting<'_>,
+    progressed: &dyn Fn(),
 ) -> Result<(Measurement, Spending), ExecError> {
     let begin = Instant::now();
-    let bytes = experiment.bytes as usize;
-    let mut bench = Bench {
-        kind: experiment.kind,
-        communicator,
-        send: Bytes::filled(bytes, BYTE),
-        recv: Bytes::filled(bytes, BYTE),
-    };
-    bench.time(5)?;
-    let mut estimate = [bench.time(WARMUP)? / f64::from(WARMUP)];
+    let communicator = setting.communicator;
+    let mut bench = Bench::new(experiment, setting);
+    let is_late = experiment.kind == ExperimentKind::Late;
+    let (first, warmup) = if is_late { (1, 2) } else { (5, WARMUP) };
+    bench.time(first)?;
+    let mut estimate = [bench.time(warmup)? / f64::from(warmup)];
     communicator.maximum(&mut estimate)?;
-    let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
-        .ceil()
-        .clamp(1.0, 10_000.0)
-        .max(batch::calls(estimate[0], timer).into());
-    let repetitions = repetitions(estimate[0] * batch, repetition);
-    let batch = batch as u32;
+    let (batch, repetitions) = if is_late {
+        // What counts is whether it is longer or shorter than the receiver is late.
+        (1, repetition.minimum)
+    } else {
+        let batch = (BATCH_SECONDS / estimate[0].max(1e-9))
+            .ceil()
+            .clamp(1.0, 10_000.0)
+            .max(batch::calls(estimate[0], timer).into());
+        (batch as u32, repetitions(estimate[0] * batch, repetition))
+    };
     let mut seconds = Vec::with_capacity(repetitions as usize);
     let preparing = begin.elapsed();
     for _ in 0..repetitions {
-        seconds.push(bench.time(batch)? / f64::from(batch));
+        progressed();
+        seconds.push(bench.time(batch)? / f64::from(batch) / bench.shares());
     }
     let calling = begin.elapsed() - preparing;
     communicator.maximum(&mut seconds)?;
@@ -66,7 +80,7 @@ pub(crate) fn run(
     };
     let measured = Measurement {
         candidate: 0,
-        warmup: WARMUP + 5,
+        warmup: warmup + first,
         batch,
         seconds,
         invalid: Vec::new(),
@@ -81,48 +95,6 @@ fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
     let most = wanted.maximum.min(ENOUGH).max(wanted.minimum);
     let fitting = wanted.slice_seconds / seconds;
     (fitting as u32).clamp(wanted.minimum, most)
-}
-
-struct Bench<'a> {
-    kind: ExperimentKind,
-    communicator: &'a Communicator,
-    send: Bytes,
-    recv: Bytes,
-}
-
-impl Bench<'_> {
-    /// The time of `calls` calls on this rank.
-    fn time(&mut self, calls: u32) -> Result<f64, ExecError> {
-        let rank = self.communicator.rank();
-        let start = Instant::now();
-        for _ in 0..calls {
-            self.call(rank)?;
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        Ok(match self.kind {
-            ExperimentKind::PingPong => seconds / 2.0,
-            ExperimentKind::Exchange | ExperimentKind::Combine { .. } => seconds,
-        })
-    }
-
-    fn call(&mut self, rank: u32) -> Result<(), ExecError> {
-        let peer = 1 - rank.min(1);
-        let (send, recv) = (self.send.as_slice(), self.recv.as_mut_slice());
-        match self.kind {
-            ExperimentKind::PingPong if rank == 0 => {
-                self.communicator.send_bytes(send, peer)?;
-                self.communicator.recv_bytes(recv, peer)
-            }
-            ExperimentKind::PingPong => {
-                self.communicator.recv_bytes(recv, peer)?;
-                self.communicator.send_bytes(send, peer)
-            }
-            ExperimentKind::Exchange => self.communicator.exchange_bytes(send, peer, recv, peer),
-            ExperimentKind::Combine { datatype, operator } => {
-                exec::combine(datatype, operator, Operands::IntoRight(send, recv))
-            }
-        }
-    }
 }
 
 #[cfg(test)]

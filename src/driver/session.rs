@@ -9,8 +9,9 @@ use ::environment::is_crowded;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use wire::{
-    Cache, Candidate, Cell, ColdCaches, Experiment, FailureKind, Finish, LaunchStart, Measurement,
-    Node, Plan, Record, Repetition, Spending, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
+    Cache, Candidate, Cell, ColdCaches, CommShape, Experiment, FailureKind, Finish, LaunchStart,
+    Measurement, Node, Plan, Record, Repetition, Spending, Synchronisation, Task, TaskDone,
+    WIRE_VERSION, Work,
 };
 
 use crate::buffers::copies;
@@ -236,7 +237,7 @@ impl Session<'_> {
             Work::Compare { cell, candidates } => {
                 self.compare(task, (cell, candidates), &communicator, &nodes)?
             }
-            Work::Experiment(what) => self.experiment(task, what, &communicator)?,
+            Work::Experiment(what) => self.experiment(task, what, &communicator, &nodes)?,
         };
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
@@ -256,11 +257,6 @@ impl Session<'_> {
         communicator: &Communicator,
         nodes: &[Vec<u32>],
     ) -> Result<(Vec<Measurement>, Spending), DriverError> {
-        // Who spins takes the core from those it waits for.
-        let wait = match is_crowded(&self.nodes, cell.shape) && !self.leaves_core {
-            true => Wait::Yield,
-            false => Wait::Block,
-        };
         let looking = Instant::now();
         self.watchdog.begin_look(communicator.size());
         let synchroniser = self.synchroniser(communicator, nodes)?;
@@ -276,7 +272,7 @@ impl Session<'_> {
             patience_seconds: self.plan.watchdog_seconds,
             seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
             copies: copies(&Call::from(cell), communicator.rank(), nodes, self.cold),
-            wait,
+            wait: self.wait(cell.shape),
             synchroniser: &synchroniser,
             communicator,
             spool: &self.spool,
@@ -287,14 +283,17 @@ impl Session<'_> {
         Ok((measurements, spent))
     }
 
-    /// Measures the machine itself, and says where the time went. Collective.
+    /// Measures the machine itself; the ranks of the communicator stand on these nodes. Says where the
+    /// time went, too. Collective.
     fn experiment(
         &self,
         task: &Task,
         what: &Experiment,
         communicator: &Communicator,
+        nodes: &[Vec<u32>],
     ) -> Result<(Vec<Measurement>, Spending), DriverError> {
-        self.watchdog.begin(task.id, 0);
+        let begin = || self.watchdog.begin(task.id, 0);
+        begin();
         self.spool.write(&Record::Trying {
             task: task.id,
             candidate: 0,
@@ -305,9 +304,22 @@ impl Session<'_> {
             slice_seconds: self.plan.repetition.slice_seconds.min(longest),
             ..self.plan.repetition
         };
-        let (measured, spent) = experiment::run(what, &repetition, &self.timer, communicator)?;
+        let setting = experiment::Setting {
+            communicator,
+            nodes,
+            wait: self.wait(what.shape),
+        };
+        let (measured, spent) = experiment::run(what, &repetition, &self.timer, setting, &begin)?;
         self.watchdog.rest();
         Ok((vec![measured], spent))
+    }
+
+    /// How the ranks of a shape wait for messages: who spins takes the core from those it waits for.
+    fn wait(&self, shape: CommShape) -> Wait {
+        match is_crowded(&self.nodes, shape) && !self.leaves_core {
+            true => Wait::Yield,
+            false => Wait::Block,
+        }
     }
 
     /// How the ranks of a task, which stand on these nodes, come to common starts. Collective.
@@ -338,7 +350,7 @@ impl Session<'_> {
             Work::Compare { cell, .. } => self.topology.members(cell.shape),
             Work::Experiment(experiment) => {
                 let members = self.topology.members(experiment.shape)?;
-                let first = members.get(..experiment::ranks(experiment.kind));
+                let first = members.get(..experiment::ranks(experiment));
                 first.map(<[u32]>::to_vec).ok_or(ShapeMissing)
             }
         }

@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_void};
 use mpi::ffi;
 
 use crate::api::{byte, check, count, status_ignore};
-use crate::{Communicator, ExecError};
+use crate::requests::Requests;
+use crate::{Communicator, ExecError, Wait};
 
 /// All messages of ours: communicators are private and messages of a pair match in order.
 const TAG: c_int = 0;
@@ -58,6 +59,57 @@ impl Communicator {
         let recv = Message::bytes(recv.as_mut_ptr(), recv.len(), from)?;
         // SAFETY: the slices are valid for the lengths given and do not overlap.
         unsafe { self.exchange(send, recv) }
+    }
+
+    /// Sends the same bytes to each rank of `to` while receiving from each of `from`, all at once. A
+    /// rank that is named twice has two messages. What is received stands in `recv` in pieces of equal
+    /// length, in the order of `from`; what a division leaves over is not touched.
+    pub fn transfer_bytes(
+        &self,
+        send: &[u8],
+        to: &[u32],
+        recv: &mut [u8],
+        from: &[u32],
+        wait: Wait,
+    ) -> Result<(), ExecError> {
+        let mut requests = Requests::default();
+        requests.reserve(to.len() + from.len());
+        // SAFETY: the slices are borrowed until all requests have ended.
+        match unsafe { self.start_transfer(send, to, recv, from, &mut requests) } {
+            Ok(()) => requests.finish(wait),
+            Err(error) => {
+                requests.cancel();
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts the messages of [`Self::transfer_bytes`], receives first.
+    ///
+    /// # Safety
+    ///
+    /// The slices are kept until all requests have ended.
+    unsafe fn start_transfer(
+        &self,
+        send: &[u8],
+        to: &[u32],
+        recv: &mut [u8],
+        from: &[u32],
+        requests: &mut Requests,
+    ) -> Result<(), ExecError> {
+        let piece = recv.len() / from.len().max(1);
+        let data = recv.as_mut_ptr();
+        for (index, &peer) in from.iter().enumerate() {
+            let message = Message::bytes(data.wrapping_add(index * piece), piece, peer)?;
+            // SAFETY: the pieces lie in the slice and do not overlap; the rest is the caller's.
+            requests.push(unsafe { self.start_recv(message) }?);
+        }
+        for &peer in to {
+            let message = Message::bytes(send.as_ptr().cast_mut(), send.len(), peer)?;
+            // SAFETY: the slice is only read; the rest is the caller's.
+            requests.push(unsafe { self.start_send(message) }?);
+        }
+        Ok(())
     }
 
     /// # Safety

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use model::Level;
 use serde::Serialize;
+use wire::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ParameterEstimate {
     /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
-    /// Unit of the value: `s`, `s/byte`, or `1` for ratios.
+    /// Unit of the value: `s`, `s/byte`, `byte`, or `1` for ratios.
     pub unit: &'static str,
     /// The value; given for information if the status is not [`Status::Identified`].
     pub estimate: Option<Estimate>,
@@ -60,6 +62,30 @@ pub enum Status {
         /// Upper end of the interval divided by the lower.
         factor: f64,
     },
+    /// An overhead that is more than all of the start-up time: a burst takes longer than as many
+    /// messages one by one.
+    AboveAlpha {
+        /// The start-up time in seconds.
+        alpha: f64,
+    },
+    /// Ranks of a node that send at once are hardly slower than one: whether they share anything
+    /// cannot be seen.
+    NotShared {
+        /// How many there were.
+        ranks: u32,
+        /// The time of a byte when all send, divided by that of one rank alone.
+        factor: f64,
+    },
+    /// Senders wait for their receivers at all sizes measured.
+    NoneEager {
+        /// The smallest of them.
+        bytes: u64,
+    },
+    /// Senders do not wait at any size measured.
+    AllEager {
+        /// The largest of them.
+        bytes: u64,
+    },
     /// Another parameter that it depends on is not known.
     Needs {
         /// That parameter's name.
@@ -90,7 +116,36 @@ impl fmt::Display for Status {
                 f,
                 "not used: its interval spans a factor of {factor:.1}; measure more launches"
             ),
+            Self::AboveAlpha { alpha } => write!(
+                f,
+                "not used: it is more than alpha, {}, of which it is a part",
+                format_seconds(*alpha)
+            ),
+            Self::NotShared { ranks, factor } => write!(
+                f,
+                "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long \
+                 as one, so that nothing is seen to be shared"
+            ),
+            Self::NoneEager { bytes } => write!(
+                f,
+                "not used: messages of {} already wait for their receiver",
+                format_bytes(*bytes)
+            ),
+            Self::AllEager { bytes } => write!(
+                f,
+                "not used: messages of {} still do not wait for their receiver",
+                format_bytes(*bytes)
+            ),
             Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
+        }
+    }
+}
+
+impl Status {
+    /// What is compared with a level's messages one by one has to wait for these.
+    pub(crate) fn needs_link(level: Level) -> Self {
+        Self::Needs {
+            parameter: format!("{}.alpha or beta", level.name()),
         }
     }
 }
@@ -122,6 +177,21 @@ impl ParameterEstimate {
             unit,
             estimate: None,
             status,
+        }
+    }
+
+    /// The same in another unit.
+    pub(crate) fn scaled(self, factor: f64, unit: &'static str) -> Self {
+        let estimate = self.estimate.map(|known| Estimate {
+            value: known.value * factor,
+            low: known.low * factor,
+            high: known.high * factor,
+            ..known
+        });
+        Self {
+            unit,
+            estimate,
+            ..self
         }
     }
 

@@ -9,7 +9,7 @@ use table::Confidence;
 use wire::{Candidate, Cell, CommShape, Parameters};
 
 use crate::decide::{Verdict, serves};
-use crate::prediction::{call, predicted_seconds};
+use crate::prediction::{call, predicted_ratio, predicted_seconds};
 use crate::ranking::Ranked;
 use crate::{CellDecision, Counts, MachineFit, Manner, Predictor, Summary, fit_curves};
 
@@ -21,7 +21,7 @@ const CAUTION: f64 = 2.0;
 ///
 /// For each shape, the nearest measured shape with as many ranks a node is taken, with a power of two ranks
 /// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
-/// there, times what the closed forms say the other shape costs more, each with its best blocks: the model's
+/// there, times what the model says the other shape costs more, each with its best blocks: the model's
 /// error is taken to stay the same. Where the default loses on the measured shape, the fastest of these is
 /// chosen, since nobody knows what the default does elsewhere. Where it holds, its time is extrapolated from
 /// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
@@ -137,17 +137,20 @@ impl Extension<'_> {
 
     /// What a measured candidate is expected to take here, with the best blocks.
     fn expect(&self, measured: &Ranked) -> Option<Ranked> {
-        let there = predicted_seconds(self.machine, &self.from.cell, &measured.candidate)?;
         let candidate = self.with_best_blocks(&measured.candidate)?;
         if !serves(self.library, &self.cell, &candidate, self.from.operators) {
             return None;
         }
-        let here = predicted_seconds(self.machine, &self.cell, &candidate)?;
-        let seconds = measured.median_seconds * here / there;
+        let growth = predicted_ratio(
+            self.machine,
+            (&self.cell, &candidate),
+            (&self.from.cell, &measured.candidate),
+        )?;
+        let here = predicted_seconds(self.machine, &self.cell, &candidate);
         Some(ranked(
             candidate,
-            seconds,
-            measured.predicted_seconds.map(|_| here),
+            measured.median_seconds * growth,
+            measured.predicted_seconds.and(here),
         ))
     }
 

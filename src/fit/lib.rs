@@ -1,7 +1,7 @@
 //! From raw samples to a machine, decisions and a table.
 //!
 //! [`summarise`] reduces samples to one [`Summary`] a candidate and cell; [`fit_machine`]
-//! estimates `alpha`, `beta` and `gamma` from those of the experiments; [`decide()`] compares the
+//! estimates the machine's parameters from those of the experiments; [`decide()`] compares the
 //! candidates of each cell, and [`build_table`] turns its decisions into a [`table::Table`];
 //! [`compare_blocks`] sets the pipelining lemma beside the measurements; [`fit_curves`] and
 //! [`Predictor`] tell times at other sizes and shapes from a candidate's own; [`evaluate()`] looks what
@@ -12,18 +12,25 @@
 mod batches;
 mod curve;
 mod decide;
+mod eager;
 mod error;
 mod estimate;
 mod evaluate;
+mod experiments;
 mod extend;
+mod factors;
+mod foreseen;
 mod frame;
 mod held_out;
+mod injection;
 mod line;
 mod machine;
 mod methods;
+mod overhead;
 mod parameters;
 mod prediction;
 mod predictor;
+mod protocols;
 mod ranking;
 mod reweighted;
 mod rules;
@@ -38,11 +45,13 @@ pub use error::FitError;
 pub use estimate::{Estimate, ParameterEstimate, Status};
 pub use evaluate::{Score, SplitScores, WITHIN, Worst, evaluate, judge};
 pub use extend::extend;
+pub use foreseen::Foreseen;
 pub use held_out::HeldOut;
 pub use machine::{MachineFit, fit_machine};
 pub use methods::Method;
 pub use prediction::{BlockComparison, BlockPoint, compare_blocks, predicted_seconds};
 pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
+pub use protocols::ProtocolSegment;
 pub use ranking::Ranked;
 pub use rules::build_table;
 pub use statistics;

@@ -4,12 +4,19 @@ use std::collections::BTreeMap;
 
 use model::{Level, Link, Machine, Rates};
 use serde::Serialize;
-use wire::{Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
+use wire::{Cell, Datatype, Operator};
 
-use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::eager::fit_eager_limit;
+use crate::estimate::ParameterEstimate;
+use crate::experiments::{Experiments, Messages};
+use crate::factors::{fan_factor, pattern_factors};
+use crate::foreseen::Foreseen;
+use crate::injection::fit_injection;
 use crate::line::Point;
+use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
-use crate::{CONFIDENCE, FitError, Summary};
+use crate::protocols::{ProtocolSegment, protocol_segments};
+use crate::{FitError, Summary};
 
 /// What the experiments say about the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +27,11 @@ pub struct MachineFit {
     pub gammas: Vec<(Datatype, Operator, f64)>,
     /// Every parameter that there were experiments for, used or not.
     pub parameters: Vec<ParameterEstimate>,
+    /// The lines that messages follow, by level and size. A [`Link`] has one line for all sizes.
+    pub segments: Vec<ProtocolSegment>,
+    /// What [`crate::predicted_seconds`] has said by now.
+    #[serde(skip)]
+    pub foreseen: Foreseen,
 }
 
 impl MachineFit {
@@ -28,23 +40,40 @@ impl MachineFit {
     pub fn rates(&self, cell: &Cell) -> Option<Rates> {
         let machine = self.machine.as_ref()?;
         let rates = machine.rates(Level::of_nodes(cell.shape.nodes))?;
+        Some(Rates {
+            gamma: self.gamma(cell),
+            ..rates
+        })
+    }
+
+    /// The `gamma` of a cell's datatype and operator, or else the machine's.
+    pub(crate) fn gamma(&self, cell: &Cell) -> Option<f64> {
         let own = |(datatype, operator, gamma): &(Datatype, Operator, f64)| {
             (*datatype == cell.datatype && Some(*operator) == cell.operator).then_some(*gamma)
         };
-        Some(Rates {
-            gamma: self.gammas.iter().find_map(own).or(rates.gamma),
-            ..rates
-        })
+        let of_machine = self.machine.as_ref().and_then(|machine| machine.gamma);
+        self.gammas.iter().find_map(own).or(of_machine)
     }
 }
 
 /// Estimates the machine's parameters from the summaries of experiments; others are ignored.
 ///
-/// `alpha` and `beta` come from ping-pongs. An exchange is compared with the ping-pong of its
+/// - `alpha` and `beta` come from ping-pongs.
+/// - `overhead` is what a message of a burst takes without its bytes and its share of the answer, for
+///   which `alpha` is needed.
+/// - `eager_limit` is the largest message measured for which a sender did not wait until its receiver
+///   was there, for which the line is needed.
+/// - `injection_beta` is what a byte takes in the port that the ranks of a node share, if they are
+///   seen to.
+/// - `gamma` is the time per byte of a combination; the machine's own is the median over datatypes and
+///   operators. `copy` is that of a copy.
+///
+/// An exchange is compared with the ping-pong of its
 /// turn and size, apart for the sizes below `alpha / beta` (`exchange_latency`) and from there
 /// on (`exchange_bandwidth`): a ratio of 1 means that both directions are really used at once, of
-/// 2 that they take turns. `gamma` is the time per byte of a combination; the machine's own is the
-/// median over datatypes and operators.
+/// 2 that they take turns. A shift, in which the two partners are different ranks, is compared in the
+/// same way. What a byte takes to or from `k` partners at once is divided by `k beta`: 1 means that
+/// the messages of a rank take turns, `1 / k` that they do not share anything.
 ///
 /// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
 /// is the launch, unless one was interrupted; then it and the one that made up for it are one turn. A
@@ -57,192 +86,124 @@ impl MachineFit {
 /// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {
     let experiments = Experiments::new(summaries);
-    let mut parameters = Vec::new();
+    let (mut parameters, mut segments) = (Vec::new(), Vec::new());
     let mut links = BTreeMap::new();
-    for (level, points) in &experiments.ping_pongs {
-        let [alpha, beta] = line_parameters(
-            points,
-            [
-                (format!("{}.alpha", level.name()), "s"),
-                (format!("{}.beta", level.name()), "s/byte"),
-            ],
-        )?;
-        if let (Some(alpha), Some(beta)) = (alpha.value(), beta.value()) {
-            links.insert(
-                *level,
-                Link {
-                    alpha,
-                    overhead: None,
-                    beta,
-                    eager_limit: None,
-                },
-            );
-        }
-        parameters.extend([alpha, beta]);
-    }
-    for (level, points) in &experiments.exchanges {
-        let ping_pongs = experiments
-            .ping_pongs
-            .get(level)
-            .map_or(&[][..], Vec::as_slice);
-        parameters.extend(exchange_factors(
+    for (level, messages) in &experiments.messages {
+        let (link, found) = fit_link(*level, messages)?;
+        let eager_limit = link.and_then(|link| link.eager_limit);
+        segments.extend(protocol_segments(
             *level,
-            points,
-            ping_pongs,
-            links.get(level),
-        ));
+            &messages.ping_pongs,
+            eager_limit,
+        )?);
+        links.extend(link.map(|link| (*level, link)));
+        parameters.extend(found);
     }
+    for (level, messages) in &experiments.messages {
+        parameters.extend(fit_patterns(*level, messages, links.get(level))?);
+    }
+    let injection = fit_injection(&experiments.injections)?;
+    let injection_beta = injection.as_ref().and_then(ParameterEstimate::value);
+    parameters.extend(injection);
     let mut gammas = Vec::new();
     for ((datatype, operator), points) in &experiments.combines {
         let name = format!("gamma.{}.{}", datatype.name(), operator.name());
-        let [_, gamma] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
+        let gamma = rate(points, name)?;
         gammas.extend(gamma.value().map(|gamma| (*datatype, *operator, gamma)));
         parameters.push(gamma);
+    }
+    let mut copy = None;
+    if !experiments.copies.is_empty() {
+        let found = rate(&experiments.copies, "copy".to_owned())?;
+        copy = found.value();
+        parameters.push(found);
     }
     let machine = (!links.is_empty()).then(|| Machine {
         name: name.to_owned(),
         ranks_per_node: experiments.ranks_per_node,
         network: links.get(&Level::Network).copied(),
         node: links.get(&Level::Node).copied(),
-        injection_beta: None,
+        injection_beta,
         gamma: statistics::median(&gammas.iter().map(|(.., gamma)| *gamma).collect::<Vec<_>>()),
-        copy: None,
+        copy,
         noise: None,
     });
     Ok(MachineFit {
         machine,
         gammas,
         parameters,
+        segments,
+        foreseen: Foreseen::default(),
     })
 }
 
-/// The launches' medians of all experiments, sorted by what they tell about.
-struct Experiments {
-    ping_pongs: BTreeMap<Level, Vec<Point>>,
-    exchanges: BTreeMap<Level, Vec<Point>>,
-    combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
-    ranks_per_node: u32,
+/// What a byte takes that is combined or copied.
+fn rate(points: &[Point], name: String) -> Result<ParameterEstimate, FitError> {
+    let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
+    Ok(rate)
 }
 
-impl Experiments {
-    fn new(summaries: &[Summary]) -> Self {
-        let (mut ping_pongs, mut exchanges) = (BTreeMap::new(), BTreeMap::new());
-        let mut combines = BTreeMap::new();
-        for summary in summaries {
-            let Subject::Experiment(Experiment { kind, shape, bytes }) = summary.subject else {
-                continue;
-            };
-            let points: &mut Vec<Point> = match kind {
-                ExperimentKind::PingPong => ping_pongs.entry(level(shape)).or_default(),
-                ExperimentKind::Exchange => exchanges.entry(level(shape)).or_default(),
-                ExperimentKind::Combine { datatype, operator } => {
-                    combines.entry((datatype, operator)).or_default()
-                }
-            };
-            // The number of the turn.
-            let bytes = bytes as f64;
-            let medians = summary.launch_medians.iter().zip(1..);
-            points.extend(medians.map(|(&(_, seconds), launch)| Point {
-                launch,
-                bytes,
-                seconds,
-            }));
-        }
-        let ranks_per_node = summaries
-            .iter()
-            .map(|summary| summary.subject.shape().ppn)
-            .max();
-        let ranks_per_node = ranks_per_node.unwrap_or(1).max(1);
-        Self {
-            ping_pongs,
-            exchanges,
-            combines,
-            ranks_per_node,
-        }
-    }
-}
-
-/// The level that the first two ranks of a launch talk on: launchers fill a node before the next.
-fn level(shape: CommShape) -> Level {
-    if shape.nodes > 1 && shape.ppn == 1 {
-        Level::Network
-    } else {
-        Level::Node
-    }
-}
-
-fn exchange_factors(
+/// The link of a level, if its `alpha` and `beta` are known, and its parameters.
+fn fit_link(
     level: Level,
-    exchanges: &[Point],
-    ping_pongs: &[Point],
-    link: Option<&Link>,
-) -> [ParameterEstimate; 2] {
-    let names = ["latency", "bandwidth"].map(|part| format!("{}.exchange_{part}", level.name()));
-    let Some(link) = link else {
-        let parameter = format!("{}.alpha or beta", level.name());
-        return names.map(|name| {
-            ParameterEstimate::unknown(
-                name,
-                "1",
-                Status::Needs {
-                    parameter: parameter.clone(),
-                },
-            )
-        });
-    };
-    let boundary = link.alpha / link.beta;
-    let (small, large): (Vec<Point>, Vec<Point>) = exchanges
-        .iter()
-        .copied()
-        .partition(|point| point.bytes < boundary);
-    let [latency, bandwidth] = names;
-    [(latency, small), (bandwidth, large)].map(|(name, exchanges)| {
-        exchange_factor(name.clone(), &exchanges, ping_pongs).unwrap_or_else(|| {
-            ParameterEstimate::unknown(
-                name,
-                "1",
-                Status::TooFewSizes {
-                    sizes: 0,
-                    needed: 1,
-                },
-            )
-        })
-    })
+    messages: &Messages,
+) -> Result<(Option<Link>, Vec<ParameterEstimate>), FitError> {
+    let name = |parameter| format!("{}.{parameter}", level.name());
+    let mut parameters = Vec::new();
+    let (mut alpha, mut beta) = (None, None);
+    if !messages.ping_pongs.is_empty() {
+        let names = [(name("alpha"), "s"), (name("beta"), "s/byte")];
+        let found = line_parameters(&messages.ping_pongs, names)?;
+        (alpha, beta) = (found[0].value(), found[1].value());
+        parameters.extend(found);
+    }
+    let mut overhead = None;
+    if !messages.bursts.is_empty() {
+        let found = fit_overhead(level, &messages.bursts, alpha)?;
+        overhead = found.value();
+        parameters.push(found);
+    }
+    let line = alpha.zip(beta);
+    let mut eager_limit = None;
+    if !messages.lates.is_empty() {
+        let found = fit_eager_limit(level, &messages.lates, line);
+        eager_limit = found.value().map(|bytes| bytes as u64);
+        parameters.push(found);
+    }
+    let link = line.map(|(alpha, beta)| Link {
+        alpha,
+        overhead,
+        beta,
+        eager_limit,
+    });
+    Ok((link, parameters))
 }
 
-/// The median over launches of the launch's median ratio over sizes.
-fn exchange_factor(
-    name: String,
-    exchanges: &[Point],
-    ping_pongs: &[Point],
-) -> Option<ParameterEstimate> {
-    let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for exchange in exchanges {
-        let same = |p: &&Point| (p.launch, p.bytes) == (exchange.launch, exchange.bytes);
-        if let Some(ping_pong) = ping_pongs.iter().find(same) {
-            ratios
-                .entry(exchange.launch)
-                .or_default()
-                .push(exchange.seconds / ping_pong.seconds);
+/// What several messages at once cost in comparison with one.
+fn fit_patterns(
+    level: Level,
+    messages: &Messages,
+    link: Option<&Link>,
+) -> Result<Vec<ParameterEstimate>, FitError> {
+    let mut parameters = Vec::new();
+    let patterns = [
+        ("exchange", &messages.exchanges),
+        ("shift", &messages.shifts),
+    ];
+    for (pattern, points) in patterns {
+        if !points.is_empty() {
+            let factors = pattern_factors(pattern, level, points, &messages.ping_pongs, link);
+            parameters.extend(factors);
         }
     }
-    let medians: Vec<f64> = ratios
-        .values()
-        .filter_map(|of| statistics::median(of))
-        .collect();
-    let value = statistics::median(&medians)?;
-    let interval = statistics::median_interval(&medians, CONFIDENCE)?;
-    let errors: Vec<f64> = ratios
-        .values()
-        .flatten()
-        .map(|r| (value / r - 1.0).abs())
-        .collect();
-    let estimate = Estimate {
-        value,
-        low: interval.low,
-        high: interval.high,
-        coverage: interval.coverage,
-        residual: statistics::median(&errors)?,
-    };
-    Some(ParameterEstimate::judged(name, "1", estimate))
+    let fans = [
+        ("fan_out", &messages.fan_outs),
+        ("fan_in", &messages.fan_ins),
+    ];
+    for (pattern, fans) in fans {
+        for (partners, points) in fans {
+            parameters.push(fan_factor(pattern, level, (*partners, points), link)?);
+        }
+    }
+    Ok(parameters)
 }

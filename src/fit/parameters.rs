@@ -132,7 +132,8 @@ fn residual(points: &[Point], start: f64, per_byte: f64) -> f64 {
     statistics::median(&errors).unwrap_or(f64::NAN)
 }
 
-fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
+/// The parameter, unless its largest share of the time is too small to be seen.
+pub(crate) fn visible(parameter: ParameterEstimate, share: f64) -> ParameterEstimate {
     if share >= SMALLEST_SHARE {
         return parameter;
     }

@@ -1,9 +1,9 @@
-//! What the closed forms say about the candidates of a cell.
+//! What the fitted machine says about the candidates of a cell.
 
 use std::collections::BTreeMap;
 
-use model::{Call, Prediction};
-use schedule::Algorithm;
+use model::{Call, Machine, Placement, Prediction, Setting, Topology};
+use schedule::{Algorithm, Schedule};
 use serde::Serialize;
 use wire::{Candidate, Cell, Parameters, Subject};
 
@@ -45,16 +45,63 @@ pub struct BlockPoint {
     pub seconds: f64,
 }
 
-/// The time that the closed forms predict for a candidate in a cell; `None` for the library's own
-/// and where something is unknown.
+/// About as many messages are simulated in some ten milliseconds.
+const MOST_MESSAGES: f64 = 2e4;
+
+/// The time that is predicted for a candidate in a cell; `None` for the library's own and where
+/// something is unknown.
+///
+/// Its schedule is simulated on the machine, with everything that was fitted: both levels, overheads,
+/// eager limits, and the port that the ranks of a node share; nodes are taken to be filled one after the
+/// other. A schedule of more than about twenty thousand messages, and one that needs a level which is
+/// not known, has the time of its closed form, which knows only `alpha`, `beta` and `gamma` of the
+/// slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    machine.foreseen.seconds(cell, candidate, || {
+        let seconds = simulated_seconds(machine, cell, candidate);
+        seconds.or_else(|| closed_form_seconds(machine, cell, candidate))
+    })
+}
+
+/// How many times as long one call is expected to take as another; both by simulation or both by closed
+/// forms, whose errors differ.
+pub(crate) fn predicted_ratio(
+    machine: &MachineFit,
+    long: (&Cell, &Candidate),
+    short: (&Cell, &Candidate),
+) -> Option<f64> {
+    let simulated =
+        |(cell, candidate): (&Cell, &Candidate)| simulated_seconds(machine, cell, candidate);
+    let closed =
+        |(cell, candidate): (&Cell, &Candidate)| closed_form_seconds(machine, cell, candidate);
+    let by_simulation = simulated(long).and_then(|long| Some(long / simulated(short)?));
+    by_simulation.or_else(|| Some(closed(long)? / closed(short)?))
+}
+
+fn closed_form_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let algorithm = schedule::find(candidate.algorithm())?;
     let parameters = candidate.parameters();
-    let prediction = model::predict(
-        schedule::find(candidate.algorithm())?,
-        machine.rates(cell)?,
-        &call(cell, &parameters),
-    )?;
-    Some(prediction.seconds)
+    let call = call(cell, &parameters);
+    Some(model::predict(algorithm, machine.rates(cell)?, &call)?.seconds)
+}
+
+fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    let algorithm = schedule::find(candidate.algorithm())?;
+    let machine = Machine {
+        gamma: fit.gamma(cell),
+        ..fit.machine.clone()?
+    };
+    let schedule = Schedule::new(algorithm, &cell.request(&candidate.parameters())).ok()?;
+    if model::expected_messages(&schedule) > MOST_MESSAGES {
+        return None;
+    }
+    let setting = Setting {
+        machine: &machine,
+        topology: Topology::new(cell.shape.nodes, cell.shape.ppn, Placement::Block),
+        unit_bytes: cell.datatype.size_bytes(),
+    };
+    let simulation = model::simulate(&schedule, &setting).ok()?;
+    Some(simulation.seconds)
 }
 
 /// Compares predicted and measured blocks for every cell and algorithm of which at least one block
@@ -119,18 +166,8 @@ fn compare(
         .iter()
         .min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
     let predicted = machine.and_then(|machine| best(machine, &cell, algorithm, family));
-    let expected = |point: &BlockPoint| {
-        let parameters = Parameters {
-            blocks: Some(point.blocks),
-            ..family.parameters()
-        };
-        let algorithm = family.algorithm().to_owned();
-        let candidate = Candidate::Ours {
-            algorithm,
-            parameters,
-        };
-        predicted_seconds(machine?, &cell, &candidate)
-    };
+    let expected =
+        |point: &BlockPoint| predicted_seconds(machine?, &cell, &in_blocks(family, point.blocks));
     let distance = |point: &BlockPoint, predicted: BlockPoint| {
         (f64::from(point.blocks) / f64::from(predicted.blocks))
             .ln()
@@ -166,15 +203,26 @@ fn best(
     let parameters = family.parameters();
     let best = model::predict_best(algorithm, machine.rates(cell)?, &call(cell, &parameters))?;
     let Prediction {
-        seconds,
         blocks,
         block_bytes,
+        ..
     } = best;
     Some(BlockPoint {
         block_bytes,
         blocks,
-        seconds,
+        seconds: predicted_seconds(machine, cell, &in_blocks(family, blocks))?,
     })
+}
+
+/// The candidate of a family with so many blocks.
+fn in_blocks(family: &Candidate, blocks: u32) -> Candidate {
+    Candidate::Ours {
+        algorithm: family.algorithm().to_owned(),
+        parameters: Parameters {
+            blocks: Some(blocks),
+            ..family.parameters()
+        },
+    }
 }
 
 /// The number of blocks that a candidate uses in a cell, at least 1.
@@ -191,5 +239,75 @@ pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
         bytes: cell.bytes,
         unit_bytes,
         parameters: parameters.in_units(unit_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Link;
+    use schedule::Collective;
+    use wire::{CommShape, Datatype, Operator};
+
+    use super::*;
+    use crate::Foreseen;
+
+    fn candidate(block_bytes: u64) -> Candidate {
+        Candidate::Ours {
+            algorithm: "allreduce/dual_root".to_owned(),
+            parameters: Parameters {
+                block_bytes: Some(block_bytes),
+                ..Parameters::default()
+            },
+        }
+    }
+
+    /// Two levels, of which closed forms know the slower one only.
+    fn machine() -> MachineFit {
+        let link = |beta| Link {
+            alpha: 1e-6,
+            overhead: None,
+            beta,
+            eager_limit: None,
+        };
+        let machine = Machine {
+            name: "test".to_owned(),
+            ranks_per_node: 8,
+            network: Some(link(4e-9)),
+            node: Some(link(1e-9)),
+            injection_beta: None,
+            gamma: Some(1e-10),
+            copy: None,
+            noise: None,
+        };
+        MachineFit {
+            machine: Some(machine),
+            gammas: Vec::new(),
+            parameters: Vec::new(),
+            segments: Vec::new(),
+            foreseen: Foreseen::default(),
+        }
+    }
+
+    #[test]
+    fn ratios_have_both_times_from_one_model() {
+        let cell = Cell {
+            collective: Collective::Allreduce,
+            shape: CommShape { nodes: 2, ppn: 8 },
+            bytes: 1 << 22,
+            datatype: Datatype::Float64,
+            operator: Some(Operator::Sum),
+        };
+        let (fit, long, short) = (machine(), candidate(64), candidate(1 << 20));
+        let simulated = |of| simulated_seconds(&fit, &cell, of);
+        let closed = |of| closed_form_seconds(&fit, &cell, of).expect("closed form");
+        assert_eq!(simulated(&long), None);
+        let of_short = simulated(&short).expect("short");
+        assert!(closed(&short) > 1.1 * of_short, "{of_short}");
+        let ratio = |long| predicted_ratio(&fit, (&cell, long), (&cell, &short));
+        assert_eq!(ratio(&long), Some(closed(&long) / closed(&short)));
+        let other = candidate(1 << 18);
+        let expected = simulated(&other).expect("short") / of_short;
+        assert_eq!(ratio(&other), Some(expected));
+        assert_eq!(ratio(&Candidate::Default), None);
     }
 }

@@ -24,7 +24,7 @@ pub struct Ranked {
     pub speedup: Option<PairedRatio>,
     /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
-    /// What the closed forms predict.
+    /// What the fitted machine makes one expect; see [`predicted_seconds`].
     pub predicted_seconds: Option<f64>,
     /// Whether the candidate beats the default, as [`DecideOptions`] say.
     pub beats_default: bool,

@@ -57,6 +57,7 @@ pub(crate) fn quantity(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => format_seconds(value),
         Unit::SecondsPerByte => format!("{} ns/byte", significant(value * 1e9)),
+        Unit::Bytes => format_bytes(value as u64),
         Unit::One => significant(value),
     }
 }

@@ -206,6 +206,8 @@ pub enum Unit {
     Seconds,
     /// Seconds per byte.
     SecondsPerByte,
+    /// Bytes.
+    Bytes,
     /// A factor.
     One,
 }

@@ -155,10 +155,30 @@ impl Rounds<'_> {
         let sizes = blocks::segments(longest, limit)
             .into_iter()
             .filter(|segment| self.is_pioneer || segment.contains(&start))
-            .flat_map(|segment| blocks::next(&segment, &known, start, self.target));
+            .flat_map(|segment| {
+                let sizes = blocks::next(&segment, &known, start, self.target);
+                let is_begun = segment.iter().any(|size| known.contains_key(size));
+                match is_begun || self.may_win(family, &sizes, start) {
+                    true => sizes,
+                    false => Vec::new(),
+                }
+            });
         sizes
             .filter(|size| !known.contains_key(size))
             .filter_map(|size| family.candidate(self.cell, size))
             .collect()
+    }
+
+    /// Whether one of the first sizes of another protocol segment is expected to come near the best known.
+    fn may_win(&self, family: &Family, sizes: &[u64], start: u64) -> bool {
+        let expected = |size: u64| {
+            let candidate = family.candidate(self.cell, size)?;
+            self.expectation.seconds(self.cell, &candidate)
+        };
+        let Some(known) = expected(start) else {
+            return true;
+        };
+        let mut sizes = sizes.iter();
+        sizes.any(|&size| expected(size).is_none_or(|there| there <= known * (1.0 + HOPE)))
     }
 }

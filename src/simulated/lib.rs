@@ -6,8 +6,8 @@
 //! ends with the command.
 //!
 //! - The time of a call is that of [`model::simulate()`] for the very schedule that would be executed,
-//!   disturbed by the [`model::Noise`] of the machine file. A message of an experiment costs what it
-//!   costs in a schedule.
+//!   disturbed by the [`model::Noise`] of the machine file. Experiments are closed forms of the
+//!   simulator's rules, so that their messages cost what they cost in a schedule.
 //! - The library's own choice, `default`, is what MPICH's published thresholds choose
 //!   (`library.yaml`).
 //! - Time is that of the simulated machine: a task's elapsed seconds, and thereby what is spent of a
@@ -17,6 +17,7 @@
 
 mod contest;
 mod disturbance;
+mod experiments;
 mod identity;
 mod launcher;
 mod rules;

@@ -8,10 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use model::{Level, Machine, Placement, Setting, Topology, expected_messages, simulate};
-use schedule::{Algorithm, Collective, Request, Schedule};
+use schedule::{Algorithm, Request, Schedule};
 use thiserror::Error;
-use wire::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Subject};
+use wire::{Candidate, Cell, CommShape, Subject};
 
+use crate::experiments;
 use crate::rules::Rules;
 
 /// A candidate that sends more messages is left out: it would be simulated for minutes.
@@ -80,7 +81,10 @@ impl Times {
             // A mistake in the simulator must not take the whole campaign down.
             let found = panic::catch_unwind(AssertUnwindSafe(|| match &key {
                 (Subject::Cell(cell), candidate) => self.of_cell(cell, candidate),
-                (Subject::Experiment(experiment), _) => self.of_experiment(experiment),
+                (Subject::Experiment(experiment), _) => {
+                    let seconds = experiments::seconds(&self.machine, experiment);
+                    seconds.map_err(refused)
+                }
             }));
             let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
             let time = found.unwrap_or_else(failed);
@@ -141,36 +145,6 @@ impl Times {
         let factor: f64 = slowed.map(|(_, factor)| factor).product();
         let seconds = self.simulate(algorithm, &request, cell.shape, cell.datatype.size_bytes())?;
         Ok(seconds * factor)
-    }
-
-    /// One message is what any broadcast to one other rank sends. Ranks are full duplex: an exchange
-    /// takes no longer.
-    fn of_experiment(&self, experiment: &Experiment) -> Time {
-        let &Experiment { kind, shape, bytes } = experiment;
-        match kind {
-            ExperimentKind::PingPong | ExperimentKind::Exchange => {
-                let request = Request {
-                    units: bytes,
-                    ..Request::ranks(2)
-                };
-                // Whether the two share a node is for the experiment's shape to say.
-                let ppn = shape.ppn.min(2);
-                let pair = CommShape {
-                    nodes: 2 / ppn,
-                    ppn,
-                };
-                let broadcast = schedule::of(Collective::Bcast).next();
-                let broadcast = broadcast.ok_or(Refusal("there is no broadcast".to_owned()))?;
-                self.simulate(broadcast, &request, pair, 1)
-            }
-            ExperimentKind::Combine { .. } => match self.machine.gamma {
-                Some(gamma) => Ok(gamma * bytes as f64),
-                None => Err(Refusal(format!(
-                    "the machine `{}` does not say what combining costs: there is no `gamma`",
-                    self.machine.name
-                ))),
-            },
-        }
     }
 
     fn simulate(

@@ -97,6 +97,15 @@ pub enum TunerError {
         /// The library.
         library: Library,
     },
+    /// No level's start-up time and time per byte are both known, so there is no machine to write.
+    #[error(
+        "the measurements in {} do not suffice for a machine: alpha and beta are known of no level",
+        store.display()
+    )]
+    NoMachine {
+        /// The store.
+        store: PathBuf,
+    },
     /// The default was measured in no cell, so there is nothing to decide.
     #[error("{} has no cell in which the library's default was measured", store.display())]
     NothingToDecide {
@@ -156,6 +165,9 @@ impl TunerError {
             | Self::NothingToDecide { .. }
             | Self::NothingToJudge { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
+            }
+            Self::NoMachine { .. } => {
+                Some("`colltune fit` without `--machine` says what is missing".to_owned())
             }
             Self::NothingToHoldOut { .. } => Some(
                 "measure more `sizes`, at least three, or more `shapes`, as in `shapes: [1x4, 2x4, 4x4]`"

@@ -110,7 +110,7 @@ fn known(store: &Store, library: &Library) -> Result<Known, TunerError> {
     Ok(known)
 }
 
-/// What the machine's parameters lead to expect, by closed forms.
+/// What the fitted machine leads to expect.
 struct OfMachine<'a>(&'a MachineFit);
 
 impl Expectation for OfMachine<'_> {

@@ -25,6 +25,7 @@ mod guided;
 mod import;
 mod launch;
 mod machine;
+mod machine_file;
 mod measure;
 mod observer;
 mod origin;

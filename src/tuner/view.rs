@@ -242,6 +242,7 @@ fn parameter(parameter: &ParameterEstimate) -> MachineParameter {
             unit: match parameter.unit {
                 "s" => Unit::Seconds,
                 "s/byte" => Unit::SecondsPerByte,
+                "byte" => Unit::Bytes,
                 _ => Unit::One,
             },
             residual: known.residual,

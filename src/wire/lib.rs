@@ -7,6 +7,7 @@
 mod candidate;
 mod cell;
 pub mod exit_code;
+mod experiment;
 mod mockup;
 mod natives;
 mod node;
@@ -18,13 +19,11 @@ mod warning;
 
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use experiment::{Experiment, ExperimentKind};
 pub use mockup::{MOCKUPS, Mockup};
 pub use natives::combines_in_order;
 pub use node::Node;
-pub use plan::{
-    Cache, Experiment, ExperimentKind, Library, Plan, Racing, Repetition, Synchronisation, Task,
-    Work,
-};
+pub use plan::{Cache, Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
 pub use record::{
     ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock,
     Record, Shares, Spending, TaskDone,
@@ -36,4 +35,4 @@ pub use warning::Warning;
 pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 4;
+pub const WIRE_VERSION: u32 = 5;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, CommShape, Datatype, Operator};
+use crate::{Candidate, Cell, Experiment};
 
 /// The orders for one launch of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -182,44 +182,4 @@ pub enum Work {
     },
     /// An experiment that shows the machine's parameters; its records carry candidate index 0.
     Experiment(Experiment),
-}
-
-/// A small dedicated measurement of the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Experiment {
-    /// Which.
-    pub kind: ExperimentKind,
-    /// The ranks of the launch; the experiment uses the first two, or the first one.
-    pub shape: CommShape,
-    /// Message or vector size.
-    pub bytes: u64,
-}
-
-/// The kinds of experiments. A repetition's time is what the description says, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum ExperimentKind {
-    /// Ranks 0 and 1 send one message forth and back: half of the round trip.
-    PingPong,
-    /// Ranks 0 and 1 send to each other at the same time (`MPI_Sendrecv`): one exchange.
-    Exchange,
-    /// Rank 0 combines two vectors as the executor does: one combination.
-    Combine {
-        /// Element type.
-        datatype: Datatype,
-        /// Operator.
-        operator: Operator,
-    },
-}
-
-impl ExperimentKind {
-    /// The name used in files and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PingPong => "ping_pong",
-            Self::Exchange => "exchange",
-            Self::Combine { .. } => "combine",
-        }
-    }
 }

@@ -1,6 +1,10 @@
+mod messages;
+
+use std::path::PathBuf;
+
 use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
 use serde_json::{Value, json};
-use tuner::Analysis;
+use tuner::{Analysis, TunerError};
 use wire::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -11,28 +15,44 @@ use crate::exit::Answer;
 
 /// Estimate the machine's parameters from a store
 ///
-/// Start-up time (alpha), time per byte (beta) and time per byte combined (gamma), each with its
-/// interval and the median relative error of the fit; for every cell of a pipelined algorithm
-/// the block size that the model predicts to be best beside the best one measured; and for every
-/// candidate that was measured at three sizes or more the lines through its own times, one for each
-/// protocol segment found in them.
+/// Start-up time (alpha) and the part of it that occupies a rank (overhead), time per byte (beta),
+/// the size up to which messages are sent without waiting for their receivers (eager_limit), time
+/// per byte combined (gamma), copied (copy) and in the port that the ranks of a node share
+/// (injection_beta), each with its interval and the median relative error of the fit. Patterns are
+/// compared with one message alone: both ways with one partner (exchange), to one partner while
+/// receiving from another (shift), and to or from k at once (fan_out.k, fan_in.k; 1 if the messages
+/// of a rank take turns). For each level, the lines that messages between two ranks follow, one for
+/// each protocol segment found in their times.
+///
+/// Then for every cell of a pipelined algorithm the block size that the model predicts to be best
+/// beside the best one measured; and for every candidate that was measured at three sizes or more
+/// the lines through its own times, one for each protocol segment found in them.
+///
+/// With --machine, writes what is identified to a machine file, with the intervals, and what is not
+/// as comments.
 ///
 /// With --json, prints one object: `name`, `library`, `store`; `parameters`, each with `name`,
-/// `unit` (`s`, `s/byte` or `1`), `identified` (whether the value is used), `note` (why not),
+/// `unit` (`s`, `s/byte`, `byte` or `1`), `identified` (whether the value is used), `note` (why not),
 /// `value`, `low`, `high`, `coverage` and `residual` (null if nothing could be estimated);
-/// `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm` (bare id), `candidate`
-/// (full name, with the parameters that do not concern blocks), `predicted`, `measured` and
-/// `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null); `candidates`,
-/// each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes` (how many were
-/// measured), `straight` (one line through all sizes) and `segments`, each line with `from_bytes`
-/// (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and `residual` (none
-/// for fewer than three sizes), and `interpolation_error` (median error of interpolating each size
-/// from its neighbours).
+/// `segments`, each with `level` (`node` or `network`), `from_bytes` and `to_bytes` (the smallest and
+/// the largest size measured in it), `sizes`, `alpha` and `beta` (as in `parameters`) and
+/// `ends_at_eager_limit`; `blocks`, each with `collective`, `nodes`, `ppn`, `bytes`, `algorithm`
+/// (bare id), `candidate` (full name, with the parameters that do not concern blocks), `predicted`,
+/// `measured` and `measured_near_prediction` (each with `block_bytes`, `blocks`, `seconds`, or null);
+/// `candidates`, each with `collective`, `nodes`, `ppn`, `datatype`, `operator`, `candidate`, `sizes`
+/// (how many were measured), `straight` (one line through all sizes) and `segments`, each line with
+/// `from_bytes` (where it begins to hold), `sizes`, `alpha_seconds`, `beta_seconds_per_byte` and
+/// `residual` (none for fewer than three sizes), and `interpolation_error` (median error of
+/// interpolating each size from its neighbours).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     store: StoreArgs,
+    /// Write the machine to this file, which `simulate --machine` reads, instead of printing the
+    /// parameters
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<PathBuf>,
     /// Print the parameters as JSON
     #[arg(long)]
     json: bool,
@@ -41,13 +61,22 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune fit .colltune/quickstart.db
+  colltune fit .colltune/quickstart.db --machine machine.yaml
   colltune fit .colltune/quickstart.db --library mpich-4.0.2 --json";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let analysis = self.store.analyse()?;
+        if let Some(path) = &self.machine {
+            let store = analysis.origin.store.clone();
+            let text = analysis.machine_file();
+            let text = text.ok_or(TunerError::NoMachine { store })?;
+            tuner::write_atomically(path, &text)?;
+        }
         if self.json {
             console.json(&to_json(&analysis, &analysis.curves()))?;
+        } else if let Some(path) = &self.machine {
+            console.remark(format_args!("{} is written", path.display()))?;
         } else {
             console.print(describe(&analysis, &analysis.curves()))?;
         }
@@ -62,6 +91,7 @@ fn to_json(analysis: &Analysis, curves: &[CandidateCurve]) -> Value {
         "library": origin.library,
         "store": origin.store,
         "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
+        "segments": analysis.machine.segments.iter().map(messages::to_json).collect::<Vec<_>>(),
         "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
         "candidates": curves.iter().map(curve_json).collect::<Vec<_>>(),
     })
@@ -126,6 +156,9 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
         analysis.machine.parameters.iter().map(parameter_row),
     );
     let mut parts = vec![heading, parameters];
+    if !analysis.machine.segments.is_empty() {
+        parts.push(messages::table(&analysis.machine.segments));
+    }
     if !analysis.blocks.is_empty() {
         parts.push(grid(
             [
@@ -169,6 +202,7 @@ fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
     let value = |value: f64| match parameter.unit {
         "s" => format_seconds(value),
         "s/byte" => format!("{}/byte", format_small_seconds(value)),
+        "byte" => format_bytes(value as u64),
         _ => format!("{value:.2}"),
     };
     match parameter.estimate {

@@ -2,6 +2,7 @@
 
 mod digest;
 mod errors;
+mod experiments;
 mod fake;
 mod files;
 mod hosts;

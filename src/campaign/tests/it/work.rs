@@ -1,7 +1,5 @@
 //! Which cells, candidates and experiments a campaign asks for.
 
-use std::collections::BTreeSet;
-
 use campaign::{Campaign, Family};
 use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
 use wire::{Cell, CommShape, Datatype, Operator};
@@ -375,64 +373,6 @@ fn collectives_follow_the_candidates() {
         only.sizes.into_keys().collect::<Vec<_>>(),
         [Collective::Allreduce]
     );
-}
-
-#[test]
-fn experiments_cover_messages_and_combining() {
-    let campaign = campaign("shapes: [1x4, 1x2]\ndatatype: int32\noperator: max\n");
-    let experiments = campaign.experiments();
-    assert!(
-        experiments
-            .iter()
-            .all(|e| e.shape == CommShape { nodes: 1, ppn: 2 })
-    );
-    let summary = |name: &str| {
-        let sizes: Vec<u64> = experiments
-            .iter()
-            .filter(|e| e.kind.name() == name)
-            .map(|e| e.bytes)
-            .collect();
-        (sizes.len(), sizes.first().copied(), sizes.last().copied())
-    };
-    assert_eq!(summary("ping_pong"), (12, Some(1), Some(4 << 20)));
-    assert_eq!(summary("exchange"), (12, Some(1), Some(4 << 20)));
-    assert_eq!(summary("combine"), (7, Some(1024), Some(4 << 20)));
-}
-
-#[test]
-fn messages_are_not_much_longer_than_vectors() {
-    let check = |sizes: &str, expected: u64| {
-        let lines = format!("shapes: 1x2\ncollectives: [bcast, reduce]\nsizes: {sizes}\n");
-        let experiments = campaign(&lines).experiments();
-        let messages = experiments.iter().filter(|e| e.kind.name() != "combine");
-        assert_eq!(messages.map(|e| e.bytes).max(), Some(expected), "{sizes}");
-    };
-    check("8", 256 << 10);
-    check("256K", 256 << 10);
-    check("[8, 257K]", 1 << 20);
-    check("4M", 4 << 20);
-    check("1G", 4 << 20);
-}
-
-#[test]
-fn experiments_are_made_on_every_level_that_is_used() {
-    for (shapes, expected) in [
-        ("[4x1, 8x1]", "combine 2x1, exchange 2x1, ping_pong 2x1"),
-        ("[1x4]", "combine 1x2, exchange 1x2, ping_pong 1x2"),
-        (
-            "[2x1, 2x4]",
-            "combine 1x2, exchange 1x2, exchange 2x1, ping_pong 1x2, ping_pong 2x1",
-        ),
-    ] {
-        let lines = format!("launcher: simulated\nshapes: {shapes}\n");
-        let experiments = campaign(&lines).experiments();
-        let kinds: BTreeSet<String> = experiments
-            .iter()
-            .map(|e| format!("{} {}", e.kind.name(), e.shape))
-            .collect();
-        let kinds: Vec<String> = kinds.into_iter().collect();
-        assert_eq!(kinds.join(", "), expected, "{shapes}");
-    }
 }
 
 #[test]

@@ -196,11 +196,21 @@ fn launch(store: &mut Store, plan: &Plan) {
 /// One time a candidate.
 fn times(work: &Work) -> Vec<f64> {
     match work {
-        Work::Experiment(Experiment { kind, bytes, .. }) => {
+        Work::Experiment(Experiment { kind, bytes, shape }) => {
             let bytes = *bytes as f64;
             vec![match kind {
-                ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * bytes,
+                ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
+                    ALPHA + BETA * bytes
+                }
+                ExperimentKind::Burst => 0.5 * ALPHA + BETA * bytes,
+                ExperimentKind::FanOut | ExperimentKind::FanIn => {
+                    2.0 * ALPHA + f64::from(shape.ranks() - 1) * BETA * bytes
+                }
+                ExperimentKind::Injection => 2.0 * ALPHA + BETA * bytes,
+                ExperimentKind::Late if bytes > 4096.0 => 1e-3 + BETA * bytes,
+                ExperimentKind::Late => BETA * bytes,
                 ExperimentKind::Combine { .. } => 1e-8 + GAMMA * bytes,
+                ExperimentKind::Copy => 1e-8 + 0.5 * GAMMA * bytes,
             }]
         }
         Work::Compare { cell, candidates } => {

@@ -197,6 +197,7 @@ fn fit_finds_the_machine_again() {
             "library",
             "name",
             "parameters",
+            "segments",
             "store"
         ]
     );

@@ -1,13 +1,14 @@
 //! Every algorithm of the registry, executed and compared with what the collective must give.
 
 use std::collections::HashMap;
+use std::num::NonZero;
 
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
 use wire::{
-    Candidate, Cell, CommShape, Datatype, ExperimentKind, Finish, Operator, Parameters, Record,
-    Work,
+    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Finish, Operator, Parameters,
+    Record, Work,
 };
 
 use crate::launch::{Bench, experiment, family, ours};
@@ -181,12 +182,102 @@ fn assert_everything_has_a_turn(work: &[Work]) {
 }
 
 #[test]
+fn experiments_among_several_ranks_give_plausible_times() {
+    let check = |ranks: u32, ppn: u32, kinds: &[(ExperimentKind, u32)]| {
+        let on = |(kind, nodes), bytes| {
+            let shape = CommShape { nodes, ppn };
+            Work::Experiment(Experiment { kind, shape, bytes })
+        };
+        let sizes = [1 << 13, 1 << 20];
+        let work = kinds
+            .iter()
+            .flat_map(|kind| sizes.map(|bytes| on(*kind, bytes)));
+        let mut bench = Bench::new(work.collect());
+        bench.plan.pretended_ppn = NonZero::new(ppn);
+        bench.plan.repetition.minimum = 10;
+        bench.plan.repetition.maximum = 20;
+        let (exit, records) = bench.run(ranks);
+        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+        let medians = medians(&records);
+        assert_eq!(medians.len(), 2 * kinds.len());
+        assert!(
+            medians.iter().all(|seconds| (1e-7..1.0).contains(seconds)),
+            "{medians:?}"
+        );
+    };
+    let all = [
+        (ExperimentKind::Shift, 3),
+        (ExperimentKind::FanOut, 3),
+        (ExperimentKind::FanIn, 3),
+        (ExperimentKind::Injection, 2),
+    ];
+    check(3, 1, &all);
+    if most_ranks() >= 4 {
+        check(4, 2, &[(ExperimentKind::Injection, 2)]);
+    }
+}
+
+#[test]
+fn only_a_long_message_waits_for_a_late_receiver() {
+    let late = |bytes| experiment(ExperimentKind::Late, 2, bytes);
+    let mut bench = Bench::new(vec![late(64), late(4 << 20)]);
+    bench.plan.repetition.minimum = 20;
+    bench.plan.repetition.maximum = 50;
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let [short, long] = medians(&records)[..] else {
+        panic!("{records:?}");
+    };
+    let late = ExperimentKind::LATE_SECONDS;
+    assert!(short < 0.5 * late && long > 0.9 * late, "{short} {long}");
+}
+
+/// The time that is kept is a message's; a call has many.
+#[test]
+fn a_burst_takes_no_longer_than_its_slice() {
+    let mut bench = Bench::new(vec![experiment(ExperimentKind::Burst, 2, 1)]);
+    bench.plan.repetition.minimum = 5;
+    bench.plan.repetition.maximum = 1000;
+    bench.plan.repetition.slice_seconds = 0.02;
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let calls = records.iter().find_map(|record| match record {
+        Record::Done(done) => done.measurements.first(),
+        _ => None,
+    });
+    let calls = calls.expect("measured");
+    let message = medians(&records)[0];
+    let messages = f64::from(calls.batch * ExperimentKind::BURST) * calls.seconds.len() as f64;
+    // Warming up may have been several times slower, or quicker.
+    assert!(
+        messages * message < 0.1,
+        "{messages} messages of {message} s"
+    );
+}
+
+fn medians(records: &[Record]) -> Vec<f64> {
+    records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Done(done) => statistics::median(&done.measurements[0].seconds),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
 fn experiments_give_plausible_times() {
     let combine = ExperimentKind::Combine {
         datatype: Datatype::Float64,
         operator: Operator::Sum,
     };
-    let kinds = [ExperimentKind::PingPong, ExperimentKind::Exchange, combine];
+    let kinds = [
+        ExperimentKind::PingPong,
+        ExperimentKind::Exchange,
+        ExperimentKind::Burst,
+        combine,
+        ExperimentKind::Copy,
+    ];
     let sizes = [1 << 13, 1 << 20];
     let work = kinds
         .into_iter()
@@ -197,14 +288,8 @@ fn experiments_give_plausible_times() {
     bench.plan.repetition.maximum = 200;
     let (exit, records) = bench.run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
-    let medians: Vec<f64> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Done(done) => statistics::median(&done.measurements[0].seconds),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(medians.len(), 6);
+    let medians = medians(&records);
+    assert_eq!(medians.len(), 10);
     for pair in medians.chunks(2) {
         // A megabyte takes longer than a 128th of it, and neither takes a second.
         assert!(

@@ -8,18 +8,18 @@ use crate::synthetic::{Noise, allreduce, sample};
 const ALPHA: f64 = 1.3e-6;
 const BETA: f64 = 2.1e-10;
 const GAMMA: f64 = 0.9e-10;
-const NODE: CommShape = CommShape { nodes: 1, ppn: 4 };
+pub(crate) const NODE: CommShape = CommShape { nodes: 1, ppn: 4 };
 const COMBINE: ExperimentKind = ExperimentKind::Combine {
     datatype: Datatype::Float64,
     operator: Operator::Sum,
 };
-const SIZES: [u64; 7] = [8, 64, 512, 4096, 32_768, 262_144, 2_097_152];
+pub(crate) const SIZES: [u64; 7] = [8, 64, 512, 4096, 32_768, 262_144, 2_097_152];
 
 /// Launches that give a median within 5 %, where 6 give an honest interval.
-const MANY: u32 = 30;
+pub(crate) const MANY: u32 = 30;
 
 /// Samples of an experiment that takes `seconds(bytes)`.
-fn experiment(
+pub(crate) fn experiment(
     noise: &mut Noise,
     (kind, shape): (ExperimentKind, CommShape),
     sizes: &[u64],
@@ -38,7 +38,7 @@ fn experiment(
     samples
 }
 
-fn fitted(samples: &[Sample]) -> MachineFit {
+pub(crate) fn fitted(samples: &[Sample]) -> MachineFit {
     fit_machine("test", &summarise(samples).expect("valid")).expect("fitted")
 }
 
@@ -65,7 +65,7 @@ fn full(noise: &mut Noise, launches: u32) -> Vec<Sample> {
     samples
 }
 
-fn near(found: Option<f64>, truth: f64, tolerance: f64) {
+pub(crate) fn near(found: Option<f64>, truth: f64, tolerance: f64) {
     let found = found.expect("identified");
     assert!(
         (found / truth - 1.0).abs() < tolerance,

@@ -1,8 +1,9 @@
 //! Predicted blocks beside measured ones.
 
-use fit::{BlockComparison, MachineFit, compare_blocks, predicted_seconds, summarise};
+use fit::{BlockComparison, Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
 use model::{Link, Machine};
-use wire::{Candidate, Sample, Subject};
+use schedule::Collective;
+use wire::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -30,6 +31,8 @@ fn machine() -> MachineFit {
         machine: Some(machine),
         gammas: Vec::new(),
         parameters: Vec::new(),
+        segments: Vec::new(),
+        foreseen: Foreseen::default(),
     }
 }
 
@@ -133,4 +136,107 @@ fn the_default_is_not_predicted() {
         predicted_seconds(&machine(), &network, &ours(DUAL_ROOT, None)),
         None
     );
+}
+
+const NETWORK: Link = Link {
+    alpha: 10e-6,
+    overhead: None,
+    beta: 1e-9,
+    eager_limit: None,
+};
+const LENGTH: u64 = 4096;
+
+fn on_two_levels(overhead: Option<f64>, injection_beta: Option<f64>) -> MachineFit {
+    let mut fit = machine();
+    fit.machine = fit.machine.map(|machine| Machine {
+        network: Some(Link {
+            overhead,
+            ..NETWORK
+        }),
+        injection_beta,
+        ..machine
+    });
+    fit
+}
+
+#[track_caller]
+fn expect(fit: &MachineFit, cell: &Cell, algorithm: &str, expected: f64) {
+    let found = predicted_seconds(fit, cell, &ours(algorithm, None)).expect("predicted");
+    assert!(
+        (found / expected - 1.0).abs() < 1e-9,
+        "{algorithm}: {found:e} instead of {expected:e}"
+    );
+}
+
+#[test]
+fn predictions_know_levels_overheads_and_shared_ports() {
+    let bytes = LENGTH as f64;
+    let one = |link: Link| link.alpha + link.beta * bytes;
+    let fit = machine().machine.expect("a machine");
+    let (node, gamma) = (fit.node.expect("a node"), fit.gamma.expect("gamma"));
+    let on = |collective, nodes, ppn| Cell {
+        collective,
+        shape: CommShape { nodes, ppn },
+        ..allreduce(1, LENGTH)
+    };
+    let moving = |collective, nodes, ppn| Cell {
+        datatype: Datatype::Byte,
+        operator: None,
+        ..on(collective, nodes, ppn)
+    };
+    let plain = on_two_levels(None, None);
+    // One message to the other node, then one on each.
+    let bcast = moving(Collective::Bcast, 2, 2);
+    expect(&plain, &bcast, "bcast/binomial", one(NETWORK) + one(node));
+    // The root starts a second message before the first is there.
+    let scatter = moving(Collective::Scatter, 3, 1);
+    let overhead = 1e-6;
+    let after = |first: f64| first + NETWORK.beta * bytes + one(NETWORK);
+    expect(&plain, &scatter, "scatter/linear", after(NETWORK.alpha));
+    let quick = on_two_levels(Some(overhead), None);
+    expect(&quick, &scatter, "scatter/linear", after(overhead));
+    // Both ranks of a node send to the other node at once.
+    let allreduce = on(Collective::Allreduce, 2, 2);
+    let combined = 2.0 * gamma * bytes;
+    let own = one(NETWORK) + one(node) + combined;
+    expect(&plain, &allreduce, "allreduce/recursive_doubling", own);
+    let shared = on_two_levels(None, Some(NETWORK.beta));
+    let one_by_one = own + NETWORK.beta * bytes;
+    expect(
+        &shared,
+        &allreduce,
+        "allreduce/recursive_doubling",
+        one_by_one,
+    );
+}
+
+/// Which does not know shared ports.
+#[test]
+fn long_schedules_are_predicted_by_the_closed_form() {
+    let cell = Cell {
+        shape: CommShape { nodes: 8, ppn: 2 },
+        ..allreduce(1, BYTES)
+    };
+    let predicted = |block, injection_beta| {
+        let fit = on_two_levels(None, injection_beta);
+        predicted_seconds(&fit, &cell, &ours(DUAL_ROOT, Some(block))).expect("predicted")
+    };
+    let slow = Some(10.0 * NETWORK.beta);
+    assert_eq!(predicted(64, None), predicted(64, slow));
+    assert!(predicted(1 << 16, slow) > 2.0 * predicted(1 << 16, None));
+}
+
+#[test]
+fn what_was_said_about_one_machine_is_not_said_about_another() {
+    let (cell, candidate) = (allreduce(16, BYTES), ours(DUAL_ROOT, Some(1 << 16)));
+    let seconds = |fit: &MachineFit| predicted_seconds(fit, &cell, &candidate).expect("predicted");
+    let fit = machine();
+    let first = seconds(&fit);
+    assert_eq!(seconds(&fit), first);
+    let mut slower = fit.clone();
+    slower.machine = slower.machine.map(|machine| Machine {
+        gamma: Some(1e-9),
+        ..machine
+    });
+    assert!(seconds(&slower) > 1.2 * first);
 }

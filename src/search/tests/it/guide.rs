@@ -56,7 +56,7 @@ impl Trial {
         }
     }
 
-    fn requests(&self, model: &Model<'_>) -> Vec<Request> {
+    fn requests(&self, model: &dyn Expectation) -> Vec<Request> {
         let is_tree = |_: &Cell, candidate: &Candidate| candidate.algorithm() == "bcast/knomial";
         let guide = Guide {
             campaign: &self.campaign,
@@ -74,7 +74,7 @@ impl Trial {
     }
 
     /// Measures what is asked for, the cells with the fewest rounds first, until nothing is.
-    fn run(&mut self, truth: &Formula, model: &Model<'_>, noise: f64) {
+    fn run(&mut self, truth: &Formula, model: &dyn Expectation, noise: f64) {
         loop {
             let requests = self.requests(model);
             let Some(round) = requests.iter().map(|request| request.round).min() else {
@@ -304,4 +304,52 @@ fn what_the_model_expects_to_be_far_behind_is_not_tried() {
     assert!(names(&Model(None)).contains(&linear));
     let pruned = names(&Model(Some(&crossing)));
     assert!(!pruned.contains(&linear) && pruned.contains(&"bcast/chain".to_owned()));
+}
+
+/// A model that knows up to which size messages are eager.
+struct Eager<'a>(Model<'a>);
+
+/// The longest eager message.
+const LIMIT: u64 = 8 << 10;
+
+impl Expectation for Eager<'_> {
+    fn seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+        self.0.seconds(cell, candidate)
+    }
+
+    fn block_bytes(&self, _: &Cell, _: &Family) -> Option<u64> {
+        Some(8 * LIMIT)
+    }
+
+    fn eager_limit(&self, _: &Cell) -> Option<u64> {
+        Some(LIMIT)
+    }
+}
+
+fn is_eager(candidate: &Candidate) -> bool {
+    let block = candidate.parameters().block_bytes;
+    block.is_some_and(|block| block <= LIMIT)
+}
+
+/// The best blocks of the chain would be eager, if these were not slow in their own way.
+fn slow_if_eager(cell: &Cell, candidate: &Candidate) -> f64 {
+    let factor = if is_eager(candidate) { 3.0 } else { 1.0 };
+    factor * crossing(cell, candidate)
+}
+
+#[test]
+fn another_protocol_is_searched_if_it_is_expected_to_come_near() {
+    let truths: [&Formula; 2] = [&crossing, &slow_if_eager];
+    for (truth, expected) in truths.into_iter().zip([true, false]) {
+        for (model, is_searched) in [(Some(truth), expected), (None, true)] {
+            let mut trial = Trial::new(
+                "collectives: [bcast]\nshapes: [64x1]\nsizes: 1M\n\
+                 candidates: {include: [bcast/chain, bcast/binomial]}\n",
+            );
+            trial.run(truth, &Eager(Model(model)), 0.0);
+            let standings = trial.known.standings(&trial.campaign.cells()[0]);
+            let tried = standings.iter().any(|s| is_eager(&s.candidate));
+            assert_eq!(tried, is_searched, "{standings:?}");
+        }
+    }
 }

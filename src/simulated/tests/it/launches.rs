@@ -87,6 +87,8 @@ fn experiments_show_the_machine() {
         experiment(1, ping_pong, (2, 1), 1 << 20),
         experiment(2, exchange, (2, 1), 8),
         experiment(3, combine, (1, 2), 1 << 20),
+        experiment(4, ExperimentKind::Copy, (1, 2), 1 << 20),
+        experiment(5, ExperimentKind::Burst, (2, 1), 64),
     ]);
     let machine = &bench.machine;
     let (node, network) = (
@@ -99,7 +101,14 @@ fn experiments_show_the_machine() {
         network.alpha + network.beta * bytes,
         network.alpha + network.beta * 8.0,
         machine.gamma.expect("gamma") * bytes,
+        machine.copy.expect("copy") * bytes,
+        // 63 messages occupy the ports, one takes its way, and an answer comes back.
+        (63.0 * (network.overhead.expect("overhead") + network.beta * 64.0)
+            + 2.0 * network.alpha
+            + network.beta * 64.0)
+            / 64.0,
     ];
+    assert_eq!(bench.seconds().len(), expected.len());
     for (expected, ((task, _), seconds)) in expected.iter().zip(bench.seconds()) {
         assert!(
             (seconds[0] / expected - 1.0).abs() < 1e-12,

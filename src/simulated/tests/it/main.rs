@@ -3,3 +3,4 @@
 mod bench;
 mod launches;
 mod noise;
+mod patterns;

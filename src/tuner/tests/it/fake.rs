@@ -283,9 +283,19 @@ const GAMMA: f64 = 0.3e-9;
 /// Closed forms on a machine of the above; the default is a slow binomial tree of whole vectors.
 fn seconds(work: &Work, candidate: &Candidate) -> f64 {
     match work {
-        Work::Experiment(Experiment { kind, bytes, .. }) => match kind {
-            ExperimentKind::PingPong | ExperimentKind::Exchange => ALPHA + BETA * *bytes as f64,
+        Work::Experiment(Experiment { kind, bytes, shape }) => match kind {
+            ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
+                ALPHA + BETA * *bytes as f64
+            }
+            ExperimentKind::Burst => 0.5 * ALPHA + BETA * *bytes as f64,
+            ExperimentKind::FanOut | ExperimentKind::FanIn => {
+                2.0 * ALPHA + f64::from(shape.ranks() - 1) * BETA * *bytes as f64
+            }
+            ExperimentKind::Injection => 2.0 * ALPHA + BETA * *bytes as f64,
+            ExperimentKind::Late if *bytes > 4096 => 1e-3 + BETA * *bytes as f64,
+            ExperimentKind::Late => BETA * *bytes as f64,
             ExperimentKind::Combine { .. } => GAMMA * *bytes as f64,
+            ExperimentKind::Copy => 0.5 * GAMMA * *bytes as f64,
         },
         Work::Compare { cell, .. } => collective_seconds(cell, candidate),
     }

@@ -4,6 +4,7 @@ mod evaluate;
 mod exports;
 mod fake;
 mod guided;
+mod hydra;
 mod import;
 mod loops;
 mod mishaps;

@@ -1,0 +1,80 @@
+//! The lines that messages follow.
+
+use fit::{ParameterEstimate, ProtocolSegment};
+use serde_json::{Value, json};
+use wire::units::{format_bytes, format_seconds};
+
+use super::super::grid::grid;
+use super::{format_small_seconds, parameter_json};
+
+pub(super) fn table(segments: &[ProtocolSegment]) -> String {
+    grid(
+        [
+            "messages",
+            "from>",
+            "to>",
+            "sizes>",
+            "alpha>",
+            "interval",
+            "beta>",
+            "interval",
+            "residual>",
+            "",
+        ],
+        segments.iter().map(row),
+    )
+}
+
+fn row(segment: &ProtocolSegment) -> [String; 10] {
+    let per_byte = |value: f64| format!("{}/byte", format_small_seconds(value));
+    let [alpha, alpha_interval] = value(&segment.alpha, format_seconds);
+    let [beta, beta_interval] = value(&segment.beta, per_byte);
+    let residual = segment.alpha.estimate.map(|known| known.residual);
+    [
+        segment.level.name().to_owned(),
+        format_bytes(segment.from_bytes),
+        format_bytes(segment.to_bytes),
+        segment.sizes.to_string(),
+        alpha,
+        alpha_interval,
+        beta,
+        beta_interval,
+        residual.map_or_else(String::new, |residual| format!("{:.1} %", residual * 100.0)),
+        note(segment),
+    ]
+}
+
+fn value(parameter: &ParameterEstimate, format: impl Fn(f64) -> String) -> [String; 2] {
+    match parameter.estimate {
+        Some(known) => [
+            format(known.value),
+            format!("{} to {}", format(known.low), format(known.high)),
+        ],
+        None => ["-".to_owned(), String::new()],
+    }
+}
+
+fn note(segment: &ProtocolSegment) -> String {
+    let mut notes = Vec::new();
+    for (name, parameter) in [("alpha", &segment.alpha), ("beta", &segment.beta)] {
+        if parameter.value().is_none() {
+            notes.push(format!("{name} {}", parameter.status));
+        }
+    }
+    if segment.ends_at_eager_limit {
+        notes.push("ends at the eager limit".to_owned());
+    }
+    notes.join("; ")
+}
+
+pub(super) fn to_json(segment: &ProtocolSegment) -> Value {
+    json!({
+        "level": segment.level.name(),
+        "from_bytes": segment.from_bytes,
+        "to_bytes": segment.to_bytes,
+        "sizes": segment.sizes,
+        "alpha": parameter_json(&segment.alpha),
+        "beta": parameter_json(&segment.beta),
+        "ends_at_eager_limit": segment.ends_at_eager_limit,
+    })
+}

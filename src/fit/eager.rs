@@ -1,0 +1,67 @@
+//! Up to which size messages are sent without waiting for their receivers.
+
+use std::collections::BTreeMap;
+
+use model::Level;
+use wire::ExperimentKind;
+
+use crate::CONFIDENCE;
+use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::line::Point;
+
+/// The `eager_limit` of a level, from sends to receivers that are late and the line of ping-pongs.
+///
+/// A send that lasts half as long as the receiver is late, and what the message itself takes, has
+/// waited for it. The limit of a turn is its largest size up to which none has; the true one lies
+/// between that and the next size measured.
+pub(crate) fn fit_eager_limit(
+    level: Level,
+    lates: &[Point],
+    line: Option<(f64, f64)>,
+) -> ParameterEstimate {
+    let name = format!("{}.eager_limit", level.name());
+    let unknown = |status| ParameterEstimate::unknown(name.clone(), "byte", status);
+    let Some((alpha, beta)) = line else {
+        return unknown(Status::needs_link(level));
+    };
+    let has_waited = |point: &Point| {
+        let message = alpha + beta * point.bytes;
+        point.seconds > message + 0.5 * ExperimentKind::LATE_SECONDS
+    };
+    let mut turns: BTreeMap<u32, Vec<Point>> = BTreeMap::new();
+    for point in lates {
+        turns.entry(point.launch).or_default().push(*point);
+    }
+    let limits: Vec<f64> = turns
+        .into_values()
+        .map(|mut points| {
+            points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+            let eager = points.iter().take_while(|point| !has_waited(point));
+            eager.last().map_or(0.0, |point| point.bytes)
+        })
+        .collect();
+    let value = statistics::median(&limits);
+    let Some((value, interval)) = value.zip(statistics::median_interval(&limits, CONFIDENCE))
+    else {
+        let (sizes, needed) = (0, 1);
+        return unknown(Status::TooFewSizes { sizes, needed });
+    };
+    let sizes = || lates.iter().map(|point| point.bytes as u64);
+    if value == 0.0 {
+        let bytes = sizes().min().unwrap_or(0);
+        return unknown(Status::NoneEager { bytes });
+    }
+    if sizes().max() <= Some(value as u64) {
+        let bytes = value as u64;
+        return unknown(Status::AllEager { bytes });
+    }
+    let estimate = Estimate {
+        value,
+        low: interval.low,
+        high: interval.high,
+        coverage: interval.coverage,
+        // A limit fits its turns or does not.
+        residual: 0.0,
+    };
+    ParameterEstimate::judged(name, "byte", estimate)
+}

@@ -1,0 +1,93 @@
+//! The measurements of the machine, sorted by what they tell about.
+
+use std::collections::BTreeMap;
+
+use model::Level;
+use wire::{CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
+
+use crate::Summary;
+use crate::line::Point;
+
+/// The launches' medians of all experiments, sorted by what they tell about.
+#[derive(Default)]
+pub(crate) struct Experiments {
+    pub(crate) messages: BTreeMap<Level, Messages>,
+    /// So many pairs of ranks between two nodes at once.
+    pub(crate) injections: BTreeMap<u32, Vec<Point>>,
+    pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
+    pub(crate) copies: Vec<Point>,
+    /// The most ranks that were on a node in anything measured.
+    pub(crate) ranks_per_node: u32,
+}
+
+/// What was measured with messages on one level.
+#[derive(Default)]
+pub(crate) struct Messages {
+    pub(crate) ping_pongs: Vec<Point>,
+    pub(crate) exchanges: Vec<Point>,
+    pub(crate) bursts: Vec<Point>,
+    pub(crate) lates: Vec<Point>,
+    pub(crate) shifts: Vec<Point>,
+    /// One rank with so many partners.
+    pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
+    pub(crate) fan_ins: BTreeMap<u32, Vec<Point>>,
+}
+
+impl Experiments {
+    pub(crate) fn new(summaries: &[Summary]) -> Self {
+        let mut experiments = Self::default();
+        for summary in summaries {
+            let Subject::Experiment(experiment) = &summary.subject else {
+                continue;
+            };
+            // The number of the turn.
+            let medians = summary.launch_medians.iter().zip(1..);
+            let points = medians.map(|(&(_, seconds), launch)| Point {
+                launch,
+                bytes: experiment.bytes as f64,
+                seconds,
+            });
+            experiments.of(experiment).extend(points);
+        }
+        let ppns = summaries.iter().map(|summary| summary.subject.shape().ppn);
+        experiments.ranks_per_node = ppns.max().unwrap_or(1).max(1);
+        experiments
+    }
+
+    /// Those that an experiment's belong to.
+    fn of(&mut self, experiment: &Experiment) -> &mut Vec<Point> {
+        let level = level(experiment.shape);
+        let partners = experiment.shape.ranks().saturating_sub(1);
+        match experiment.kind {
+            ExperimentKind::PingPong => &mut self.on(level).ping_pongs,
+            ExperimentKind::Exchange => &mut self.on(level).exchanges,
+            ExperimentKind::Burst => &mut self.on(level).bursts,
+            ExperimentKind::Late => &mut self.on(level).lates,
+            ExperimentKind::Shift => &mut self.on(level).shifts,
+            ExperimentKind::FanOut => self.on(level).fan_outs.entry(partners).or_default(),
+            ExperimentKind::FanIn => self.on(level).fan_ins.entry(partners).or_default(),
+            ExperimentKind::Injection => {
+                let pairs = experiment.shape.ppn;
+                self.injections.entry(pairs).or_default()
+            }
+            ExperimentKind::Combine { datatype, operator } => {
+                self.combines.entry((datatype, operator)).or_default()
+            }
+            ExperimentKind::Copy => &mut self.copies,
+        }
+    }
+
+    fn on(&mut self, level: Level) -> &mut Messages {
+        self.messages.entry(level).or_default()
+    }
+}
+
+/// The level that the ranks of an experiment talk on, where it is one: the first two of a launch, for
+/// launchers fill a node before the next, or all.
+fn level(shape: CommShape) -> Level {
+    if shape.nodes > 1 && shape.ppn == 1 {
+        Level::Network
+    } else {
+        Level::Node
+    }
+}

@@ -1,0 +1,94 @@
+//! What patterns of messages cost in comparison with one message alone.
+
+use std::collections::BTreeMap;
+
+use model::{Level, Link};
+
+use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::line::Point;
+use crate::parameters::line_parameters;
+use crate::{CONFIDENCE, FitError};
+
+/// The medians of the ratios to the ping-pong of the same turn and size, below `alpha / beta`
+/// (`latency`) and from there on (`bandwidth`), as `<level>.<pattern>_latency` and so on.
+pub(crate) fn pattern_factors(
+    pattern: &str,
+    level: Level,
+    points: &[Point],
+    ping_pongs: &[Point],
+    link: Option<&Link>,
+) -> [ParameterEstimate; 2] {
+    let names = ["latency", "bandwidth"].map(|part| format!("{}.{pattern}_{part}", level.name()));
+    let Some(link) = link else {
+        return names.map(|name| ParameterEstimate::unknown(name, "1", Status::needs_link(level)));
+    };
+    let boundary = link.alpha / link.beta;
+    let (small, large): (Vec<Point>, Vec<Point>) = points
+        .iter()
+        .copied()
+        .partition(|point| point.bytes < boundary);
+    let [latency, bandwidth] = names;
+    [(latency, small), (bandwidth, large)].map(|(name, points)| {
+        factor(name.clone(), &points, ping_pongs).unwrap_or_else(|| {
+            ParameterEstimate::unknown(
+                name,
+                "1",
+                Status::TooFewSizes {
+                    sizes: 0,
+                    needed: 1,
+                },
+            )
+        })
+    })
+}
+
+/// The median over launches of the launch's median ratio over sizes.
+fn factor(name: String, points: &[Point], ping_pongs: &[Point]) -> Option<ParameterEstimate> {
+    let mut ratios: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for point in points {
+        let same = |p: &&Point| (p.launch, p.bytes) == (point.launch, point.bytes);
+        if let Some(ping_pong) = ping_pongs.iter().find(same) {
+            ratios
+                .entry(point.launch)
+                .or_default()
+                .push(point.seconds / ping_pong.seconds);
+        }
+    }
+    let medians: Vec<f64> = ratios
+        .values()
+        .filter_map(|of| statistics::median(of))
+        .collect();
+    let value = statistics::median(&medians)?;
+    let interval = statistics::median_interval(&medians, CONFIDENCE)?;
+    let errors: Vec<f64> = ratios
+        .values()
+        .flatten()
+        .map(|r| (value / r - 1.0).abs())
+        .collect();
+    let estimate = Estimate {
+        value,
+        low: interval.low,
+        high: interval.high,
+        coverage: interval.coverage,
+        residual: statistics::median(&errors)?,
+    };
+    Some(ParameterEstimate::judged(name, "1", estimate))
+}
+
+/// What a byte takes in a line through the times of messages to or from several partners at once,
+/// divided by what it takes if one message follows the other.
+pub(crate) fn fan_factor(
+    pattern: &str,
+    level: Level,
+    (partners, points): (u32, &[Point]),
+    link: Option<&Link>,
+) -> Result<ParameterEstimate, FitError> {
+    let name = format!("{}.{pattern}.{partners}", level.name());
+    let Some(link) = link else {
+        let status = Status::needs_link(level);
+        return Ok(ParameterEstimate::unknown(name, "1", status));
+    };
+    let [_, rate] = line_parameters(points, [(String::new(), "s"), (name, "s/byte")])?;
+    let factor = 1.0 / (f64::from(partners) * link.beta);
+    Ok(rate.scaled(factor, "1"))
+}

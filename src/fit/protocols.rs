@@ -1,0 +1,106 @@
+//! Sizes from which messages follow another line, as another protocol makes them.
+
+use std::collections::BTreeMap;
+
+use model::Level;
+use serde::Serialize;
+
+use crate::FitError;
+use crate::estimate::ParameterEstimate;
+use crate::line::Point;
+use crate::parameters::line_parameters;
+use crate::reweighted;
+use crate::segments::{FEWEST_SIZES, segments};
+
+/// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProtocolSegment {
+    /// Between ranks of one node, or of two.
+    pub level: Level,
+    /// The smallest size measured in it.
+    pub from_bytes: u64,
+    /// The largest size measured in it: the next segment begins somewhere between this and its own
+    /// smallest one.
+    pub to_bytes: u64,
+    /// How many sizes were measured in it.
+    pub sizes: usize,
+    /// Start-up time in seconds.
+    pub alpha: ParameterEstimate,
+    /// Time per byte in seconds.
+    pub beta: ParameterEstimate,
+    /// Whether it ends where senders begin to wait for their receivers.
+    pub ends_at_eager_limit: bool,
+}
+
+/// The segments of a level's ping-pongs; none for fewer than three sizes.
+///
+/// Where they change is looked for in one curve that has what all turns say, and not what made a turn
+/// slow as a whole: that would hide changes if turns are thrown together, and it makes some where
+/// each size has the median of other turns. Lines and intervals come from the turns, as those of all
+/// sizes do. The eager limit has no say in it.
+pub(crate) fn protocol_segments(
+    level: Level,
+    ping_pongs: &[Point],
+    eager_limit: Option<u64>,
+) -> Result<Vec<ProtocolSegment>, FitError> {
+    let curve = without_turns(ping_pongs);
+    if curve.len() < FEWEST_SIZES {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for part in segments(&curve) {
+        let next = curve.get(part.end).map(|point| point.at);
+        let (first, last) = (curve[part.start].at, curve[part.end - 1].at);
+        let within = ping_pongs
+            .iter()
+            .filter(|point| (first..=last).contains(&point.bytes));
+        let points: Vec<Point> = within.copied().collect();
+        let name = |parameter| format!("{}.{parameter}", level.name());
+        let names = [(name("alpha"), "s"), (name("beta"), "s/byte")];
+        let [alpha, beta] = line_parameters(&points, names)?;
+        let ends_here = |limit: f64| next.is_some_and(|next| (last..next).contains(&limit));
+        found.push(ProtocolSegment {
+            level,
+            from_bytes: first as u64,
+            to_bytes: last as u64,
+            sizes: part.len(),
+            alpha,
+            beta,
+            ends_at_eager_limit: eager_limit.is_some_and(|limit| ends_here(limit as f64)),
+        });
+    }
+    Ok(found)
+}
+
+/// Rounds of taking out medians, which hardly change anything after the second.
+const ROUNDS: u32 = 10;
+
+/// The time of each size in a turn that is neither slow nor fast, by ascending size: Tukey's median
+/// polish of the logarithms, by turns and sizes.
+fn without_turns(points: &[Point]) -> Vec<reweighted::Point> {
+    let key = |point: &Point| point.bytes as u64;
+    let mut sizes: BTreeMap<u64, f64> = points.iter().map(|point| (key(point), 0.0)).collect();
+    let mut turns: BTreeMap<u32, f64> = points.iter().map(|point| (point.launch, 0.0)).collect();
+    for _ in 0..ROUNDS {
+        for (size, level) in &mut sizes {
+            let of_size = points.iter().filter(|point| key(point) == *size);
+            *level = median(of_size.map(|point| point.seconds.ln() - turns[&point.launch]));
+        }
+        for (turn, slowness) in &mut turns {
+            let of_turn = points.iter().filter(|point| point.launch == *turn);
+            *slowness = median(of_turn.map(|point| point.seconds.ln() - sizes[&key(point)]));
+        }
+    }
+    let usual = median(turns.into_values());
+    sizes
+        .into_iter()
+        .map(|(size, level)| reweighted::Point {
+            at: size as f64,
+            value: (level + usual).exp(),
+        })
+        .collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    statistics::median(&values.collect::<Vec<_>>()).unwrap_or(0.0)
+}

@@ -1,0 +1,13 @@
+//! What a published measurement of 288 ranks says about fits, decisions and models: writes
+//! `reports/hydra.md` to its standard output.
+//!
+//! `cargo run --profile quick -p tuner --example hydra > reports/hydra.md`
+
+mod study;
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    print!("{}", study::report()?);
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! What two roots gain over one tree, and whether the closed forms expect it.
+
+use model::{Call, Rates, predict, predict_best};
+use schedule::{Algorithm, Blocks, Cost, Parameters, PipelineCost};
+
+use super::{ELEMENT_BYTES, Fallible, NAMES, Row, SHAPE};
+
+/// The paper's blocks, in elements.
+pub(crate) const BLOCK: u64 = 16_000;
+/// Up to so many elements start-up times are nearly all.
+const SHORT: u64 = 25;
+/// From so many elements on vectors have two blocks or more.
+pub(crate) const SEVERAL: u64 = 25_000;
+/// From so many elements on vectors have sixteen blocks or more: most of the time the pipeline is full.
+pub(crate) const LONG: u64 = 250_000;
+/// One of the two pipelines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pipeline {
+    algorithm: &'static Algorithm,
+    /// Its column in the paper.
+    column: usize,
+}
+
+impl Pipeline {
+    /// One tree and two roots.
+    pub(crate) fn both() -> Fallible<[Self; 2]> {
+        let find = |column: usize| -> Fallible<Self> {
+            let algorithm = schedule::find(&format!("allreduce/{}", NAMES[column]));
+            let algorithm = algorithm.ok_or("not in the registry")?;
+            Ok(Self { algorithm, column })
+        };
+        Ok([find(2)?, find(3)?])
+    }
+
+    /// The constants of the pipelining lemma.
+    pub(crate) fn lemma(self) -> Fallible<PipelineCost> {
+        match self.algorithm.cost(SHAPE.ranks()) {
+            Some(Cost::Pipelined { lemma, .. }) => Ok(lemma),
+            _ => Err("no closed form".into()),
+        }
+    }
+
+    /// The time with the paper's blocks.
+    pub(crate) fn fixed(self, rates: Rates, elements: u64) -> Fallible<f64> {
+        let predicted = predict(self.algorithm, rates, &call(elements));
+        Ok(predicted.ok_or("no closed form")?.seconds)
+    }
+
+    /// The time with the best blocks, and their size in elements.
+    pub(crate) fn best(self, rates: Rates, elements: u64) -> Fallible<(f64, u64)> {
+        let best = predict_best(self.algorithm, rates, &call(elements)).ok_or("no closed form")?;
+        Ok((best.seconds, best.block_bytes / ELEMENT_BYTES))
+    }
+
+    /// What multiplies alpha, beta and gamma with the paper's blocks.
+    fn factors(self, elements: u64) -> Fallible<[f64; 3]> {
+        let mut factors = [0.0; 3];
+        for (place, factor) in factors.iter_mut().enumerate() {
+            let one = |of: usize| if of == place { 1.0 } else { 0.0 };
+            let rates = Rates {
+                alpha: one(0),
+                beta: one(1),
+                gamma: Some(one(2)),
+            };
+            *factor = self.fixed(rates, elements)?;
+        }
+        Ok(factors)
+    }
+
+    pub(crate) fn measured(self, row: &Row) -> f64 {
+        row.seconds[self.column]
+    }
+}
+
+fn call(elements: u64) -> Call<'static> {
+    Call {
+        ranks: SHAPE.ranks(),
+        bytes: ELEMENT_BYTES * elements,
+        unit_bytes: ELEMENT_BYTES,
+        parameters: Parameters {
+            blocks: Some(Blocks::Size(BLOCK)),
+            ..Parameters::default()
+        },
+    }
+}
+
+/// A machine of one level, fitted to the closed forms of both pipelines.
+///
+/// With one size of block start-up times and times per byte cannot be told apart where blocks are full:
+/// `alpha` is the median of what the short vectors say, which have one block. With it, `beta` and `gamma`
+/// have the least squares of relative errors over the long vectors.
+pub(crate) fn rates(rows: &[Row]) -> Fallible<Rates> {
+    let (mut alphas, mut equations) = (Vec::new(), Vec::new());
+    for pipeline in Pipeline::both()? {
+        for row in rows.iter().filter(|row| row.elements > 0) {
+            let seconds = pipeline.measured(row);
+            let factors = pipeline.factors(row.elements)?;
+            if row.elements <= SHORT {
+                alphas.push(seconds / factors[0]);
+            } else if row.elements >= LONG {
+                equations.push((seconds, factors));
+            }
+        }
+    }
+    let alpha = statistics::median(&alphas).ok_or("no short vectors")?;
+    let (mut normal, mut right) = ([[0.0; 2]; 2], [0.0; 2]);
+    for (seconds, [start_up, sent, combined]) in equations {
+        let (shares, left) = (
+            [sent / seconds, combined / seconds],
+            1.0 - start_up * alpha / seconds,
+        );
+        for (line, of_line) in normal.iter_mut().zip(shares) {
+            for (cell, share) in line.iter_mut().zip(shares) {
+                *cell += of_line * share;
+            }
+        }
+        right = [right[0] + shares[0] * left, right[1] + shares[1] * left];
+    }
+    let [[a, b], [c, d]] = normal;
+    let determinant = a * d - b * c;
+    Ok(Rates {
+        alpha,
+        beta: (right[0] * d - right[1] * b) / determinant,
+        gamma: Some((right[1] * a - right[0] * c) / determinant),
+    })
+}
+
+/// What is expected and found with a number of elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gain {
+    pub(crate) elements: u64,
+    /// The time with one tree divided by that with two roots.
+    pub(crate) measured: f64,
+    /// The same of the closed forms with the paper's blocks, and with the best ones of either.
+    pub(crate) fixed: f64,
+    pub(crate) best: f64,
+    /// The best blocks of one tree and of two roots, in elements.
+    pub(crate) blocks: [u64; 2],
+    /// By which factor the best blocks shorten the times of the closed forms.
+    pub(crate) by_blocks: [f64; 2],
+    /// Measured divided by expected times.
+    pub(crate) errors: [f64; 2],
+}
+
+impl Gain {
+    pub(crate) fn new(rates: Rates, row: &Row) -> Fallible<Self> {
+        let [one, two] = Pipeline::both()?;
+        let of = |pipeline: Pipeline| -> Fallible<_> {
+            let fixed = pipeline.fixed(rates, row.elements)?;
+            Ok((fixed, pipeline.best(rates, row.elements)?))
+        };
+        let ((one_fixed, one_best), (two_fixed, two_best)) = (of(one)?, of(two)?);
+        let measured = [one.measured(row), two.measured(row)];
+        Ok(Self {
+            elements: row.elements,
+            measured: measured[0] / measured[1],
+            fixed: one_fixed / two_fixed,
+            best: one_best.0 / two_best.0,
+            blocks: [one_best.1, two_best.1],
+            by_blocks: [one_fixed / one_best.0, two_fixed / two_best.0],
+            errors: [measured[0] / one_fixed, measured[1] / two_fixed],
+        })
+    }
+}
+
+/// What is expected and found, of all counts above 0.
+pub(crate) fn gains(rows: &[Row]) -> Fallible<Vec<Gain>> {
+    let rates = rates(rows)?;
+    let some = rows.iter().filter(|row| row.elements > 0);
+    some.map(|row| Gain::new(rates, row)).collect()
+}
+
+/// The median error of the closed forms with the fitted rates, of one tree and of two roots, where vectors
+/// have several blocks.
+pub(crate) fn residuals(gains: &[Gain]) -> [f64; 2] {
+    [0, 1].map(|place| {
+        let cut = gains.iter().filter(|gain| gain.elements >= SEVERAL);
+        let errors: Vec<f64> = cut.map(|gain| (gain.errors[place] - 1.0).abs()).collect();
+        statistics::median(&errors).unwrap_or(f64::NAN)
+    })
+}
+
+/// What a block more costs, in bytes sent: `c2 (alpha + beta B) + g2 gamma B`, divided by `beta B`.
+pub(crate) fn steady(pipeline: Pipeline, rates: Rates, block_bytes: f64) -> Fallible<f64> {
+    let PipelineCost { c2, g2, .. } = pipeline.lemma()?;
+    let sent = 1.0 + rates.alpha / (rates.beta * block_bytes);
+    let combined = rates.gamma.unwrap_or(0.0) / rates.beta;
+    Ok(c2 as f64 * sent + g2 as f64 * combined)
+}

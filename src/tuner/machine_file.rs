@@ -1,0 +1,220 @@
+//! What was fitted, as a machine file.
+
+use std::fmt::Write;
+
+use fit::{MachineFit, ParameterEstimate};
+use model::{Level, Machine};
+
+use crate::Analysis;
+
+impl Analysis {
+    /// The machine as a file that `simulate --machine` and simulated campaigns read, with the interval
+    /// of each value; what was not identified is a comment. `None` if no level's `alpha` and `beta`
+    /// both were.
+    pub fn machine_file(&self) -> Option<String> {
+        let machine = self.machine.machine.as_ref()?;
+        let mut file = File {
+            fit: &self.machine,
+            text: String::new(),
+        };
+        let origin = &self.origin;
+        file.line(format_args!(
+            "# What `colltune fit` found of {} with {}, in seconds, bytes and seconds per byte.",
+            one_line(&origin.name),
+            origin.library
+        ));
+        file.line(format_args!(
+            "# tuning/machines/reference.yaml explains the keys. Intervals are those of medians over"
+        ));
+        file.line(format_args!(
+            "# launches, residuals median errors of single measurements."
+        ));
+        file.line(format_args!("name: \"{}\"", plain(&machine.name)));
+        file.line(format_args!("ranks_per_node: {}", machine.ranks_per_node));
+        file.link(machine, Level::Network);
+        file.link(machine, Level::Node);
+        file.line(format_args!(""));
+        file.entry(
+            "",
+            "injection_beta",
+            machine.injection_beta.map(exact),
+            "injection_beta",
+        );
+        file.gamma(machine);
+        file.entry("", "copy", machine.copy.map(exact), "copy");
+        file.factors();
+        Some(file.text)
+    }
+}
+
+struct File<'a> {
+    fit: &'a MachineFit,
+    text: String,
+}
+
+impl File<'_> {
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Nothing can fail that is written to a string.
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    fn found(&self, name: &str) -> Option<&ParameterEstimate> {
+        let mut parameters = self.fit.parameters.iter();
+        parameters.find(|parameter| parameter.name == name)
+    }
+
+    fn link(&mut self, machine: &Machine, level: Level) {
+        let name = level.name();
+        let link = machine.link(level);
+        self.line(format_args!(""));
+        if link.is_some() {
+            self.line(format_args!("{name}:"));
+        } else if self.of(|of| of.starts_with(name)).is_empty() {
+            return self.line(format_args!("# {name} was not measured"));
+        } else {
+            self.line(format_args!(
+                "# {name} is not known: it needs alpha and beta"
+            ));
+        }
+        let keys = [
+            ("alpha", link.map(|link| exact(link.alpha))),
+            ("overhead", link.and_then(|link| link.overhead).map(exact)),
+            ("beta", link.map(|link| exact(link.beta))),
+            (
+                "eager_limit",
+                link.and_then(|link| link.eager_limit)
+                    .map(|bytes| bytes.to_string()),
+            ),
+        ];
+        for (key, used) in keys {
+            self.entry("  ", key, used, &format!("{name}.{key}"));
+        }
+        self.segments(level);
+    }
+
+    /// The lines of a level whose messages follow more than one; a machine has one.
+    fn segments(&mut self, level: Level) {
+        let segments = self.fit.segments.iter();
+        let segments: Vec<_> = segments.filter(|of| of.level == level).cloned().collect();
+        if segments.len() < 2 {
+            return;
+        }
+        self.line(format_args!(
+            "  # Messages follow {} lines:",
+            segments.len()
+        ));
+        for segment in segments {
+            let (from, to) = (segment.from_bytes, segment.to_bytes);
+            let parameters = [("alpha", &segment.alpha), ("beta", &segment.beta)];
+            let [alpha, beta] = parameters.map(|(key, parameter)| said(key, parameter));
+            self.line(format_args!("  #   {from} to {to} bytes: {alpha}; {beta}"));
+        }
+    }
+
+    /// A key whose value is that of a parameter, or a comment that says why it has none.
+    fn entry(&mut self, indent: &str, key: &str, used: Option<String>, parameter: &str) {
+        let text = match (used, self.found(parameter)) {
+            (Some(value), found) => {
+                let interval = found.and_then(interval).map(|text| format!(" # {text}"));
+                format!("{key}: {value}{}", interval.unwrap_or_default())
+            }
+            (None, None) => format!("# {key} was not measured"),
+            (None, Some(found)) => format!("# {}", said(key, found)),
+        };
+        self.line(format_args!("{indent}{text}"));
+    }
+
+    /// The machine's rate is the median of those of datatypes and operators.
+    fn gamma(&mut self, machine: &Machine) {
+        let gammas = self.of(|name| name.starts_with("gamma."));
+        match machine.gamma {
+            Some(gamma) => self.line(format_args!("gamma: {}", exact(gamma))),
+            None if gammas.is_empty() => self.line(format_args!("# gamma was not measured")),
+            None => {}
+        }
+        self.list(&gammas);
+    }
+
+    /// What a machine file has no key for.
+    fn factors(&mut self) {
+        let parameters = self.fit.parameters.iter();
+        let factors: Vec<_> = parameters.filter(|p| p.unit == "1").cloned().collect();
+        if !factors.is_empty() {
+            self.line(format_args!(""));
+            self.line(format_args!(
+                "# What the simulator does not know: times of patterns, divided by those of one message."
+            ));
+            self.list(&factors);
+        }
+    }
+
+    fn of(&self, named: impl Fn(&str) -> bool) -> Vec<ParameterEstimate> {
+        let parameters = self.fit.parameters.iter();
+        parameters.filter(|p| named(&p.name)).cloned().collect()
+    }
+
+    fn list(&mut self, parameters: &[ParameterEstimate]) {
+        for parameter in parameters {
+            self.line(format_args!("#   {}", said(&parameter.name, parameter)));
+        }
+    }
+}
+
+/// A number that is read as the same.
+fn exact(value: f64) -> String {
+    format!("{value:e}")
+}
+
+/// A parameter's value with its interval, or why it has none.
+fn said(name: &str, parameter: &ParameterEstimate) -> String {
+    let Some(value) = parameter.value() else {
+        return format!("{name} is {}", parameter.status);
+    };
+    let value = number(value, parameter.unit);
+    match interval(parameter) {
+        Some(interval) => format!("{name} {value} ({interval})"),
+        None => format!("{name} {value}"),
+    }
+}
+
+/// The interval of a parameter's value and the residual of its fit.
+fn interval(parameter: &ParameterEstimate) -> Option<String> {
+    let unit = parameter.unit;
+    let known = parameter.estimate?;
+    let [low, high] = [known.low, known.high].map(|value| number(value, unit));
+    let unit = match unit {
+        "1" => String::new(),
+        unit => format!(" {unit}"),
+    };
+    let percent = 100.0 * known.residual;
+    Some(format!("{low} to {high}{unit}, residual {percent:.1} %"))
+}
+
+fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "1" => format!("{value:.2}"),
+        "byte" => format!("{value}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+/// A name that a machine may have.
+fn plain(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = name
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .collect();
+    if name.is_empty() {
+        "machine".to_owned()
+    } else {
+        name
+    }
+}
+
+/// A name that stays within its comment.
+fn one_line(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}

@@ -131,6 +131,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
         [
             "done",
             "exhaustive_seconds",
+            "export",
             "failures",
             "launches",
             "library",

@@ -119,6 +119,41 @@ fn candidates_that_cannot_run_fail_alone() {
     assert_eq!(measured, [0, 4]);
 }
 
+/// What lies where in memory is then another matter in each launch.
+#[test]
+fn the_default_is_admitted_first_and_the_others_in_an_order_of_the_launch() {
+    let others = [
+        "ring",
+        "recursive_doubling",
+        "rabenseifner",
+        "pipelined_tree",
+        "dual_root",
+    ];
+    let others = others.map(|id| ours(&format!("allreduce/{id}"), Parameters::default()));
+    let candidates = [&others[..2], &[Candidate::Default], &others[2..]].concat();
+    let order = |seed| {
+        let mut bench = Bench::new(vec![allreduce(2, 64, candidates.clone())]);
+        bench.plan.seed = seed;
+        let (_, records) = bench.run(2);
+        let tried = records.iter().filter_map(|record| match record {
+            Record::Trying { candidate, .. } => Some(*candidate),
+            _ => None,
+        });
+        tried.take(candidates.len()).collect::<Vec<u32>>()
+    };
+    let orders = [order(1), order(2), order(3)];
+    for order in &orders {
+        assert_eq!(order[0], 2, "{orders:?}");
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3, 4, 5], "{orders:?}");
+    }
+    assert!(
+        orders[0] != orders[1] || orders[1] != orders[2],
+        "{orders:?}"
+    );
+}
+
 #[test]
 fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
     let mut work = vec![allreduce(5, 64, vec![Candidate::Default])];

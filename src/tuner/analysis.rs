@@ -1,24 +1,27 @@
 //! Everything that follows from a store's samples, computed anew each time.
 
+mod stored;
+
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use campaign::Campaign;
 use fit::{
     BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
 };
 use report::{OftenInvalid, Starts};
-use store::{FailureRow, LaunchRow, Store};
+use store::{FailureRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
-use wire::{
-    Candidate, Environment, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject, Warning,
-};
+use wire::{Environment, Library, Sample, Shares, Subject, Warning};
 
+use self::stored::{
+    choose, decide_options, definition, failed, natives, never_valid, samples, shares, stem,
+    summaries,
+};
 use crate::agenda::Stock;
 use crate::effort::{Effort, effort};
 use crate::import::Definition;
 use crate::starts::common_starts;
-use crate::{Agenda, Origin, TunerError, repetitions};
+use crate::{Agenda, Origin, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -329,95 +332,4 @@ impl Analysis {
             .max()
             .unwrap_or(0)
     }
-}
-
-/// What failed, and where.
-fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
-    let failed = failures.iter();
-    failed.map(|f| (f.subject, f.candidate.clone())).collect()
-}
-
-fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
-    if let Some(library) = library {
-        return Ok(library.clone());
-    }
-    let mut found = store.libraries()?;
-    let path = store.path().to_owned();
-    match found.len() {
-        0 => Err(TunerError::NothingMeasured {
-            store: path,
-            library: None,
-        }),
-        1 => Ok(found.remove(0)),
-        _ => Err(TunerError::SeveralLibraries { store: path, found }),
-    }
-}
-
-/// Everything that was measured with a library; there must be something.
-fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, TunerError> {
-    let samples = store.samples(library)?;
-    if samples.is_empty() {
-        return Err(TunerError::NothingMeasured {
-            store: store.path().to_owned(),
-            library: Some(library.clone()),
-        });
-    }
-    Ok(samples)
-}
-
-/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
-/// earlier campaigns.
-fn summaries(samples: &[Sample], agenda: Option<&Agenda>) -> Result<Vec<Summary>, TunerError> {
-    let mut summaries = fit::summarise(samples)?;
-    if let Some(agenda) = agenda {
-        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-    }
-    Ok(summaries)
-}
-
-/// Candidates without a valid repetition, of what is asked for if that is known.
-fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
-    repetitions::never_valid(samples, |subject, candidate| {
-        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
-    })
-}
-
-/// Where measuring time went, as far as tasks tell.
-fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
-    let spending = store.spending(library)?;
-    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
-}
-
-/// What the library lets one force, by the last launch that reported: there is one library, of one
-/// version.
-fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
-    let last = environments.last().map(|(_, start)| &start.environment);
-    last.map_or(&[][..], |environment| &environment.natives)
-}
-
-/// When a difference counts, as a campaign asks for it.
-fn decide_options(campaign: &Campaign) -> DecideOptions {
-    DecideOptions {
-        materiality: campaign.materiality,
-        max_regret: campaign.max_regret,
-        confidence: campaign.confidence,
-        ..DecideOptions::default()
-    }
-}
-
-/// The campaign of a launch, or what was imported as one.
-fn definition(store: &Store, launch: Option<&LaunchRow>) -> Result<Option<Definition>, TunerError> {
-    let Some(launch) = launch else {
-        return Ok(None);
-    };
-    let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == launch.campaign);
-    Ok(row.map(|row| Definition::of(&row)).transpose()?)
-}
-
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(
-        || "store".to_owned(),
-        |stem| stem.to_string_lossy().into_owned(),
-    )
 }

@@ -1,0 +1,109 @@
+//! What an analysis takes from a store.
+
+use std::path::Path;
+
+use campaign::Campaign;
+use fit::{DecideOptions, Summary};
+use report::OftenInvalid;
+use store::{FailureRow, LaunchRow, Store};
+use wire::{Candidate, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject};
+
+use crate::import::Definition;
+use crate::{Agenda, TunerError, repetitions};
+
+/// What failed, and where.
+pub(super) fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
+    let failed = failures.iter();
+    failed.map(|f| (f.subject, f.candidate.clone())).collect()
+}
+
+pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
+    if let Some(library) = library {
+        return Ok(library.clone());
+    }
+    let mut found = store.libraries()?;
+    let path = store.path().to_owned();
+    match found.len() {
+        0 => Err(TunerError::NothingMeasured {
+            store: path,
+            library: None,
+        }),
+        1 => Ok(found.remove(0)),
+        _ => Err(TunerError::SeveralLibraries { store: path, found }),
+    }
+}
+
+/// Everything that was measured with a library; there must be something.
+pub(super) fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, TunerError> {
+    let samples = store.samples(library)?;
+    if samples.is_empty() {
+        return Err(TunerError::NothingMeasured {
+            store: store.path().to_owned(),
+            library: Some(library.clone()),
+        });
+    }
+    Ok(samples)
+}
+
+/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
+/// earlier campaigns.
+pub(super) fn summaries(
+    samples: &[Sample],
+    agenda: Option<&Agenda>,
+) -> Result<Vec<Summary>, TunerError> {
+    let mut summaries = fit::summarise(samples)?;
+    if let Some(agenda) = agenda {
+        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
+    }
+    Ok(summaries)
+}
+
+/// Candidates without a valid repetition, of what is asked for if that is known.
+pub(super) fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
+    repetitions::never_valid(samples, |subject, candidate| {
+        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
+    })
+}
+
+/// Where measuring time went, as far as tasks tell.
+pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
+    let spending = store.spending(library)?;
+    Ok(spending.map(|(elapsed_seconds, spending)| spending.shares(elapsed_seconds)))
+}
+
+/// What the library lets one force, by the last launch that reported: there is one library, of one
+/// version.
+pub(super) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm] {
+    let last = environments.last().map(|(_, start)| &start.environment);
+    last.map_or(&[][..], |environment| &environment.natives)
+}
+
+/// When a difference counts, as a campaign asks for it.
+pub(super) fn decide_options(campaign: &Campaign) -> DecideOptions {
+    DecideOptions {
+        materiality: campaign.materiality,
+        max_regret: campaign.max_regret,
+        confidence: campaign.confidence,
+        ..DecideOptions::default()
+    }
+}
+
+/// The campaign of a launch, or what was imported as one.
+pub(super) fn definition(
+    store: &Store,
+    launch: Option<&LaunchRow>,
+) -> Result<Option<Definition>, TunerError> {
+    let Some(launch) = launch else {
+        return Ok(None);
+    };
+    let mut rows = store.campaigns()?.into_iter();
+    let row = rows.find(|row| row.digest == launch.campaign);
+    Ok(row.map(|row| Definition::of(&row)).transpose()?)
+}
+
+pub(super) fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(
+        || "store".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}

@@ -8,7 +8,11 @@ use wire::{Datatype, Operator};
 use crate::ExecError;
 
 /// Turns a return code into a result that names the call.
-pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
+///
+/// # Errors
+///
+/// [`ExecError::Mpi`], with the library's text for the code.
+pub fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
     if code == 0 {
         Ok(())
     } else {
@@ -93,6 +97,14 @@ pub(crate) fn is_finalized() -> bool {
     // SAFETY: may be called at any time.
     unsafe { ffi::MPI_Finalized(&mut finalized) };
     finalized != 0
+}
+
+/// Whether MPI has been initialised and not yet finalised.
+pub fn is_running() -> bool {
+    let mut initialized = 0;
+    // SAFETY: may be called at any time.
+    unsafe { ffi::MPI_Initialized(&mut initialized) };
+    initialized != 0 && !is_finalized()
 }
 
 /// A length as an MPI count.

@@ -1,0 +1,131 @@
+//! What does not fit: the library's own collectives, and a warning.
+
+use std::process::Command;
+
+use campaign::LibraryName;
+use tempfile::TempDir;
+use wire::Library;
+
+use crate::launch::{compiled, family, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+/// The counts of calls that were carried out by something called like that.
+fn calls(text: &str, by: &str) -> u64 {
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("colltune: "));
+    let count = |row: &str| {
+        let mut words = row.split_whitespace();
+        let calls = words.nth(1)?.parse::<u64>().ok()?;
+        words.nth(2)?.starts_with(by).then_some(calls)
+    };
+    rows.filter_map(count).sum()
+}
+
+/// Runs one of the programs with a table for all that there is.
+fn run(program: &str, arguments: &[&str], more: &[(&str, &str)]) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled(program, folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+    run_preloaded(&program, &arguments, 4, &path, more).good()
+}
+
+#[test]
+fn odd_calls_are_passed_on_under_mpi() {
+    let text = run("corners.c", &[], &[]);
+    assert!(text.contains("the corners hold"), "{text}");
+    assert!(
+        calls(&text, "allreduce/") > 0 && calls(&text, "bcast/") > 0,
+        "{text}"
+    );
+    assert!(text.contains("default (intercommunicator)"), "{text}");
+    assert!(text.contains("default (no data)"), "{text}");
+    assert!(text.contains("default (wrong arguments)"), "{text}");
+    assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
+fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
+    let text = run("corners.c", &["threads"], &[]);
+    assert!(text.contains("the corners hold"), "{text}");
+    let is_concurrent = text.contains("threads 3");
+    let warnings = text.matches("colltune: warning").count();
+    assert_eq!(warnings, usize::from(is_concurrent), "{text}");
+}
+
+#[test]
+fn communicators_come_and_go_under_mpi() {
+    let rounds = match family() {
+        LibraryName::Mpich => "20",
+        LibraryName::OpenMpi => "60",
+    };
+    let text = run("lives.c", &[rounds], &[]);
+    assert!(text.contains("communicators came and went"), "{text}");
+    assert!(calls(&text, "allreduce/") > 0, "{text}");
+    assert!(text.contains("default (no private communicator)"), "{text}");
+}
+
+#[test]
+fn nothing_happens_where_it_is_switched_off_under_mpi() {
+    let text = run("lives.c", &["1"], &[("COLLTUNE_DISABLE", "1")]);
+    assert!(!text.contains("colltune"), "{text}");
+}
+
+#[test]
+fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("lives.c", folder.path(), &[]);
+    let arguments = ["1".to_owned()];
+    let check = |path: &std::path::Path, more: &[(&str, &str)], why: &str, is_used: bool| {
+        let text = run_preloaded(&program, &arguments, 3, path, more).good();
+        assert!(text.contains("communicators came and went"), "{text}");
+        assert!(text.contains(why), "no `{why}` in\n{text}");
+        assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
+        assert_eq!(calls(&text, "allreduce/") > 0, is_used, "{text}");
+    };
+    check(
+        &folder.path().join("missing.yaml"),
+        &[],
+        "missing.yaml",
+        false,
+    );
+    let broken = folder.path().join("broken.yaml");
+    std::fs::write(&broken, "format: colltune-table 2\nname: [\n").expect("written");
+    check(&broken, &[], "broken.yaml", false);
+    let other = Library {
+        version: "0.1".to_owned(),
+        ..installation().library()
+    };
+    let path = saved(&forcing(0, other), folder.path());
+    check(&path, &[], "was made for", false);
+    check(&path, &[("COLLTUNE_FORCE", "1")], "all the same", true);
+}
+
+#[test]
+fn fortran_programs_run_under_mpi() {
+    let gfortran = Command::new("gfortran").arg("--version").output();
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let mpifort = mpicc.replace("mpicc", "mpifort");
+    if gfortran.is_err() || Command::new(&mpifort).arg("-show").output().is_err() {
+        eprintln!("skipped: there is no gfortran, or no {mpifort}");
+        return;
+    }
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = folder.path().join("fortran");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/programs/fortran.f90");
+    let compiled = Command::new(&mpifort)
+        .arg("-o")
+        .arg(&program)
+        .arg(source)
+        .output();
+    let compiled = compiled.expect("the compiler starts");
+    let errors = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{errors}");
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let text = run_preloaded(&program, &[], 4, &path, &[]).good();
+    assert!(text.contains("Fortran agrees"), "{text}");
+    // Open MPI's Fortran calls go to its PMPI names at once.
+    let is_intercepted = family() == LibraryName::Mpich;
+    assert_eq!(calls(&text, "allreduce/") > 0, is_intercepted, "{text}");
+}

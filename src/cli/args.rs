@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup, man,
-    measure, plan, report, schedule, simulate, tune,
+    measure, plan, report, run, schedule, simulate, tune,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -52,6 +52,7 @@ enum Verb {
     Explain(explain::Args),
     Export(export::Args),
     Diff(diff::Args),
+    Run(run::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -77,6 +78,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Explain(args) => args.run(console),
         Verb::Export(args) => args.run(console),
         Verb::Diff(args) => args.run(console),
+        Verb::Run(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

@@ -104,9 +104,10 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
         | CliError::StoreMoved { .. }
+        | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,
-        CliError::Signals(_) => Code::Environment,
+        CliError::Signals(_) | CliError::NoPreload { .. } => Code::Environment,
         CliError::Json(_) => Code::Internal,
     }
 }

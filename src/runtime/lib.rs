@@ -48,6 +48,6 @@ pub use call::RawCall;
 pub use error::RuntimeError;
 pub use loaded::Loaded;
 pub use passed_on::PassedOn;
-pub use safe::Runtime;
+pub use safe::{Communicating, Runtime};
 pub use summary::{Row, Summary};
 pub use tuner::{Settings, Tuner};

@@ -17,6 +17,7 @@ const VERBS: &[&str] = &[
     "lookup",
     "explain",
     "export",
+    "run",
     "schedule",
     "simulate",
     "completions",

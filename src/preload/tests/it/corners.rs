@@ -23,17 +23,17 @@ fn calls(text: &str, by: &str) -> u64 {
 }
 
 /// Runs one of the programs with a table for all that there is.
-fn run(program: &str, arguments: &[&str], more: &[(&str, &str)]) -> String {
+fn run(program: &str, arguments: &[&str], ranks: u32, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
     let path = saved(&forcing(1, installation().library()), folder.path());
     let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-    run_preloaded(&program, &arguments, 4, &path, more).good()
+    run_preloaded(&program, &arguments, ranks, &path, more).good()
 }
 
 #[test]
 fn odd_calls_are_passed_on_under_mpi() {
-    let text = run("corners.c", &[], &[]);
+    let text = run("corners.c", &["truncated"], 4, &[]);
     assert!(text.contains("the corners hold"), "{text}");
     assert!(
         calls(&text, "allreduce/") > 0 && calls(&text, "bcast/") > 0,
@@ -41,13 +41,18 @@ fn odd_calls_are_passed_on_under_mpi() {
     );
     assert!(text.contains("default (intercommunicator)"), "{text}");
     assert!(text.contains("default (no data)"), "{text}");
-    assert!(text.contains("default (wrong arguments)"), "{text}");
+    let is_checked = family() == LibraryName::OpenMpi;
+    assert_eq!(
+        text.contains("default (wrong arguments)"),
+        is_checked,
+        "{text}"
+    );
     assert!(!text.contains("warning"), "{text}");
 }
 
 #[test]
 fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
-    let text = run("corners.c", &["threads"], &[]);
+    let text = run("corners.c", &["threads"], 4, &[]);
     assert!(text.contains("the corners hold"), "{text}");
     let is_concurrent = text.contains("threads 3");
     let warnings = text.matches("colltune: warning").count();
@@ -56,11 +61,12 @@ fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
 
 #[test]
 fn communicators_come_and_go_under_mpi() {
-    let rounds = match family() {
-        LibraryName::Mpich => "20",
-        LibraryName::OpenMpi => "60",
+    // MPICH's ranks spin: it takes a minute to make so many for more ranks than cores.
+    let (rounds, ranks) = match family() {
+        LibraryName::Mpich => ("25", 2),
+        LibraryName::OpenMpi => ("60", 4),
     };
-    let text = run("lives.c", &[rounds], &[]);
+    let text = run("lives.c", &[rounds], ranks, &[]);
     assert!(text.contains("communicators came and went"), "{text}");
     assert!(calls(&text, "allreduce/") > 0, "{text}");
     assert!(text.contains("default (no private communicator)"), "{text}");
@@ -68,7 +74,7 @@ fn communicators_come_and_go_under_mpi() {
 
 #[test]
 fn nothing_happens_where_it_is_switched_off_under_mpi() {
-    let text = run("lives.c", &["1"], &[("COLLTUNE_DISABLE", "1")]);
+    let text = run("lives.c", &["1"], 2, &[("COLLTUNE_DISABLE", "1")]);
     assert!(!text.contains("colltune"), "{text}");
 }
 
@@ -78,7 +84,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     let program = compiled("lives.c", folder.path(), &[]);
     let arguments = ["1".to_owned()];
     let check = |path: &std::path::Path, more: &[(&str, &str)], why: &str, is_used: bool| {
-        let text = run_preloaded(&program, &arguments, 3, path, more).good();
+        let text = run_preloaded(&program, &arguments, 2, path, more).good();
         assert!(text.contains("communicators came and went"), "{text}");
         assert!(text.contains(why), "no `{why}` in\n{text}");
         assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
@@ -114,8 +120,9 @@ fn fortran_programs_run_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = folder.path().join("fortran");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/programs/fortran.f90");
+    // What `mpif.h` cannot declare differs from call to call.
     let compiled = Command::new(&mpifort)
-        .arg("-o")
+        .args(["-fallow-argument-mismatch", "-o"])
         .arg(&program)
         .arg(source)
         .output();

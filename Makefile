@@ -45,8 +45,9 @@ tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/q
 	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
 	@printf '\nThe command is %s\n' '$(COLLTUNE)'
 
-bench: setup ## what executing a schedule costs over MPI calls written by hand, in six launches
+bench: setup ## what executing a schedule costs over MPI calls by hand, and libcolltune.so on top
 	scripts/bench '$(MPICC)'
+	scripts/overhead '$(MPICC)'
 
 driver: setup ## build the measuring program and libcolltune.so for one library, MPICC=mpicc
 	@scripts/driver '$(MPICC)' >/dev/null

@@ -120,6 +120,14 @@ pub(crate) enum CliError {
         /// Every file looked for.
         searched: Vec<PathBuf>,
     },
+    /// A command that could not be started.
+    #[error("cannot start {}: {source}", command.display())]
+    Command {
+        /// The command.
+        command: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file that would be replaced.
     #[error("{} exists already", path.display())]
     Exists {
@@ -190,6 +198,7 @@ impl CliError {
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)
+            | Self::Command { .. }
             | Self::Output(_)
             | Self::Json(_) => None,
         }

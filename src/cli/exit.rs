@@ -107,7 +107,9 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,
-        CliError::Signals(_) | CliError::NoPreload { .. } => Code::Environment,
+        CliError::Signals(_) | CliError::NoPreload { .. } | CliError::Command { .. } => {
+            Code::Environment
+        }
         CliError::Json(_) => Code::Internal,
     }
 }

@@ -42,10 +42,16 @@ pub fn library_text() -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
+/// More characters than any library says of itself.
+const MOST_DESCRIBED: usize = 1 << 14;
+
 /// All of it.
 pub(crate) fn library_description() -> String {
     // SAFETY: a constant of the library.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
+    // Another library may answer than that of the constant, when one is preloaded into the wrong
+    // program: MPICH says up to 8192 characters.
+    let room = room.max(MOST_DESCRIBED);
     let mut text = vec![0 as c_char; room + 1];
     let mut length = 0;
     // SAFETY: `text` holds what the library may write and one zero more.

@@ -1,57 +1,14 @@
-//! The names that take the place of MPI's.
-//!
-//! Handles are numbers as wide as a register here, so that a call can be passed on unharmed even to
-//! another library than the one that this was built for: integers are the lower halves of them.
+//! The collectives that take the place of MPI's.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
-use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 use runtime::RawCall;
 use schedule::Collective;
 
-use crate::lifetime::{end, start, tuner};
-
-/// A handle of either library.
-#[derive(Clone, Copy, Debug)]
-#[repr(transparent)]
-pub struct Handle(usize);
-
-impl Handle {
-    /// The handle in the type of this build's library.
-    #[inline]
-    fn of<Raw: Copy>(self) -> Raw {
-        const {
-            assert!(size_of::<Raw>() <= size_of::<usize>() && cfg!(target_endian = "little"));
-        }
-        // SAFETY: an integer or an address, which stands in the register's lower part.
-        unsafe { std::mem::transmute_copy(&self.0) }
-    }
-
-    #[inline]
-    fn communicator(self) -> MPI_Comm {
-        self.of()
-    }
-
-    #[inline]
-    fn datatype(self) -> MPI_Datatype {
-        self.of()
-    }
-
-    #[inline]
-    fn operator(self) -> MPI_Op {
-        self.of()
-    }
-}
+use crate::handle::Handle;
+use crate::lifetime::tuner;
 
 unsafe extern "C" {
-    fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int;
-    fn PMPI_Init_thread(
-        argc: *mut c_int,
-        argv: *mut *mut *mut c_char,
-        required: c_int,
-        provided: *mut c_int,
-    ) -> c_int;
-    fn PMPI_Finalize() -> c_int;
     fn PMPI_Bcast(
         buffer: *mut c_void,
         count: c_int,
@@ -121,53 +78,6 @@ unsafe extern "C" {
         operator: Handle,
         communicator: Handle,
     ) -> c_int;
-}
-
-/// `MPI_Init`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    // SAFETY: the caller's.
-    let code = unsafe { PMPI_Init(argc, argv) };
-    if code == 0 {
-        start();
-    }
-    code
-}
-
-/// `MPI_Init_thread`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Init_thread(
-    argc: *mut c_int,
-    argv: *mut *mut *mut c_char,
-    required: c_int,
-    provided: *mut c_int,
-) -> c_int {
-    // SAFETY: the caller's.
-    let code = unsafe { PMPI_Init_thread(argc, argv, required, provided) };
-    if code == 0 {
-        start();
-    }
-    code
-}
-
-/// `MPI_Finalize`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Finalize() -> c_int {
-    end();
-    // SAFETY: the caller's.
-    unsafe { PMPI_Finalize() }
 }
 
 /// `MPI_Bcast`.

@@ -5,7 +5,11 @@
 //! `PMPI_Bcast` and so on (MPI 4.0, section 15.2). Without `COLLTUNE_TABLE` in the environment they
 //! only pass on.
 
+pub mod ends;
 mod environment;
+#[cfg(open_mpi)]
+pub mod fortran;
+pub mod handle;
 pub mod header;
 pub mod hooks;
 mod identity;

@@ -16,73 +16,83 @@ impl RawCall {
     /// As MPI asks of the call.
     #[inline]
     pub unsafe fn forward(&self, communicator: MPI_Comm) -> c_int {
+        // SAFETY: the caller's.
+        unsafe {
+            match self.collective.is_reduction() {
+                true => self.combine(communicator),
+                false => self.move_data(communicator),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline]
+    unsafe fn combine(&self, on: MPI_Comm) -> c_int {
         let Self {
-            collective,
+            send,
+            recv,
+            recv_count: count,
+            recv_type: datatype,
+            counts,
+            operator,
+            root,
+            ..
+        } = *self;
+        // SAFETY: the caller's.
+        unsafe {
+            match self.collective {
+                Collective::Reduce => {
+                    ffi::PMPI_Reduce(send, recv, count, datatype, operator, root, on)
+                }
+                Collective::Allreduce => {
+                    ffi::PMPI_Allreduce(send, recv, count, datatype, operator, on)
+                }
+                Collective::ReduceScatter => {
+                    ffi::PMPI_Reduce_scatter(send, recv, counts, datatype, operator, on)
+                }
+                Collective::ReduceScatterBlock => {
+                    ffi::PMPI_Reduce_scatter_block(send, recv, count, datatype, operator, on)
+                }
+                _ => NOT_HERE,
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline]
+    unsafe fn move_data(&self, on: MPI_Comm) -> c_int {
+        let Self {
             send,
             recv,
             send_count,
             send_type,
             recv_count: count,
             recv_type: datatype,
-            counts,
-            operator,
             root,
+            ..
         } = *self;
         // SAFETY: the caller's.
         unsafe {
-            match collective {
-                Collective::Bcast => ffi::PMPI_Bcast(recv, count, datatype, root, communicator),
-                Collective::Reduce => {
-                    ffi::PMPI_Reduce(send, recv, count, datatype, operator, root, communicator)
+            match self.collective {
+                Collective::Bcast => ffi::PMPI_Bcast(recv, count, datatype, root, on),
+                Collective::Gather => {
+                    ffi::PMPI_Gather(send, send_count, send_type, recv, count, datatype, root, on)
                 }
-                Collective::Allreduce => {
-                    ffi::PMPI_Allreduce(send, recv, count, datatype, operator, communicator)
+                Collective::Scatter => {
+                    ffi::PMPI_Scatter(send, send_count, send_type, recv, count, datatype, root, on)
                 }
-                Collective::Gather => ffi::PMPI_Gather(
-                    send,
-                    send_count,
-                    send_type,
-                    recv,
-                    count,
-                    datatype,
-                    root,
-                    communicator,
-                ),
-                Collective::Scatter => ffi::PMPI_Scatter(
-                    send,
-                    send_count,
-                    send_type,
-                    recv,
-                    count,
-                    datatype,
-                    root,
-                    communicator,
-                ),
-                Collective::Allgather => ffi::PMPI_Allgather(
-                    send,
-                    send_count,
-                    send_type,
-                    recv,
-                    count,
-                    datatype,
-                    communicator,
-                ),
-                Collective::ReduceScatter => {
-                    ffi::PMPI_Reduce_scatter(send, recv, counts, datatype, operator, communicator)
+                Collective::Allgather => {
+                    ffi::PMPI_Allgather(send, send_count, send_type, recv, count, datatype, on)
                 }
-                Collective::ReduceScatterBlock => ffi::PMPI_Reduce_scatter_block(
-                    send,
-                    recv,
-                    count,
-                    datatype,
-                    operator,
-                    communicator,
-                ),
-                // Nothing here makes these calls.
-                Collective::Alltoall | Collective::Barrier | Collective::Scan => {
-                    ffi::MPI_ERR_OTHER as c_int
-                }
+                _ => NOT_HERE,
             }
         }
     }
 }
+
+/// For collectives that have no algorithms here: nobody makes such calls.
+const NOT_HERE: c_int = ffi::MPI_ERR_OTHER as c_int;

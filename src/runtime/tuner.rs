@@ -9,7 +9,7 @@ use exec::{ExecError, Wait, check};
 use mpi::ffi;
 use table::{Table, TableError};
 
-use crate::agree::is_same;
+use crate::agree::{greatest, is_same};
 use crate::attach::{Shapes, State};
 use crate::attribute::Attributes;
 use crate::place::place;
@@ -86,11 +86,33 @@ impl Tuner {
             });
         }
         // SAFETY: the caller's.
+        let made = unsafe { Self::with(loaded, communicator, settings, &library.name) };
+        let mut failed = [i32::from(made.is_err())];
+        // SAFETY: the caller's.
+        unsafe { greatest(communicator, &mut failed)? };
+        match made {
+            Ok(_) if failed != [0] => Err(RuntimeError::Differs),
+            made => Ok(made?),
+        }
+    }
+
+    /// What may fail on one rank and not on another.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Tuner::new`].
+    unsafe fn with(
+        loaded: Loaded,
+        communicator: MPI_Comm,
+        settings: Settings,
+        library: &str,
+    ) -> Result<Self, ExecError> {
+        // SAFETY: the caller's.
         let node_ranks = unsafe { place(communicator)?.node_ranks };
         Ok(Self {
             loaded,
             timed: settings.timed,
-            wait: wait(node_ranks, &library.name)?,
+            wait: wait(node_ranks, library)?,
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
             shapes: RefCell::default(),

@@ -58,14 +58,13 @@ impl Args {
             });
         }
         let preloaded = preloaded(&launcher)?;
-        let here = |path: &Path| std::path::absolute(path).map_err(CliError::Output);
         let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
-        let log = here(self.log.as_ref().unwrap_or(&own))?;
+        let log = absolute(self.log.as_ref().unwrap_or(&own));
         // What an earlier run has left must not pass for this one's.
         let _ = std::fs::remove_file(&log);
         let variables = [
             ("LD_PRELOAD", preload_list(&preloaded)),
-            ("COLLTUNE_TABLE", here(&self.table)?.into()),
+            ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", if self.force { "1" } else { "0" }.into()),
         ];
@@ -73,7 +72,10 @@ impl Args {
         let status = Command::new(&launcher.launcher)
             .args(&words[1..])
             .status()
-            .map_err(CliError::Output)?;
+            .map_err(|source| CliError::Command {
+                command: launcher.launcher.clone(),
+                source,
+            })?;
         let summary = std::fs::read_to_string(&log);
         if self.log.is_none() {
             let _ = std::fs::remove_file(&log);
@@ -82,7 +84,7 @@ impl Args {
             Ok(summary) => console.remark(summary.trim_end())?,
             Err(_) => console.warn(format_args!(
                 "nothing was intercepted: the program did not get to MPI_Finalize, is linked \
-                 statically, is written in Fortran for Open MPI, or uses another MPI library."
+                 statically, or uses another MPI library."
             )),
         }
         match status.success() {
@@ -123,9 +125,14 @@ fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
         .map(|folder| folder.join(library.to_string()).join(PRELOADED));
     let searched: Vec<PathBuf> = candidates.collect();
     match searched.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(std::path::absolute(path).map_err(CliError::Output)?),
+        Some(path) => Ok(absolute(path)),
         None => Err(CliError::NoPreload { library, searched }),
     }
+}
+
+/// Ranks may stand in other folders.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Ours before what is preloaded anyway.

@@ -16,6 +16,7 @@ mod interrupt;
 mod killed;
 mod made;
 mod mpi;
+mod preloaded;
 mod results;
 mod run;
 mod schedules;

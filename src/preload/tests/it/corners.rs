@@ -1,5 +1,6 @@
 //! What does not fit: the library's own collectives, and a warning.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use campaign::LibraryName;
@@ -83,7 +84,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("lives.c", folder.path(), &[]);
     let arguments = ["1".to_owned()];
-    let check = |path: &std::path::Path, more: &[(&str, &str)], why: &str, is_used: bool| {
+    let check = |path: &Path, more: &[(&str, &str)], why: &str, is_used: bool| {
         let text = run_preloaded(&program, &arguments, 2, path, more).good();
         assert!(text.contains("communicators came and went"), "{text}");
         assert!(text.contains(why), "no `{why}` in\n{text}");
@@ -108,31 +109,79 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     check(&path, &[("COLLTUNE_FORCE", "1")], "all the same", true);
 }
 
+/// The build for the other library, which scripts/driver has installed.
+fn other_build() -> Option<PathBuf> {
+    let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR")?);
+    let own = family().name();
+    let others = std::fs::read_dir(libdir).ok()?.flatten();
+    let others = others.filter(|entry| !entry.file_name().to_string_lossy().starts_with(own));
+    let mut builds = others.map(|entry| entry.path().join("libcolltune.so"));
+    builds.find(|build| build.is_file())
+}
+
 #[test]
-fn fortran_programs_run_under_mpi() {
-    let gfortran = Command::new("gfortran").arg("--version").output();
-    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let mpifort = mpicc.replace("mpicc", "mpifort");
-    if gfortran.is_err() || Command::new(&mpifort).arg("-show").output().is_err() {
-        eprintln!("skipped: there is no gfortran, or no {mpifort}");
+fn the_build_for_another_library_does_nothing_under_mpi() {
+    let Some(other) = other_build() else {
+        eprintln!("skipped: COLLTUNE_LIBDIR has no libcolltune.so of another library");
         return;
-    }
+    };
     let folder = TempDir::new().expect("a temporary folder");
-    let program = folder.path().join("fortran");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/programs/fortran.f90");
+    let program = compiled("lives.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let other = other.display().to_string();
+    let more = [("LD_PRELOAD", other.as_str())];
+    let text = run_preloaded(&program, &["1".to_owned()], 2, &path, &more).good();
+    assert!(text.contains("communicators came and went"), "{text}");
+    assert_eq!(
+        text.matches("this libcolltune.so was built for").count(),
+        1,
+        "{text}"
+    );
+    assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
+}
+
+/// Compiles a Fortran program; `None` if there is no compiler, or none for the interface that it uses.
+fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let program = folder.join("fortran");
     // What `mpif.h` cannot declare differs from call to call.
-    let compiled = Command::new(&mpifort)
+    let output = Command::new(mpicc.replace("mpicc", "mpifort"))
         .args(["-fallow-argument-mismatch", "-o"])
         .arg(&program)
-        .arg(source)
-        .output();
-    let compiled = compiled.expect("the compiler starts");
-    let errors = String::from_utf8_lossy(&compiled.stderr);
-    assert!(compiled.status.success(), "{errors}");
-    let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, &[], 4, &path, &[]).good();
-    assert!(text.contains("Fortran agrees"), "{text}");
-    // Open MPI's Fortran calls go to its PMPI names at once.
-    let is_intercepted = family() == LibraryName::Mpich;
-    assert_eq!(calls(&text, "allreduce/") > 0, is_intercepted, "{text}");
+        .arg(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/it/programs")
+                .join(source),
+        )
+        .current_dir(folder)
+        .output()
+        .ok()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_missing = ["not found", "Cannot open module", "Cannot read module"];
+    if !output.status.success() && is_missing.iter().any(|text| errors.contains(text)) {
+        return None;
+    }
+    assert!(output.status.success(), "{errors}");
+    Some(program)
+}
+
+#[test]
+fn fortran_programs_run_under_mpi() {
+    for source in ["fortran.f90", "fortran08.f90"] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let Some(program) = compiled_fortran(source, folder.path()) else {
+            eprintln!("skipped: {source}, for lack of a Fortran compiler for it");
+            continue;
+        };
+        let path = saved(&forcing(1, installation().library()), folder.path());
+        let text = run_preloaded(&program, &[], 4, &path, &[]).good();
+        assert!(text.contains("Fortran agrees"), "{text}");
+        // MPICH's newer interface goes to its PMPI names at once.
+        let is_intercepted = family() == LibraryName::OpenMpi || source == "fortran.f90";
+        assert!(
+            !is_intercepted || calls(&text, "allreduce/") == 11,
+            "{text}"
+        );
+        assert!(!is_intercepted || calls(&text, "bcast/") == 1, "{text}");
+    }
 }

@@ -1,7 +1,13 @@
-/* Random collectives, each made twice: by MPI's name, which libcolltune.so intercepts, and by PMPI's,
- * which it does not. The results must be the same, byte by byte, and nothing else be written.
+/* Random collectives, each made twice: by MPI's name, which libcolltune.so intercepts, and with single
+ * messages. The results must be the same, byte by byte, and nothing else be written. The library's own
+ * collectives are no measure: MPICH 4.0 takes MPI_IN_PLACE for an address where the root is not rank 0,
+ * and goes beyond buffers of datatypes with gaps; Open MPI 4.1 cuts messages by elements, of which ranks
+ * may count differently many.
  *
- * usage: stress SEED CALLS
+ * usage: stress SEED CALLS [odd]
+ *
+ * With `odd`, communicators with an odd number of ranks get plain calls only, which the library does
+ * rightly too: an algorithm for even numbers of ranks leaves them to it.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -136,7 +142,86 @@ static int differ(const char *a, const char *b, MPI_Datatype type, int64_t count
 
 static int length(void) {
     static const int scales[] = {1, 4, 30, 300, 3000};
-    return any(scales[any(5)]) ;
+    return any(scales[any(5)]);
+}
+
+/* Whether the library itself may have to make a call on so many ranks. */
+static int is_odd;
+static int is_plain(int ranks) { return ranks == 1 || (is_odd && ranks % 2); }
+
+enum { TAG = 99 };
+
+static void copy(const void *from, int send_count, MPI_Datatype send_type, void *to, int recv_count,
+                 MPI_Datatype recv_type) {
+    MPI_Sendrecv(from, send_count, send_type, 0, TAG, to, recv_count, recv_type, 0, TAG, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+}
+
+/* Everything is combined at rank 0, last ranks first, and sent to all. */
+static void combine(const char *input, char *output, int whole, int first, int part, int is_wanted,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    int rank, ranks;
+    size_t bytes;
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(type, &lower, &extent);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    char *sum = memory(type, whole, &bytes, 1), *one = memory(type, whole, &bytes, 1);
+    if (rank > 0) {
+        MPI_Send(input, whole, type, 0, TAG, comm);
+        MPI_Recv(sum + MARGIN, whole, type, 0, TAG, comm, MPI_STATUS_IGNORE);
+    } else {
+        for (int from = ranks - 1; from >= 0; from--) {
+            char *into = (from == ranks - 1 ? sum : one) + MARGIN;
+            if (from > 0) MPI_Recv(into, whole, type, from, TAG, comm, MPI_STATUS_IGNORE);
+            else copy(input, whole, type, into, whole, type);
+            if (into != sum + MARGIN) MPI_Reduce_local(into, sum + MARGIN, whole, type, op);
+        }
+        for (int to = 1; to < ranks; to++) MPI_Send(sum + MARGIN, whole, type, to, TAG, comm);
+    }
+    if (is_wanted) copy(sum + MARGIN + first * extent, part, type, output, part, type);
+    free(sum), free(one);
+}
+
+/* Data for one rank of many, or of one. */
+static char *slot(void *buffer, int place, int count, MPI_Datatype type) {
+    MPI_Aint lower, extent;
+    MPI_Type_get_extent(type, &lower, &extent);
+    return (char *)buffer + (MPI_Aint)place * count * extent;
+}
+
+/* One rank's data to one rank. */
+static void pass(int from, void *send, int sc, MPI_Datatype st, int to, void *recv, int rc,
+                 MPI_Datatype rt, MPI_Comm comm) {
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (from == to && rank == from && send && recv) copy(send, sc, st, recv, rc, rt);
+    if (from == to) return;
+    if (rank == from) MPI_Send(send, sc, st, to, TAG, comm);
+    if (rank == to) MPI_Recv(recv, rc, rt, from, TAG, comm, MPI_STATUS_IGNORE);
+}
+
+static void move(int collective, void *send, int sc, MPI_Datatype st, void *recv, int rc,
+                 MPI_Datatype rt, int root, int in_place, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++) {
+            void *own = in_place ? NULL : send;
+            if (collective == 0 && from == root && to != root)
+                pass(from, recv, rc, rt, to, recv, rc, rt, comm);
+            if (collective == 3 && to == root)
+                pass(from, own, sc, st, to, slot(recv, from, rc, rt), rc, rt, comm);
+            if (collective == 4 && from == root)
+                pass(from, slot(send, to, sc, st), sc, st, to, in_place && rank == root ? NULL : recv,
+                     rc, rt, comm);
+            if (collective == 5 && in_place)
+                pass(from, from == to ? NULL : slot(recv, from, rc, rt), rc, rt, to,
+                     slot(recv, from, rc, rt), rc, rt, comm);
+            if (collective == 5 && !in_place)
+                pass(from, send, sc, st, to, slot(recv, from, rc, rt), rc, rt, comm);
+        }
 }
 
 static void reduction(uint64_t call, MPI_Comm comm) {
@@ -147,7 +232,7 @@ static void reduction(uint64_t call, MPI_Comm comm) {
     struct { MPI_Datatype type; MPI_Op op; } kinds[] = {
         {MPI_INT, MPI_SUM}, {MPI_DOUBLE, MPI_SUM}, {MPI_FLOAT, MPI_MAX}, {MPI_INT, MPI_BXOR},
         {MPI_DOUBLE_INT, MPI_MINLOC}, {MPI_INT, mixed}, {matrix, product}, {matrix_apart, product}};
-    int kind = any(8);
+    int plain = is_plain(ranks), kind = plain ? any(2) : any(8);
     MPI_Datatype type = kinds[kind].type;
     MPI_Op op = kinds[kind].op;
     int root = any(1000) % ranks, in_place = any(4) == 0, count = length();
@@ -155,7 +240,9 @@ static void reduction(uint64_t call, MPI_Comm comm) {
     for (int i = 0; i < 1000 && i < ranks; i++) counts[i] = any(count + 1), all += counts[i];
     int64_t whole = collective == 7 ? (int64_t)count * ranks : collective == 6 ? all : count;
     int part = collective == 7 ? count : collective == 6 ? counts[rank] : count;
-    in_place = in_place && (collective != 1 || rank == root);
+    in_place = in_place && !plain && (collective != 1 || rank == root);
+    int first = collective == 7 ? count * rank : 0;
+    for (int i = 0; collective == 6 && i < rank; i++) first += counts[i];
     size_t bytes;
     uint64_t seed = next(&own_state);
     char *send = memory(type, whole, &bytes, seed), *results[2], *before = malloc(bytes);
@@ -167,16 +254,14 @@ static void reduction(uint64_t call, MPI_Comm comm) {
         if (!in_place) memset(results[i] + MARGIN, 7, bytes - 2 * MARGIN);
         const void *from = in_place ? MPI_IN_PLACE : send + MARGIN;
         void *to = collective == 1 && rank != root ? NULL : results[i] + MARGIN;
-        switch (collective * 2 + i) {
-        case 2: MPI_Reduce(from, to, count, type, op, root, comm); break;
-        case 3: PMPI_Reduce(from, to, count, type, op, root, comm); break;
-        case 4: MPI_Allreduce(from, to, count, type, op, comm); break;
-        case 5: PMPI_Allreduce(from, to, count, type, op, comm); break;
-        case 12: MPI_Reduce_scatter(from, to, counts, type, op, comm); break;
-        case 13: PMPI_Reduce_scatter(from, to, counts, type, op, comm); break;
-        case 14: MPI_Reduce_scatter_block(from, to, count, type, op, comm); break;
-        default: PMPI_Reduce_scatter_block(from, to, count, type, op, comm); break;
-        }
+        int is_wanted = collective != 1 || rank == root;
+        if (i == 1)
+            combine(in_place ? results[1] + MARGIN : send + MARGIN, results[1] + MARGIN, (int)whole,
+                    first, part, is_wanted, type, op, comm);
+        else if (collective == 1) MPI_Reduce(from, to, count, type, op, root, comm);
+        else if (collective == 2) MPI_Allreduce(from, to, count, type, op, comm);
+        else if (collective == 6) MPI_Reduce_scatter(from, to, counts, type, op, comm);
+        else MPI_Reduce_scatter_block(from, to, count, type, op, comm);
     }
     if (differ(results[0] + MARGIN, results[1] + MARGIN, type, part))
         complain("another result", call, collective, (int)bytes);
@@ -194,8 +279,9 @@ static void movement(uint64_t call, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     int root = any(1000) % ranks, units = length() / 3, in_place = any(4) == 0;
-    int differing = any(2), kind = any(TYPES), other = any(TYPES);
+    int differing = any(2), kind = any(TYPES), other = any(TYPES), plain = is_plain(ranks);
     if (differing) kind = mine(TYPES), other = mine(TYPES);
+    if (plain) kind = other = 0;
     MPI_Datatype send_type = moved[kind], recv_type = moved[other];
     int send_count = units * UNIT / moved_ints[kind], recv_count = units * UNIT / moved_ints[other];
     int64_t sent = (int64_t)send_count * (collective == 4 ? ranks : 1);
@@ -205,7 +291,7 @@ static void movement(uint64_t call, MPI_Comm comm) {
     memcpy(before, send, bytes);
     uint64_t seed = next(&own_state);
     char *results[2];
-    in_place = in_place && collective != 0 && (collective == 5 || rank == root);
+    in_place = in_place && !plain && collective != 0 && (collective == 5 || rank == root);
     for (int i = 0; i < 2; i++) {
         results[i] = memory(recv_type, received, &room, seed);
         void *from = send + MARGIN, *to = results[i] + MARGIN;
@@ -216,16 +302,13 @@ static void movement(uint64_t call, MPI_Comm comm) {
         if (collective == 4 && rank != root) from = NULL, st = MPI_DATATYPE_NULL, sc = -1;
         if (in_place && collective == 4) to = MPI_IN_PLACE;
         if (in_place && collective != 4) from = MPI_IN_PLACE;
-        switch (collective * 2 + i) {
-        case 0: MPI_Bcast(to, rc, rt, root, comm); break;
-        case 1: PMPI_Bcast(to, rc, rt, root, comm); break;
-        case 6: MPI_Gather(from, sc, st, to, rc, rt, root, comm); break;
-        case 7: PMPI_Gather(from, sc, st, to, rc, rt, root, comm); break;
-        case 8: MPI_Scatter(from, sc, st, to, rc, rt, root, comm); break;
-        case 9: PMPI_Scatter(from, sc, st, to, rc, rt, root, comm); break;
-        case 10: MPI_Allgather(from, sc, st, to, rc, rt, comm); break;
-        default: PMPI_Allgather(from, sc, st, to, rc, rt, comm); break;
-        }
+        if (i == 1)
+            move(collective, send + MARGIN, send_count, send_type, results[1] + MARGIN, recv_count,
+                 recv_type, root, in_place, comm);
+        else if (collective == 0) MPI_Bcast(to, rc, rt, root, comm);
+        else if (collective == 3) MPI_Gather(from, sc, st, to, rc, rt, root, comm);
+        else if (collective == 4) MPI_Scatter(from, sc, st, to, rc, rt, root, comm);
+        else MPI_Allgather(from, sc, st, to, rc, rt, comm);
     }
     if (memcmp(results[0], results[1], room)) complain("another result", call, collective, (int)room);
     if (memcmp(send, before, bytes)) complain("the input was written", call, collective, (int)bytes);
@@ -238,6 +321,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
     uint64_t calls = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
+    is_odd = argc > 3 && !strcmp(argv[3], "odd");
     shared_state = seed;
     own_state = seed * 1000003u + (uint64_t)rank;
     make_types();

@@ -45,10 +45,11 @@ tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/q
 	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
 	@printf '\nThe command is %s\n' '$(COLLTUNE)'
 
-bench: setup ## what executing a schedule costs over MPI calls written by hand, in six launches
+bench: setup ## what executing a schedule costs over MPI calls by hand, and libcolltune.so on top
 	scripts/bench '$(MPICC)'
+	scripts/overhead '$(MPICC)'
 
-driver: setup ## build the measuring program for one MPI library, MPICC=mpicc
+driver: setup ## build the measuring program and libcolltune.so for one library, MPICC=mpicc
 	@scripts/driver '$(MPICC)' >/dev/null
 
 test: ## run every check and test, under Open MPI and MPICH
@@ -63,12 +64,16 @@ build: setup ## build everything optimised, for `make install`
 	    '$(RELEASE)/colltune' completions $$shell > '$(RELEASE)/colltune.'$$shell; \
 	done
 
-install: build ## install under PREFIX=/usr/local, with the drivers of all libraries built so far
+install: build ## install under PREFIX=/usr/local, with what was built for MPI libraries
 	install -D '$(RELEASE)/colltune' '$(STAGE)/bin/colltune'
 	for library in '$(CARGO_TARGET_DIR)'/lib/colltune/*; do \
-	    install -D "$$library/colltune-driver" \
-	        '$(STAGE)/lib/colltune/'"$${library##*/}/colltune-driver"; \
+	    place='$(STAGE)/lib/colltune/'"$${library##*/}"; \
+	    install -D "$$library/colltune-driver" "$$place/colltune-driver"; \
+	    install -D -m 644 "$$library/libcolltune.so" "$$place/libcolltune.so"; \
+	    mkdir -p "$$place/pkgconfig"; \
+	    scripts/pkg-config '$(PREFIX)' "$${library##*/}" > "$$place/pkgconfig/colltune.pc"; \
 	done
+	install -D -m 644 include/colltune.h '$(STAGE)/include/colltune.h'
 	install -D -m 644 '$(RELEASE)/colltune.1' '$(STAGE)/share/man/man1/colltune.1'
 	install -D -m 644 '$(RELEASE)/colltune.bash' '$(STAGE)/share/bash-completion/completions/colltune'
 	install -D -m 644 '$(RELEASE)/colltune.zsh' '$(STAGE)/share/zsh/site-functions/_colltune'

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     check, completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup,
-    man, measure, plan, report, schedule, simulate, tune, validate,
+    man, measure, plan, report, run, schedule, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -54,6 +54,7 @@ enum Verb {
     Diff(diff::Args),
     Validate(validate::Args),
     Check(check::Args),
+    Run(run::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -81,6 +82,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Diff(args) => args.run(console),
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),
+        Verb::Run(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

@@ -16,6 +16,7 @@ pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod simulate;
 pub(crate) mod tune;

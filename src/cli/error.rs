@@ -11,6 +11,7 @@ use store::StoreError;
 use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
+use wire::Library;
 
 use crate::commands::simulate::SimulateError;
 
@@ -102,6 +103,35 @@ pub(crate) enum CliError {
         /// The store that was looked for.
         store: PathBuf,
     },
+    /// A table that was made for another library than the launcher's.
+    #[error("{} was made for {made_for}, and the command is of {library}", table.display())]
+    OtherLibrary {
+        /// The table.
+        table: PathBuf,
+        /// The table's library.
+        made_for: Library,
+        /// The launcher's.
+        library: Library,
+    },
+    /// There is no `libcolltune.so` for a library.
+    #[error(
+        "there is no libcolltune.so for {library}; looked for {}",
+        list(searched)
+    )]
+    NoPreload {
+        /// The library.
+        library: Library,
+        /// Every file looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// A command that could not be started.
+    #[error("cannot start {}: {source}", command.display())]
+    Command {
+        /// The command.
+        command: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file that would be replaced.
     #[error("{} exists already", path.display())]
     Exists {
@@ -162,10 +192,18 @@ impl CliError {
             Self::Exists { .. } => {
                 Some("name another file with `--output`, or replace it with `--force`".to_owned())
             }
+            Self::OtherLibrary { .. } => Some(
+                "measure with this library, or use the table all the same with `--force`"
+                    .to_owned(),
+            ),
+            Self::NoPreload { .. } => {
+                Some("`make driver MPICC=...` builds it, with the measuring program".to_owned())
+            }
             Self::Unsupported(_)
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)
+            | Self::Command { .. }
             | Self::Output(_)
             | Self::Json(_) => None,
         }
@@ -216,4 +254,13 @@ impl From<TableError> for CliError {
     fn from(error: TableError) -> Self {
         TunerError::from(error).into()
     }
+}
+
+/// Paths, one after the other.
+fn list(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.join(", ")
 }

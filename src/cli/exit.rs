@@ -106,9 +106,12 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
         | CliError::StoreMoved { .. }
+        | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,
-        CliError::Signals(_) => Code::Environment,
+        CliError::Signals(_) | CliError::NoPreload { .. } | CliError::Command { .. } => {
+            Code::Environment
+        }
         CliError::Json(_) => Code::Internal,
     }
 }

@@ -1,14 +1,12 @@
 //! Which MPI library this is, and what it lets one force.
 
-use wire::Library;
-
 use crate::error::DriverError;
 
 /// Prints the library as one JSON object.
 pub(crate) fn print() -> Result<(), DriverError> {
     println!(
         "{}",
-        serde_json::to_string(&library(&exec::library_text()))?
+        serde_json::to_string(&exec::library(&exec::library_text()))?
     );
     Ok(())
 }
@@ -17,46 +15,4 @@ pub(crate) fn print() -> Result<(), DriverError> {
 pub(crate) fn print_natives() -> Result<(), DriverError> {
     println!("{}", serde_json::to_string(&exec::natives()?)?);
     Ok(())
-}
-
-/// The library by the text that it gives of itself, such as `Open MPI v4.1.4, package: ...` or
-/// `MPICH Version: 4.0.2`. An unknown one goes by its first word.
-pub(crate) fn library(text: &str) -> Library {
-    let word = text.split_whitespace().next().unwrap_or("unknown");
-    let name = match word {
-        "Open" => "openmpi".to_owned(),
-        word => word
-            .chars()
-            .take_while(|c| c.is_alphanumeric())
-            .collect::<String>()
-            .to_lowercase(),
-    };
-    let version = text
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
-        .map(|word| word.trim_start_matches('v'))
-        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        .unwrap_or("unknown");
-    Library {
-        name,
-        version: version.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::library;
-
-    #[test]
-    fn libraries_are_known_by_their_texts() {
-        let check = |text: &str, expected: &str| assert_eq!(library(text).to_string(), expected);
-        check(
-            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
-            "openmpi-4.1.4",
-        );
-        check("Open MPI v5.0.11rc1, package: x", "openmpi-5.0.11rc1");
-        check("MPICH Version:\t4.0.2", "mpich-4.0.2");
-        check("MPICH Version:      5.0.0b1", "mpich-5.0.0b1");
-        check("Intel(R) MPI Library 2021.9 for Linux* OS", "intel-2021.9");
-        check("", "unknown-unknown");
-    }
 }

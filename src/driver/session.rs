@@ -22,7 +22,7 @@ use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::{ShapeMissing, Topology};
 use crate::watchdog::Watchdog;
-use crate::{environment, experiment, identify};
+use crate::{environment, experiment};
 
 /// How often ranks that take no part look whether a task has ended.
 const NAP: Duration = Duration::from_millis(1);
@@ -47,7 +47,7 @@ fn carry_out(
     variables: BTreeMap<String, String>,
 ) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
-    let found = identify::library(&exec::library_text());
+    let found = exec::library(&exec::library_text());
     if plan.library != found {
         return Err(DriverError::OtherLibrary {
             planned: plan.library,

@@ -8,7 +8,11 @@ use wire::{Datatype, Operator};
 use crate::ExecError;
 
 /// Turns a return code into a result that names the call.
-pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
+///
+/// # Errors
+///
+/// [`ExecError::Mpi`], with the library's text for the code.
+pub fn check(call: &'static str, code: c_int) -> Result<(), ExecError> {
     if code == 0 {
         Ok(())
     } else {
@@ -38,10 +42,16 @@ pub fn library_text() -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
+/// More characters than any library says of itself.
+const MOST_DESCRIBED: usize = 1 << 14;
+
 /// All of it.
 pub(crate) fn library_description() -> String {
     // SAFETY: a constant of the library.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING } as usize;
+    // Another library may answer than that of the constant, when one is preloaded into the wrong
+    // program: MPICH says up to 8192 characters.
+    let room = room.max(MOST_DESCRIBED);
     let mut text = vec![0 as c_char; room + 1];
     let mut length = 0;
     // SAFETY: `text` holds what the library may write and one zero more.
@@ -93,6 +103,14 @@ pub(crate) fn is_finalized() -> bool {
     // SAFETY: may be called at any time.
     unsafe { ffi::MPI_Finalized(&mut finalized) };
     finalized != 0
+}
+
+/// Whether MPI has been initialised and not yet finalised.
+pub fn is_running() -> bool {
+    let mut initialized = 0;
+    // SAFETY: may be called at any time.
+    unsafe { ffi::MPI_Initialized(&mut initialized) };
+    initialized != 0 && !is_finalized()
 }
 
 /// A length as an MPI count.

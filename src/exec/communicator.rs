@@ -85,12 +85,24 @@ pub struct Communicator {
 
 impl Communicator {
     /// A communicator of the same ranks as an application's, with traffic of its own. Collective.
+    /// Nothing else is taken over: `MPI_Comm_dup` would call back whoever keeps attributes with the
+    /// application's.
     ///
     /// # Safety
     ///
     /// MPI is initialised, and `raw` is a valid intracommunicator.
     pub unsafe fn duplicate_of_raw(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
-        Self::duplicate_of(raw)
+        // SAFETY: the handles are written by the calls; `raw` is the caller's.
+        let copy = unsafe {
+            let mut group = ffi::RSMPI_GROUP_NULL;
+            check("MPI_Comm_group", ffi::MPI_Comm_group(raw, &mut group))?;
+            let mut copy = ffi::RSMPI_COMM_NULL;
+            let code = ffi::MPI_Comm_create(raw, group, &mut copy);
+            ffi::MPI_Group_free(&mut group);
+            check("MPI_Comm_create", code)?;
+            copy
+        };
+        Self::own(copy)
     }
 
     fn duplicate_of(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {

@@ -1,5 +1,7 @@
 //! Datatypes that we make for messages in two pieces.
 
+use std::ffi::c_int;
+
 use mpi::ffi;
 
 use crate::ExecError;
@@ -32,6 +34,24 @@ impl Derived {
             let derived = Self { raw };
             let code = ffi::MPI_Type_commit(&mut raw);
             check("MPI_Type_commit", code)?;
+            Ok(derived)
+        }
+    }
+
+    /// Elements of a datatype, so many bytes from where they are said to begin, as one element.
+    pub(crate) fn of_elements(
+        elements: c_int,
+        displacement: ffi::MPI_Aint,
+        datatype: ffi::MPI_Datatype,
+    ) -> Result<Self, ExecError> {
+        // SAFETY: arrays of one element; the handle is written by the first call.
+        unsafe {
+            let mut raw = ffi::RSMPI_DATATYPE_NULL;
+            let code =
+                ffi::MPI_Type_create_hindexed(1, &elements, &displacement, datatype, &mut raw);
+            check("MPI_Type_create_hindexed", code)?;
+            let derived = Self { raw };
+            check("MPI_Type_commit", ffi::MPI_Type_commit(&mut raw))?;
             Ok(derived)
         }
     }

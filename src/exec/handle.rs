@@ -1,11 +1,13 @@
 //! Datatypes and operators as applications pass them.
 
 use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
 
 use mpi::ffi;
 
 use crate::api::{check, count};
 use crate::constants::{Class, MPI_Datatype, MPI_Op, class};
+use crate::derived::Derived;
 use crate::kernel::{BuiltIn, Element};
 use crate::{Bytes, ExecError};
 
@@ -166,12 +168,13 @@ impl DatatypeHandle {
     ) -> Result<(), ExecError> {
         let length = count(packed.len() as u64)?;
         let mut position = 0;
+        let elements = self.elements(data, elements)?;
         // SAFETY: the caller's; the library writes no more than `length` bytes.
         let code = unsafe {
             ffi::MPI_Pack(
-                data.cast(),
-                count(elements as u64)?,
-                self.raw,
+                elements.data.cast(),
+                elements.count,
+                elements.raw(self),
                 packed.as_mut_ptr().cast(),
                 length,
                 &mut position,
@@ -202,19 +205,54 @@ impl DatatypeHandle {
     ) -> Result<(), ExecError> {
         let mut position = 0;
         let packed_data: *const c_void = packed.as_ptr().cast();
+        let elements = self.elements(data, elements)?;
         // SAFETY: the caller's; the library reads no more than the slice.
         let code = unsafe {
             ffi::MPI_Unpack(
                 packed_data,
                 count(packed.len() as u64)?,
                 &mut position,
-                data.cast(),
-                count(elements as u64)?,
-                self.raw,
+                elements.data.cast_mut().cast(),
+                elements.count,
+                elements.raw(self),
                 ffi::RSMPI_COMM_SELF,
             )
         };
         check("MPI_Unpack", code)
+    }
+
+    /// Elements to be packed or unpacked. MPICH 4.0 takes `MPI_BOTTOM`, which is zero, for a buffer
+    /// that was forgotten: from there they are one element of a type that begins elsewhere.
+    fn elements(&self, data: *const u8, elements: usize) -> Result<Packable, ExecError> {
+        let elements = count(elements as u64)?;
+        if !data.is_null() {
+            return Ok(Packable {
+                data,
+                count: elements,
+                moved: None,
+            });
+        }
+        let data = NonNull::<u8>::dangling().as_ptr().cast_const();
+        let below = -(data.addr() as ffi::MPI_Aint);
+        Ok(Packable {
+            data,
+            count: 1,
+            moved: Some(Derived::of_elements(elements, below, self.raw)?),
+        })
+    }
+}
+
+/// What is packed or unpacked.
+struct Packable {
+    data: *const u8,
+    count: c_int,
+    /// Their type, if it is not their own.
+    moved: Option<Derived>,
+}
+
+impl Packable {
+    fn raw(&self, own: &DatatypeHandle) -> MPI_Datatype {
+        self.moved.as_ref().map_or(own.raw, Derived::raw)
     }
 }
 

@@ -19,6 +19,7 @@ const VERBS: &[&str] = &[
     "export",
     "validate",
     "check",
+    "run",
     "schedule",
     "simulate",
     "completions",

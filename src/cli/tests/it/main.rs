@@ -19,6 +19,7 @@ mod killed;
 mod made;
 mod mpi;
 mod page;
+mod preloaded;
 mod recovered;
 mod results;
 mod run;

@@ -1,0 +1,204 @@
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use campaign::launcher::{Installation, driver_directories, select};
+use campaign::{LibraryChoice, LibraryName};
+use table::Table;
+
+use super::workplace::places;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Run an unmodified MPI program with a table at work
+///
+/// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: into the
+/// launcher's command line, mpirun's of Open MPI or mpiexec's of MPICH, goes what gives them LD_PRELOAD,
+/// COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the first rank's calls were carried out
+/// by, how long they took and what was gained by the table's speed-ups, or that no call was seen.
+///
+/// Ranks see the table if its folder is on all hosts. Exits with 1 if the command fails.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The table to decide by
+    #[arg(value_name = "TABLE.yaml")]
+    table: PathBuf,
+    /// Keep the summary in this file; the first rank writes it
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Use a table that was made for another library or version
+    #[arg(long)]
+    force: bool,
+    /// The launcher, its options and the program
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
+  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver";
+
+/// The preloaded library.
+const PRELOADED: &str = "libcolltune.so";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let table = Table::load(&self.table)?;
+        let launcher = self.launcher()?;
+        let library = launcher.library();
+        let made_for = &table.provenance.library;
+        if *made_for != library && !self.force {
+            return Err(CliError::OtherLibrary {
+                table: self.table.clone(),
+                made_for: made_for.clone(),
+                library,
+            });
+        }
+        let preloaded = preloaded(&launcher)?;
+        let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
+        let log = absolute(self.log.as_ref().unwrap_or(&own));
+        // What an earlier run has left must not pass for this one's.
+        let _ = std::fs::remove_file(&log);
+        let variables = [
+            ("LD_PRELOAD", preload_list(&preloaded)),
+            ("COLLTUNE_TABLE", absolute(&self.table).into()),
+            ("COLLTUNE_LOG", log.clone().into()),
+            ("COLLTUNE_FORCE", if self.force { "1" } else { "0" }.into()),
+        ];
+        let words = with_variables(launcher.name, &self.command, &variables);
+        let status = Command::new(&launcher.launcher)
+            .args(&words[1..])
+            .status()
+            .map_err(|source| CliError::Command {
+                command: launcher.launcher.clone(),
+                source,
+            })?;
+        let summary = std::fs::read_to_string(&log);
+        if self.log.is_none() {
+            let _ = std::fs::remove_file(&log);
+        }
+        match summary {
+            Ok(summary) => console.remark(summary.trim_end())?,
+            Err(_) => console.warn(format_args!(
+                "nothing was intercepted: the program did not get to MPI_Finalize, is linked \
+                 statically, or uses another MPI library."
+            )),
+        }
+        match status.success() {
+            true => Ok(Answer::Good),
+            false => Ok(Answer::No),
+        }
+    }
+
+    /// The launcher that the command begins with.
+    fn launcher(&self) -> Result<Installation, CliError> {
+        let word = self
+            .command
+            .first()
+            .map_or(OsStr::new(""), OsString::as_os_str);
+        let path = places().path;
+        let is_path = Path::new(word).components().count() > 1;
+        let folders = std::env::split_paths(&path).filter(|_| !is_path);
+        let found = folders
+            .map(|folder| folder.join(word))
+            .find(|place| place.is_file())
+            .unwrap_or_else(|| word.into());
+        let choice = LibraryChoice {
+            launcher: Some(found),
+            ..LibraryChoice::default()
+        };
+        let found = select(&choice, &campaign::launcher::Discovery::default());
+        Ok(found.map_err(tuner::TunerError::from)?)
+    }
+}
+
+/// The library to preload into programs of an installation.
+fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
+    let places = places();
+    let folders = driver_directories(places.libdir.as_deref(), &places.executable);
+    let library = installation.library();
+    let candidates = folders
+        .iter()
+        .map(|folder| folder.join(library.to_string()).join(PRELOADED));
+    let searched: Vec<PathBuf> = candidates.collect();
+    match searched.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(absolute(path)),
+        None => Err(CliError::NoPreload { library, searched }),
+    }
+}
+
+/// Ranks may stand in other folders.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Ours before what is preloaded anyway.
+fn preload_list(ours: &Path) -> OsString {
+    let mut list = ours.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}
+
+/// A launcher's command line that sets variables for the ranks.
+fn with_variables(
+    library: LibraryName,
+    command: &[OsString],
+    variables: &[(&str, OsString)],
+) -> Vec<OsString> {
+    let mut options: Vec<OsString> = Vec::new();
+    for (name, value) in variables {
+        match library {
+            LibraryName::OpenMpi => {
+                let mut pair = OsString::from(name);
+                pair.push("=");
+                pair.push(value);
+                options.extend(["-x".into(), pair]);
+            }
+            LibraryName::Mpich => options.extend(["-genv".into(), name.into(), value.clone()]),
+        }
+    }
+    let mut words = Vec::new();
+    for (place, word) in command.iter().enumerate() {
+        words.push(word.clone());
+        // Open MPI's option holds for one program of several.
+        let begins_another = library == LibraryName::OpenMpi && word == ":";
+        if place == 0 || begins_another {
+            words.extend(options.iter().cloned());
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_of_a_launch_gets_the_variables() {
+        let check = |library, command: &str, expected: &str| {
+            let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+            let words = with_variables(library, &command, &[("A", "1".into())]);
+            let words: Vec<String> = words
+                .into_iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            assert_eq!(words.join(" "), expected);
+        };
+        check(
+            LibraryName::OpenMpi,
+            "mpirun -n 2 a : -n 1 b",
+            "mpirun -x A=1 -n 2 a : -x A=1 -n 1 b",
+        );
+        check(
+            LibraryName::Mpich,
+            "mpiexec -n 2 a : -n 1 b",
+            "mpiexec -genv A 1 -n 2 a : -n 1 b",
+        );
+    }
+}

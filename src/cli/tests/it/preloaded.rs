@@ -1,0 +1,170 @@
+//! `colltune run`: programs with a table at work.
+
+use std::process::Command;
+
+use crate::mpi::{place_with, run};
+use crate::run::Place;
+
+/// A table for Open MPI 4.1.4 on two ranks.
+const TABLE: &str = "\
+format: colltune-table 2
+name: by-hand
+provenance:
+  campaign: 9f86d081
+  store: none.db
+  library: {name: openmpi, version: \"4.1.4\"}
+  colltune: \"0.1.0\"
+  date: \"2026-11-20\"
+  hosts: [n1]
+  cpu: Some CPU
+  launches: 6
+  warnings: []
+collectives:
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: any
+        rules:
+          - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high}
+";
+
+/// Tells what it was given, and leaves the summary that a rank would have left.
+const MPIRUN: &str = "\
+echo \"$@\"
+echo \"launcher: ${LD_PRELOAD:-nothing} preloaded\"
+for word in \"$@\"; do
+    case $word in COLLTUNE_LOG=*) echo 'colltune: a summary' > \"${word#*=}\" ;; esac
+done
+[ \"$3\" != fail ]";
+
+fn prepared(script: &str) -> Place {
+    let place = Place::with_mpirun(script);
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    place.write("table.yaml", TABLE);
+    place
+}
+
+#[test]
+fn ranks_and_nothing_else_are_given_the_table() {
+    let place = prepared(MPIRUN);
+    let before = place.files();
+    let ran = place.run(&["run", "table.yaml", "--", "mpirun", "-n", "2", "./program"]);
+    let ran = ran.good();
+    let command = "-x LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so \
+                   -x COLLTUNE_TABLE=DIR/table.yaml -x COLLTUNE_LOG=DIR/";
+    assert!(ran.out.starts_with(command), "{}", ran.out);
+    assert!(ran.out.contains(" -n 2 ./program\n"), "{}", ran.out);
+    assert!(
+        ran.out.contains("launcher: nothing preloaded"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.ends_with("colltune: a summary\n"), "{}", ran.out);
+    assert_eq!(place.files(), before, "the summary's file is gone");
+    let quiet = [
+        "run",
+        "table.yaml",
+        "--quiet",
+        "--",
+        "mpirun",
+        "-n",
+        "2",
+        "./program",
+    ];
+    assert!(!place.run(&quiet).good().out.contains("a summary"));
+    let kept = [
+        "run",
+        "table.yaml",
+        "--log",
+        "log",
+        "--",
+        "mpirun",
+        "-n",
+        "2",
+        "./program",
+    ];
+    place.run(&kept).good();
+    assert_eq!(place.read("log"), "colltune: a summary\n");
+}
+
+#[test]
+fn a_program_that_was_not_intercepted_is_told_of() {
+    let place = prepared("exit 0");
+    let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("nothing was intercepted"), "{}", ran.err);
+    let place = prepared("exit 7");
+    let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_be_set_up_is_refused() {
+    let place = prepared(MPIRUN);
+    let check = |args: &[&str], code, parts: &[&str]| {
+        place.run(args).bad(code, parts);
+    };
+    check(
+        &["run", "none.yaml", "--", "mpirun", "a"],
+        2,
+        &["none.yaml"],
+    );
+    check(&["run", "table.yaml"], 2, &["COMMAND"]);
+    check(&["run", "table.yaml", "--", "srun", "a"], 3, &["srun"]);
+    place.write("table.yaml", TABLE.replace("4.1.4", "5.0.7"));
+    let refused = ["made for openmpi-5.0.7", "openmpi-4.1.4", "--force"];
+    check(&["run", "table.yaml", "--", "mpirun", "a"], 2, &refused);
+    place
+        .run(&["run", "table.yaml", "--force", "--", "mpirun", "a"])
+        .good();
+    place.add_mpirun_of("4.0.99", MPIRUN);
+    let missing = ["no libcolltune.so for openmpi-4.0.99", "make driver"];
+    check(
+        &["run", "table.yaml", "--force", "--", "mpirun", "a"],
+        3,
+        &missing,
+    );
+}
+
+/// A real program on two ranks.
+#[test]
+fn a_program_of_open_mpi_runs_with_a_table() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    place.write("table.yaml", TABLE);
+    place.write(
+        "program.c",
+        "#include <mpi.h>\nint main(void) { int one = 1, sum; MPI_Init(0, 0);\n\
+         for (int i = 0; i < 10; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n\
+         MPI_Finalize(); return sum != 2; }\n",
+    );
+    let compiler = std::env::var("MPICC_OPENMPI").unwrap_or_else(|_| "mpicc.openmpi".to_owned());
+    let compiled = Command::new(compiler)
+        .args(["-o", "program", "program.c"])
+        .current_dir(place.path(""))
+        .status();
+    assert!(compiled.expect("the compiler starts").success());
+    let mpirun = "mpirun.openmpi";
+    let command = [
+        "--allow-run-as-root",
+        "--oversubscribe",
+        "-n",
+        "2",
+        "./program",
+    ];
+    let mut args = vec!["run", "table.yaml", "--force", "--", mpirun];
+    args.extend(command);
+    let ran = run(&place, &args);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    let row = ran
+        .out
+        .lines()
+        .find(|line| line.ends_with("allreduce/recursive_doubling"));
+    let calls = row
+        .and_then(|row| row.split_whitespace().nth(2))
+        .map(str::to_owned);
+    assert_eq!(calls.as_deref(), Some("10"), "{}{}", ran.out, ran.err);
+}

@@ -1,0 +1,125 @@
+//! What a table says about one communicator.
+
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
+use wire::{Candidate, CommShape};
+
+use crate::group::Group;
+
+/// A decision of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What to use.
+    pub candidate: Candidate,
+    /// The default's time divided by the candidate's, if the table says so; 1 for the default.
+    pub speedup: Option<f64>,
+    /// The smallest message size in bytes that it holds for.
+    pub from_bytes: u64,
+}
+
+impl Choice {
+    fn of(rule: &Rule) -> Self {
+        Self {
+            speedup: match rule.candidate {
+                Candidate::Default => Some(1.0),
+                _ => rule.speedup,
+            },
+            candidate: rule.candidate.clone(),
+            from_bytes: rule.from_bytes,
+        }
+    }
+
+    /// For lack of any rule.
+    fn default() -> Self {
+        Self {
+            candidate: Candidate::Default,
+            speedup: Some(1.0),
+            from_bytes: 0,
+        }
+    }
+}
+
+const CLASSES: [OperatorClass; 2] = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
+
+/// What a table says about communicators of one shape: for programs that use colltune, that is for
+/// [`Deployment::Colltune`].
+#[derive(Clone, Debug)]
+pub struct CommunicatorRules {
+    shape: CommShape,
+    /// By collective, then class of operators.
+    groups: [(Group, Box<[Choice]>); GROUPS],
+}
+
+impl CommunicatorRules {
+    /// Asks a table, as [`Table::lookup`] does, which rules hold for the shape.
+    pub fn new(table: &Table, shape: CommShape) -> Self {
+        let group = |index: usize| {
+            let choices = choices(
+                table,
+                &Query {
+                    collective: Collective::MEASURED[index / CLASSES.len()],
+                    shape,
+                    bytes: 0,
+                    operators: CLASSES[index % CLASSES.len()],
+                    deployment: Deployment::Colltune,
+                },
+            );
+            let from = choices.iter().map(|choice| choice.from_bytes).collect();
+            (Group::new(from), choices)
+        };
+        Self {
+            shape,
+            groups: std::array::from_fn(group),
+        }
+    }
+
+    /// The shape that they hold for.
+    pub fn shape(&self) -> CommShape {
+        self.shape
+    }
+
+    /// Decides about a call of so many bytes, as defined by [`table::message_size`]. The class of
+    /// operators is without meaning where nothing is combined.
+    ///
+    /// Says what [`Table::lookup`] says, allocates nothing and takes a few nanoseconds.
+    #[inline]
+    pub fn decide(&self, collective: Collective, operators: OperatorClass, bytes: u64) -> &Choice {
+        let (group, choices) = &self.groups[place(collective, operators)];
+        &choices[group.find(bytes)]
+    }
+
+    /// All that may be decided about a collective and a class of operators, by size.
+    pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
+        &self.groups[place(collective, operators)].1
+    }
+}
+
+#[inline]
+fn place(collective: Collective, operators: OperatorClass) -> usize {
+    let row = collective as usize;
+    debug_assert!(Collective::MEASURED[row] == collective);
+    row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
+}
+
+/// The rules of the entry that holds for a query.
+fn choices(table: &Table, query: &Query) -> Box<[Choice]> {
+    let found = match table.lookup(query).rule {
+        RulePlace::Rule {
+            collective,
+            shape,
+            operators,
+            deployments,
+            ..
+        } => table.collectives.get(&collective).and_then(|entries| {
+            entries.iter().find(|entry| {
+                (entry.shape, entry.operators, entry.deployments) == (shape, operators, deployments)
+            })
+        }),
+        RulePlace::Absent { .. } => None,
+    };
+    match found {
+        Some(entry) => entry.rules.iter().map(Choice::of).collect(),
+        None => Box::new([Choice::default()]),
+    }
+}

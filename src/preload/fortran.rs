@@ -1,0 +1,272 @@
+//! Open MPI's Fortran interface, whose calls do not pass by MPI's names in C (MPICH's do).
+//!
+//! `mpif.h` and `use mpi` lead to `mpi_bcast_` and the like, `use mpi_f08` to `ompi_bcast_f`. All
+//! arguments are addresses.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
+
+use exec::constants::in_place;
+use mpi::ffi;
+
+use crate::ends::{MPI_Finalize, MPI_Init, MPI_Init_thread};
+use crate::handle::Handle;
+use crate::hooks::{
+    MPI_Allgather, MPI_Allreduce, MPI_Bcast, MPI_Gather, MPI_Reduce, MPI_Reduce_scatter,
+    MPI_Reduce_scatter_block, MPI_Scatter,
+};
+use crate::identity::other_library;
+
+/// The address of an argument.
+type At = *mut c_void;
+
+/// Defines both names of a call, the second of which is the newer interface's. The last argument is
+/// where the error code goes. In a program of another library both go to what they hide.
+macro_rules! fortran {
+    ($(#[$doc:meta])* $name:ident, $newer:ident, ($($argument:ident),*), $call:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        ///
+        /// MPI's own conditions.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: At,)* error: At) {
+            // SAFETY: the caller's; what is hidden has the same arguments.
+            unsafe {
+                if is_of_another_library() {
+                    if let Some(hidden) = hidden(concat!(stringify!($name), "\0")) {
+                        type Hidden = unsafe extern "C" fn($(fortran!(@ $argument),)* At);
+                        std::mem::transmute::<*const c_void, Hidden>(hidden)($($argument,)* error);
+                    }
+                    return;
+                }
+                let code: c_int = $call;
+                error.cast::<c_int>().write(code);
+            }
+        }
+
+        $(#[$doc])*
+        ///
+        /// # Safety
+        ///
+        /// MPI's own conditions.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $newer($($argument: At,)* error: At) {
+            // SAFETY: the caller's.
+            unsafe { $name($($argument,)* error) }
+        }
+    };
+    (@ $argument:ident) => { At };
+}
+
+fortran!(
+    /// `MPI_Init`.
+    mpi_init_,
+    ompi_init_f,
+    (),
+    MPI_Init(std::ptr::null_mut(), std::ptr::null_mut())
+);
+
+fortran!(
+    /// `MPI_Init_thread`.
+    mpi_init_thread_,
+    ompi_init_thread_f,
+    (required, provided),
+    MPI_Init_thread(
+        std::ptr::null_mut(),
+        std::ptr::null_mut(),
+        int(required),
+        provided.cast()
+    )
+);
+
+fortran!(
+    /// `MPI_Finalize`.
+    mpi_finalize_,
+    ompi_finalize_f,
+    (),
+    MPI_Finalize()
+);
+
+fortran!(
+    /// `MPI_Bcast`.
+    mpi_bcast_,
+    ompi_bcast_f,
+    (data, count, datatype, root, on),
+    MPI_Bcast(buffer(data), int(count), kind(datatype), int(root), communicator(on))
+);
+
+fortran!(
+    /// `MPI_Reduce`.
+    mpi_reduce_,
+    ompi_reduce_f,
+    (send, recv, count, datatype, by, root, on),
+    MPI_Reduce(
+        buffer(send),
+        buffer(recv),
+        int(count),
+        kind(datatype),
+        operator(by),
+        int(root),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Allreduce`.
+    mpi_allreduce_,
+    ompi_allreduce_f,
+    (send, recv, count, datatype, by, on),
+    MPI_Allreduce(
+        buffer(send),
+        buffer(recv),
+        int(count),
+        kind(datatype),
+        operator(by),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Gather`.
+    mpi_gather_,
+    ompi_gather_f,
+    (send, send_count, send_type, recv, recv_count, recv_type, root, on),
+    MPI_Gather(
+        buffer(send),
+        int(send_count),
+        kind(send_type),
+        buffer(recv),
+        int(recv_count),
+        kind(recv_type),
+        int(root),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Scatter`.
+    mpi_scatter_,
+    ompi_scatter_f,
+    (send, send_count, send_type, recv, recv_count, recv_type, root, on),
+    MPI_Scatter(
+        buffer(send),
+        int(send_count),
+        kind(send_type),
+        buffer(recv),
+        int(recv_count),
+        kind(recv_type),
+        int(root),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Allgather`.
+    mpi_allgather_,
+    ompi_allgather_f,
+    (send, send_count, send_type, recv, recv_count, recv_type, on),
+    MPI_Allgather(
+        buffer(send),
+        int(send_count),
+        kind(send_type),
+        buffer(recv),
+        int(recv_count),
+        kind(recv_type),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Reduce_scatter`.
+    mpi_reduce_scatter_,
+    ompi_reduce_scatter_f,
+    (send, recv, counts, datatype, by, on),
+    MPI_Reduce_scatter(
+        buffer(send),
+        buffer(recv),
+        counts.cast(),
+        kind(datatype),
+        operator(by),
+        communicator(on)
+    )
+);
+
+fortran!(
+    /// `MPI_Reduce_scatter_block`.
+    mpi_reduce_scatter_block_,
+    ompi_reduce_scatter_block_f,
+    (send, recv, count, datatype, by, on),
+    MPI_Reduce_scatter_block(
+        buffer(send),
+        buffer(recv),
+        int(count),
+        kind(datatype),
+        operator(by),
+        communicator(on)
+    )
+);
+
+/// Whether handles are not those of this build.
+fn is_of_another_library() -> bool {
+    static OTHER: OnceLock<bool> = OnceLock::new();
+    *OTHER.get_or_init(|| other_library().is_some())
+}
+
+/// What a name of ours hides: the next library's. The name ends in zero.
+fn hidden(name: &'static str) -> Option<*const c_void> {
+    let name = CStr::from_bytes_with_nul(name.as_bytes()).ok()?;
+    // SAFETY: a text that ends in zero.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    (!found.is_null()).then_some(found.cast_const())
+}
+
+/// A buffer, which may stand for something else by its address.
+fn buffer(address: At) -> At {
+    static SPECIAL: OnceLock<[usize; 2]> = OnceLock::new();
+    let find = |name: &CStr| {
+        // SAFETY: a text that ends in zero.
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).addr() }
+    };
+    let special =
+        SPECIAL.get_or_init(|| [find(c"mpi_fortran_in_place_"), find(c"mpi_fortran_bottom_")]);
+    match address.addr() {
+        0 => address,
+        place if place == special[0] => in_place().cast_mut(),
+        // MPI_BOTTOM.
+        place if place == special[1] => std::ptr::null_mut(),
+        _ => address,
+    }
+}
+
+/// # Safety
+///
+/// An integer's address.
+unsafe fn int(at: At) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { at.cast::<c_int>().read() }
+}
+
+/// # Safety
+///
+/// The address of a datatype's handle in Fortran.
+unsafe fn kind(at: At) -> Handle {
+    // SAFETY: the caller's.
+    Handle::from_raw(unsafe { ffi::RSMPI_Type_f2c(int(at)) })
+}
+
+/// # Safety
+///
+/// The address of an operator's handle in Fortran.
+unsafe fn operator(at: At) -> Handle {
+    // SAFETY: the caller's.
+    Handle::from_raw(unsafe { ffi::RSMPI_Op_f2c(int(at)) })
+}
+
+/// # Safety
+///
+/// The address of a communicator's handle in Fortran.
+unsafe fn communicator(at: At) -> Handle {
+    // SAFETY: the caller's.
+    Handle::from_raw(unsafe { ffi::RSMPI_Comm_f2c(int(at)) })
+}

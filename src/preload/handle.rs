@@ -1,0 +1,45 @@
+//! Handles of any MPI library.
+
+use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
+
+/// A handle of whichever library the program runs with: a number as wide as a register, so that a call
+/// can be passed on unharmed even to another library than the one that this was built for. An integer is
+/// its lower half.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct Handle(usize);
+
+impl Handle {
+    /// Of a handle that is an address.
+    #[cfg(open_mpi)]
+    pub(crate) fn from_raw<Raw: Copy>(raw: Raw) -> Self {
+        const { assert!(size_of::<Raw>() == size_of::<usize>()) };
+        // SAFETY: an address is as wide as the number.
+        Self(unsafe { std::mem::transmute_copy(&raw) })
+    }
+
+    /// The handle in the type of this build's library.
+    #[inline]
+    fn of<Raw: Copy>(self) -> Raw {
+        const {
+            assert!(size_of::<Raw>() <= size_of::<usize>() && cfg!(target_endian = "little"));
+        }
+        // SAFETY: an integer or an address, which stands in the register's lower part.
+        unsafe { std::mem::transmute_copy(&self.0) }
+    }
+
+    #[inline]
+    pub(crate) fn communicator(self) -> MPI_Comm {
+        self.of()
+    }
+
+    #[inline]
+    pub(crate) fn datatype(self) -> MPI_Datatype {
+        self.of()
+    }
+
+    #[inline]
+    pub(crate) fn operator(self) -> MPI_Op {
+        self.of()
+    }
+}

@@ -1,0 +1,216 @@
+//! Tables and decisions of `include/colltune.h`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr, c_char, c_double, c_int};
+use std::os::unix::ffi::OsStrExt;
+
+use dispatch::{Choice, CommunicatorRules};
+use exec::constants::MPI_Comm;
+use mpi::ffi;
+use runtime::{Loaded, RuntimeError, Settings, Tuner};
+use schedule::Collective;
+use table::OperatorClass;
+use wire::{Candidate, CommShape};
+
+use crate::identity::other_library;
+
+const SUCCESS: c_int = 0;
+const ERR_ARGUMENT: c_int = 1;
+const ERR_TABLE: c_int = 2;
+const ERR_DIFFERS: c_int = 3;
+const ERR_LIBRARY: c_int = 4;
+const ERR_THREADS: c_int = 5;
+const ERR_STATE: c_int = 6;
+const ERR_MPI: c_int = 7;
+
+/// `colltune_table`.
+#[derive(Debug)]
+pub struct CTable {
+    pub(crate) tuner: Tuner,
+    shapes: RefCell<Vec<Shape>>,
+}
+
+/// The rules of one shape, with the names that C sees.
+#[derive(Debug)]
+struct Shape {
+    rules: CommunicatorRules,
+    /// By the address of the choice in the rules.
+    names: RefCell<HashMap<*const Choice, CString>>,
+}
+
+/// `colltune_decision`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct CDecision {
+    algorithm: *const c_char,
+    is_ours: c_int,
+    speedup: c_double,
+}
+
+thread_local! {
+    /// Of the last error.
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+fn fail(code: c_int, message: &str) -> c_int {
+    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+    MESSAGE.with(|message| *message.borrow_mut() = text);
+    code
+}
+
+/// See `include/colltune.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn colltune_message() -> *const c_char {
+    MESSAGE.with(|message| message.borrow().as_ptr())
+}
+
+/// See `include/colltune.h`.
+///
+/// # Safety
+///
+/// `path` is a text that ends in zero, and `table` may be written, or either is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn colltune_load(
+    path: *const c_char,
+    communicator: MPI_Comm,
+    table: *mut *mut CTable,
+) -> c_int {
+    if !exec::is_running() {
+        return fail(ERR_STATE, "MPI is not running");
+    }
+    if let Some(other) = other_library() {
+        return fail(
+            ERR_LIBRARY,
+            &format!("this library was built for another MPI than {other}"),
+        );
+    }
+    // SAFETY: a constant of the library.
+    if path.is_null() || table.is_null() || communicator == unsafe { ffi::RSMPI_COMM_NULL } {
+        return fail(ERR_ARGUMENT, "a null argument");
+    }
+    // SAFETY: the caller's.
+    let loaded = unsafe {
+        *table = std::ptr::null_mut();
+        let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
+        Tuner::new(
+            Loaded::read(path.as_ref()),
+            communicator,
+            Settings::default(),
+        )
+    };
+    match loaded {
+        Ok(tuner) => {
+            let made = CTable {
+                tuner,
+                shapes: RefCell::default(),
+            };
+            // SAFETY: the caller's.
+            unsafe { *table = Box::into_raw(Box::new(made)) };
+            SUCCESS
+        }
+        Err(error) => fail(code(&error), &error.to_string()),
+    }
+}
+
+fn code(error: &RuntimeError) -> c_int {
+    match error {
+        RuntimeError::Table(_) => ERR_TABLE,
+        RuntimeError::Differs => ERR_DIFFERS,
+        RuntimeError::Library { .. } => ERR_LIBRARY,
+        RuntimeError::Threads => ERR_THREADS,
+        RuntimeError::NotRunning => ERR_STATE,
+        RuntimeError::Length { .. } | RuntimeError::Root { .. } => ERR_ARGUMENT,
+        RuntimeError::Exec(_) | RuntimeError::Collective(_) => ERR_MPI,
+    }
+}
+
+/// See `include/colltune.h`.
+///
+/// # Safety
+///
+/// `table` is null, or points to null or to what `colltune_load` has written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn colltune_free(table: *mut *mut CTable) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if let Some(table) = table.as_mut()
+            && !table.is_null()
+        {
+            drop(Box::from_raw(*table));
+            *table = std::ptr::null_mut();
+        }
+    }
+    SUCCESS
+}
+
+/// See `include/colltune.h`.
+///
+/// # Safety
+///
+/// The table is one of `colltune_load`'s, the name ends in zero, and the decision may be written, or
+/// they are null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn colltune_decide(
+    table: *const CTable,
+    collective: *const c_char,
+    nodes: c_int,
+    ppn: c_int,
+    bytes: u64,
+    commutative: c_int,
+    decision: *mut CDecision,
+) -> c_int {
+    // SAFETY: the caller's.
+    let (table, name, decision) = unsafe {
+        let name = (!collective.is_null()).then(|| CStr::from_ptr(collective));
+        (table.as_ref(), name, decision.as_mut())
+    };
+    let (Some(table), Some(name), Some(decision)) = (table, name, decision) else {
+        return fail(ERR_ARGUMENT, "a null argument");
+    };
+    let named = Collective::ALL
+        .into_iter()
+        .find(|collective| collective.name().as_bytes() == name.to_bytes());
+    let (Some(collective), Ok(nodes @ 1..), Ok(ppn @ 1..)) =
+        (named, u32::try_from(nodes), u32::try_from(ppn))
+    else {
+        return fail(ERR_ARGUMENT, "no such collective, or no ranks");
+    };
+    let operators = match commutative {
+        0 => OperatorClass::Noncommutative,
+        _ => OperatorClass::Commutative,
+    };
+    let shape = CommShape { nodes, ppn };
+    *decision = table.decide(shape, |rules| rules.decide(collective, operators, bytes));
+    SUCCESS
+}
+
+impl CTable {
+    /// What is chosen for a shape. What is returned lives as long as the table.
+    fn decide(
+        &self,
+        shape: CommShape,
+        choose: impl for<'r> Fn(&'r CommunicatorRules) -> &'r Choice,
+    ) -> CDecision {
+        let mut shapes = self.shapes.borrow_mut();
+        let known = shapes.iter().position(|known| known.rules.shape() == shape);
+        let place = known.unwrap_or_else(|| {
+            shapes.push(Shape {
+                rules: CommunicatorRules::new(self.tuner.table(), shape),
+                names: RefCell::default(),
+            });
+            shapes.len() - 1
+        });
+        let known = &shapes[place];
+        let choice = choose(&known.rules);
+        let mut names = known.names.borrow_mut();
+        let name = names
+            .entry(choice)
+            .or_insert_with(|| CString::new(choice.candidate.to_string()).unwrap_or_default());
+        CDecision {
+            algorithm: name.as_ptr(),
+            is_ours: c_int::from(matches!(choice.candidate, Candidate::Ours { .. })),
+            speedup: choice.speedup.unwrap_or(1.0),
+        }
+    }
+}

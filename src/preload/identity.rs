@@ -1,0 +1,28 @@
+//! Whether the program runs with the MPI library that this was built for.
+//!
+//! Another one has other handles, so that nothing of `exec` may be used before this is known.
+
+use std::ffi::{CStr, c_char, c_int};
+
+unsafe extern "C" {
+    safe fn colltune_built_for() -> *const c_char;
+    safe fn colltune_built_for_major() -> c_int;
+}
+
+/// The library that the program runs with, if it is another one than that of this build.
+pub(crate) fn other_library() -> Option<String> {
+    let found = exec::library(&exec::library_text());
+    // SAFETY: a constant text.
+    let built_for = unsafe { CStr::from_ptr(colltune_built_for()) };
+    let major = found.version.split('.').next().unwrap_or_default();
+    let is_it =
+        built_for.to_str() == Ok(&found.name) && major == colltune_built_for_major().to_string();
+    (!is_it).then(|| found.to_string())
+}
+
+/// The library that this was built for.
+pub(crate) fn built_for() -> String {
+    // SAFETY: a constant text.
+    let name = unsafe { CStr::from_ptr(colltune_built_for()) };
+    format!("{} {}", name.to_string_lossy(), colltune_built_for_major())
+}

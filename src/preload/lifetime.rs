@@ -1,0 +1,136 @@
+//! From the program's `MPI_Init` to its `MPI_Finalize`.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use exec::constants::MPI_Comm;
+use mpi::ffi;
+use runtime::{Loaded, Settings, Summary, Tuner};
+
+use crate::environment::{Environment, Log};
+use crate::identity::{built_for, other_library};
+
+/// The table at work; null as long as there is none, and after the end.
+static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether MPI has been started once.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The table at work.
+#[inline]
+pub(crate) fn tuner() -> Option<&'static Tuner> {
+    let tuner = TUNER.load(Ordering::Relaxed);
+    // SAFETY: set by `start`, and freed by `end` when no call can come any more. One thread at a
+    // time: a program with others is refused by `Tuner::new`.
+    unsafe { tuner.as_ref() }
+}
+
+/// MPI has been initialised: puts the table to use. Collective over `MPI_COMM_WORLD`.
+pub(crate) fn start() {
+    if STARTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let Some(environment) = Environment::read() else {
+        return;
+    };
+    if let Some(other) = other_library() {
+        let is_first = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]
+            .iter()
+            .find_map(std::env::var_os)
+            .is_none_or(|rank| rank == OsStr::new("0"));
+        if is_first {
+            let built_for = built_for();
+            warn(&format!(
+                "this libcolltune.so was built for {built_for}, but the program runs with {other}"
+            ));
+        }
+        return;
+    }
+    let settings = Settings {
+        force: environment.force,
+        timed: environment.log.is_some(),
+    };
+    // SAFETY: MPI is initialised, and this the right library.
+    let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
+    match tuner {
+        Ok(tuner) => {
+            let made_for = &tuner.table().provenance.library;
+            let library = exec::library(&exec::library_text());
+            if *made_for != library && is_first() {
+                warn(&format!(
+                    "the table was made for {made_for}, and is used with {library} all the same"
+                ));
+            }
+            TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
+        }
+        Err(error) if is_first() => {
+            warn(&format!("{error}; all collectives are the library's own"));
+        }
+        Err(_) => {}
+    }
+}
+
+/// MPI is about to be finalised. Collective.
+pub(crate) fn end() {
+    let tuner = TUNER.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    if tuner.is_null() {
+        return;
+    }
+    // SAFETY: made by `start`; nobody finds it any more.
+    let tuner = unsafe { Box::from_raw(tuner) };
+    if let Some(log) = Environment::read().and_then(|environment| environment.log)
+        && is_first()
+    {
+        let text = text(&tuner.table().name, &tuner.summary());
+        write(&log, &text);
+    }
+}
+
+fn text(table: &str, summary: &Summary) -> String {
+    let ranks = ranks();
+    let mut text =
+        format!("colltune: table {table}, calls of rank 0 of {ranks}; gain as the table has it\n");
+    for line in summary.to_string().lines() {
+        text += &format!("colltune: {line}\n");
+    }
+    if summary.calls() == 0 {
+        text += "colltune: no collective was intercepted\n";
+    }
+    text
+}
+
+fn write(log: &Log, text: &str) {
+    let outcome = match log {
+        Log::Standard => std::io::stderr().write_all(text.as_bytes()),
+        Log::File(path) => std::fs::write(path, text)
+            .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display()))),
+    };
+    if let Err(error) = outcome {
+        warn(&error.to_string());
+    }
+}
+
+/// One line on standard error. A program whose standard error is gone goes on.
+fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "colltune: warning: {text}");
+}
+
+fn world() -> MPI_Comm {
+    // SAFETY: a constant of the library.
+    unsafe { ffi::RSMPI_COMM_WORLD }
+}
+
+fn is_first() -> bool {
+    let mut rank = 0;
+    // SAFETY: MPI is running.
+    unsafe { ffi::PMPI_Comm_rank(world(), &mut rank) };
+    rank == 0
+}
+
+fn ranks() -> i32 {
+    let mut ranks = 0;
+    // SAFETY: MPI is running.
+    unsafe { ffi::PMPI_Comm_size(world(), &mut ranks) };
+    ranks
+}

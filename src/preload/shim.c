@@ -1,0 +1,13 @@
+/* What this was compiled for, in the words of the library's description of itself. */
+#include <mpi.h>
+
+#if defined(OMPI_MAJOR_VERSION)
+const char *colltune_built_for(void) { return "openmpi"; }
+int colltune_built_for_major(void) { return OMPI_MAJOR_VERSION; }
+#elif defined(MPICH_NUMVERSION)
+const char *colltune_built_for(void) { return "mpich"; }
+int colltune_built_for_major(void) { return MPICH_NUMVERSION / 10000000; }
+#else
+const char *colltune_built_for(void) { return ""; }
+int colltune_built_for_major(void) { return 0; }
+#endif

@@ -1,0 +1,187 @@
+//! What does not fit: the library's own collectives, and a warning.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use campaign::LibraryName;
+use tempfile::TempDir;
+use wire::Library;
+
+use crate::launch::{compiled, family, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+/// The counts of calls that were carried out by something called like that.
+fn calls(text: &str, by: &str) -> u64 {
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("colltune: "));
+    let count = |row: &str| {
+        let mut words = row.split_whitespace();
+        let calls = words.nth(1)?.parse::<u64>().ok()?;
+        words.nth(2)?.starts_with(by).then_some(calls)
+    };
+    rows.filter_map(count).sum()
+}
+
+/// Runs one of the programs with a table for all that there is.
+fn run(program: &str, arguments: &[&str], ranks: u32, more: &[(&str, &str)]) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled(program, folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+    run_preloaded(&program, &arguments, ranks, &path, more).good()
+}
+
+#[test]
+fn odd_calls_are_passed_on_under_mpi() {
+    let text = run("corners.c", &["truncated"], 4, &[]);
+    assert!(text.contains("the corners hold"), "{text}");
+    assert!(
+        calls(&text, "allreduce/") > 0 && calls(&text, "bcast/") > 0,
+        "{text}"
+    );
+    assert!(text.contains("default (intercommunicator)"), "{text}");
+    assert!(text.contains("default (no data)"), "{text}");
+    let is_checked = family() == LibraryName::OpenMpi;
+    assert_eq!(
+        text.contains("default (wrong arguments)"),
+        is_checked,
+        "{text}"
+    );
+    assert!(!text.contains("warning"), "{text}");
+}
+
+#[test]
+fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
+    let text = run("corners.c", &["threads"], 4, &[]);
+    assert!(text.contains("the corners hold"), "{text}");
+    let is_concurrent = text.contains("threads 3");
+    let warnings = text.matches("colltune: warning").count();
+    assert_eq!(warnings, usize::from(is_concurrent), "{text}");
+}
+
+#[test]
+fn communicators_come_and_go_under_mpi() {
+    // MPICH's ranks spin: it takes a minute to make so many for more ranks than cores.
+    let (rounds, ranks) = match family() {
+        LibraryName::Mpich => ("25", 2),
+        LibraryName::OpenMpi => ("60", 4),
+    };
+    let text = run("lives.c", &[rounds], ranks, &[]);
+    assert!(text.contains("communicators came and went"), "{text}");
+    assert!(calls(&text, "allreduce/") > 0, "{text}");
+    assert!(text.contains("default (no private communicator)"), "{text}");
+}
+
+#[test]
+fn nothing_happens_where_it_is_switched_off_under_mpi() {
+    let text = run("lives.c", &["1"], 2, &[("COLLTUNE_DISABLE", "1")]);
+    assert!(!text.contains("colltune"), "{text}");
+}
+
+#[test]
+fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("lives.c", folder.path(), &[]);
+    let arguments = ["1".to_owned()];
+    let check = |path: &Path, more: &[(&str, &str)], why: &str, is_used: bool| {
+        let text = run_preloaded(&program, &arguments, 2, path, more).good();
+        assert!(text.contains("communicators came and went"), "{text}");
+        assert!(text.contains(why), "no `{why}` in\n{text}");
+        assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
+        assert_eq!(calls(&text, "allreduce/") > 0, is_used, "{text}");
+    };
+    check(
+        &folder.path().join("missing.yaml"),
+        &[],
+        "missing.yaml",
+        false,
+    );
+    let broken = folder.path().join("broken.yaml");
+    std::fs::write(&broken, "format: colltune-table 2\nname: [\n").expect("written");
+    check(&broken, &[], "broken.yaml", false);
+    let other = Library {
+        version: "0.1".to_owned(),
+        ..installation().library()
+    };
+    let path = saved(&forcing(0, other), folder.path());
+    check(&path, &[], "was made for", false);
+    check(&path, &[("COLLTUNE_FORCE", "1")], "all the same", true);
+}
+
+/// The build for the other library, which scripts/driver has installed.
+fn other_build() -> Option<PathBuf> {
+    let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR")?);
+    let own = family().name();
+    let others = std::fs::read_dir(libdir).ok()?.flatten();
+    let others = others.filter(|entry| !entry.file_name().to_string_lossy().starts_with(own));
+    let mut builds = others.map(|entry| entry.path().join("libcolltune.so"));
+    builds.find(|build| build.is_file())
+}
+
+#[test]
+fn the_build_for_another_library_does_nothing_under_mpi() {
+    let Some(other) = other_build() else {
+        eprintln!("skipped: COLLTUNE_LIBDIR has no libcolltune.so of another library");
+        return;
+    };
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("lives.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let other = other.display().to_string();
+    let more = [("LD_PRELOAD", other.as_str())];
+    let text = run_preloaded(&program, &["1".to_owned()], 2, &path, &more).good();
+    assert!(text.contains("communicators came and went"), "{text}");
+    assert_eq!(
+        text.matches("this libcolltune.so was built for").count(),
+        1,
+        "{text}"
+    );
+    assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
+}
+
+/// Compiles a Fortran program; `None` if there is no compiler, or none for the interface that it uses.
+fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let program = folder.join("fortran");
+    // What `mpif.h` cannot declare differs from call to call.
+    let output = Command::new(mpicc.replace("mpicc", "mpifort"))
+        .args(["-fallow-argument-mismatch", "-o"])
+        .arg(&program)
+        .arg(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/it/programs")
+                .join(source),
+        )
+        .current_dir(folder)
+        .output()
+        .ok()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_missing = ["not found", "Cannot open module", "Cannot read module"];
+    if !output.status.success() && is_missing.iter().any(|text| errors.contains(text)) {
+        return None;
+    }
+    assert!(output.status.success(), "{errors}");
+    Some(program)
+}
+
+#[test]
+fn fortran_programs_run_under_mpi() {
+    for source in ["fortran.f90", "fortran08.f90"] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let Some(program) = compiled_fortran(source, folder.path()) else {
+            eprintln!("skipped: {source}, for lack of a Fortran compiler for it");
+            continue;
+        };
+        let path = saved(&forcing(1, installation().library()), folder.path());
+        let text = run_preloaded(&program, &[], 4, &path, &[]).good();
+        assert!(text.contains("Fortran agrees"), "{text}");
+        // MPICH's newer interface goes to its PMPI names at once.
+        let is_intercepted = family() == LibraryName::OpenMpi || source == "fortran.f90";
+        assert!(
+            !is_intercepted || calls(&text, "allreduce/") == 11,
+            "{text}"
+        );
+        assert!(!is_intercepted || calls(&text, "bcast/") == 1, "{text}");
+    }
+}

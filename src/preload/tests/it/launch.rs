@@ -1,0 +1,155 @@
+//! Compiling programs, and starting them on several ranks with the library that is tested.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use campaign::launcher::{Installation, Job, Launcher, LocalLauncher, Outcome, discover, select};
+use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use tempfile::TempDir;
+
+const TIMEOUT: Duration = Duration::from_secs(200);
+
+pub(crate) fn family() -> LibraryName {
+    match std::env::var("MPI_FAMILY").as_deref() {
+        Ok("mpich") => LibraryName::Mpich,
+        _ => LibraryName::OpenMpi,
+    }
+}
+
+pub(crate) fn installation() -> Installation {
+    let choice = LibraryChoice {
+        name: Some(family()),
+        ..LibraryChoice::default()
+    };
+    let path = std::env::var_os("PATH").expect("PATH is set");
+    select(&choice, &discover(&path)).expect("the library is installed")
+}
+
+/// `libcolltune.so`. Cargo does not build it with the tests, since no Rust program links it.
+pub(crate) fn preloaded() -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .args([
+                "build",
+                "--quiet",
+                "--offline",
+                "--package",
+                "preload",
+                "--lib",
+            ])
+            .current_dir(root())
+            .output()
+            .expect("cargo starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        let test = std::env::current_exe().expect("this program");
+        let folder = test.parent().and_then(Path::parent).expect("a folder");
+        folder.join("libcolltune.so")
+    });
+    built.clone()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Compiles one of `programs/` with the library's compiler.
+pub(crate) fn compiled(program: &str, folder: &Path, more: &[&str]) -> PathBuf {
+    let made = folder.join(program.split('.').next().unwrap_or(program));
+    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let source = root().join("src/preload/tests/it/programs").join(program);
+    let output = Command::new(mpicc)
+        .args(["-std=c11", "-O1", "-g", "-Wall", "-Werror", "-o"])
+        .arg(&made)
+        .arg(&source)
+        .arg("-I")
+        .arg(root().join("include"))
+        .args(more)
+        .output()
+        .expect("the compiler starts");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    made
+}
+
+/// What a launch printed, and how it ended.
+pub(crate) struct Printed {
+    pub(crate) text: String,
+    pub(crate) outcome: Outcome,
+}
+
+impl Printed {
+    /// The text of a launch that went well.
+    pub(crate) fn good(self) -> String {
+        assert_eq!(self.outcome, Outcome::Success, "{}", self.text);
+        self.text
+    }
+}
+
+/// Starts a program in this environment of its own, which the launcher does not get.
+pub(crate) fn run(
+    program: &Path,
+    arguments: &[String],
+    ranks: u32,
+    environment: &[(&str, &str)],
+) -> Printed {
+    let folder = TempDir::new().expect("a temporary folder");
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let mut script = "#!/bin/sh\nexec env".to_owned();
+    for (name, value) in environment {
+        script += &format!(" {}", quoted(&format!("{name}={value}")));
+    }
+    script += &format!(" {}", quoted(&program.display().to_string()));
+    for argument in arguments {
+        script += &format!(" {}", quoted(argument));
+    }
+    let wrapper = folder.path().join("start");
+    std::fs::write(&wrapper, script + "\n").expect("written");
+    std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
+    let launcher = LocalLauncher::new(installation(), LocalOptions::default(), campaign::cores());
+    let log = folder.path().join("log");
+    let job = Job {
+        driver: wrapper,
+        plan: "unused".into(),
+        ranks,
+        ppn: ranks,
+        log: log.clone(),
+        // MPICH's ranks spin otherwise, for a time slice where they outnumber cores.
+        environment: vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
+        timeout: Some(TIMEOUT),
+    };
+    let mut running = launcher.start(&job).expect("started");
+    let exit = running.wait_timeout(TIMEOUT + Duration::from_secs(10));
+    let exit = exit.expect("watched").expect("the launch ends");
+    Printed {
+        text: std::fs::read_to_string(&log).unwrap_or_default(),
+        outcome: exit.outcome,
+    }
+}
+
+/// Starts a program with `libcolltune.so` preloaded and a table.
+pub(crate) fn run_preloaded(
+    program: &Path,
+    arguments: &[String],
+    ranks: u32,
+    table: &Path,
+    more: &[(&str, &str)],
+) -> Printed {
+    let library = preloaded().display().to_string();
+    let table = table.display().to_string();
+    let mut environment = vec![
+        ("LD_PRELOAD", library.as_str()),
+        ("COLLTUNE_TABLE", table.as_str()),
+        ("COLLTUNE_LOG", "stderr"),
+    ];
+    environment.extend_from_slice(more);
+    run(program, arguments, ranks, &environment)
+}

@@ -1,0 +1,7 @@
+//! `libcolltune.so` in programs written in C and Fortran.
+
+mod corners;
+mod interface;
+mod launch;
+mod stress;
+mod tables;

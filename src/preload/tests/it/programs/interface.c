@@ -1,0 +1,103 @@
+/* The C interface: every collective, decisions, errors and lifetimes.
+ *
+ * usage: interface TABLE MISSING
+ */
+#include <colltune.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPECT(condition)                                                                  \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            fprintf(stderr, "line %d: %s; %s\n", __LINE__, #condition, colltune_message()); \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                  \
+        }                                                                                  \
+    } while (0)
+
+enum { COUNT = 1000 };
+
+static void collectives(colltune_table *table, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    int root = ranks - 1, sum = ranks * (ranks - 1) / 2;
+    int *one = malloc(sizeof(int) * COUNT), *all = malloc(sizeof(int) * COUNT * (size_t)ranks);
+    int *counts = malloc(sizeof(int) * (size_t)ranks);
+    for (int i = 0; i < COUNT; i++) one[i] = rank == root ? 7 * i : -1;
+    EXPECT(colltune_bcast(table, one, COUNT, MPI_INT, root, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(one[i] == 7 * i);
+    for (int i = 0; i < COUNT; i++) one[i] = rank + i;
+    EXPECT(colltune_reduce(table, one, all, COUNT, MPI_INT, MPI_SUM, root, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT && rank == root; i++) EXPECT(all[i] == sum + ranks * i);
+    memset(all, 0, sizeof(int) * COUNT);
+    EXPECT(colltune_allreduce(table, one, all, COUNT, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(all[i] == sum + ranks * i);
+    EXPECT(colltune_gather(table, one, COUNT, MPI_INT, all, COUNT, MPI_INT, root, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT * ranks && rank == root; i++) EXPECT(all[i] == i / COUNT + i % COUNT);
+    EXPECT(colltune_scatter(table, all, COUNT, MPI_INT, one, COUNT, MPI_INT, root, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(one[i] == rank + i);
+    EXPECT(colltune_allgather(table, one, COUNT, MPI_INT, all, COUNT, MPI_INT, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT * ranks; i++) EXPECT(all[i] == i / COUNT + i % COUNT);
+    EXPECT(colltune_reduce_scatter_block(table, all, one, COUNT, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(one[i] == ranks * (rank + i));
+    for (int i = 0; i < ranks; i++) counts[i] = COUNT;
+    EXPECT(colltune_reduce_scatter(table, all, one, counts, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
+    for (int i = 0; i < COUNT; i++) EXPECT(one[i] == ranks * (rank + i));
+    free(one), free(all), free(counts);
+}
+
+static void decisions(const colltune_table *table) {
+    colltune_decision decision;
+    EXPECT(colltune_decide(table, "allreduce", 1, 4, 8192, 1, &decision) == COLLTUNE_SUCCESS);
+    EXPECT(decision.is_ours && !strncmp(decision.algorithm, "allreduce/", 10));
+    EXPECT(decision.speedup == 1.5);
+    const char *first = decision.algorithm;
+    EXPECT(colltune_decide(table, "allreduce", 1, 4, 9000, 1, &decision) == COLLTUNE_SUCCESS);
+    EXPECT(decision.algorithm == first);
+    EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(strlen(colltune_message()) > 0);
+    EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, "bcast", 1, -4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, NULL, 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(NULL, "bcast", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, "bcast", 1, 4, 8, 1, NULL) == COLLTUNE_ERR_ARGUMENT);
+}
+
+int main(int argc, char **argv) {
+    colltune_table *table = NULL, *second = NULL, *none = (colltune_table *)&table;
+    EXPECT(argc == 3);
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &table) == COLLTUNE_ERR_STATE);
+    MPI_Init(&argc, &argv);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    EXPECT(colltune_load(argv[2], MPI_COMM_WORLD, &none) == COLLTUNE_ERR_TABLE);
+    EXPECT(none == NULL);
+    /* A rank that reads another file than the rest. */
+    int differs = colltune_load(argv[rank == 0 ? 2 : 1], MPI_COMM_WORLD, &none);
+    EXPECT(differs == (rank == 0 ? COLLTUNE_ERR_TABLE : COLLTUNE_ERR_DIFFERS) && none == NULL);
+    EXPECT(colltune_load(NULL, MPI_COMM_WORLD, &none) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_load(argv[1], MPI_COMM_NULL, &none) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, NULL) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_free(NULL) == COLLTUNE_SUCCESS && colltune_free(&none) == COLLTUNE_SUCCESS);
+
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &table) == COLLTUNE_SUCCESS);
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &second) == COLLTUNE_SUCCESS);
+    decisions(table);
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
+    for (int i = 0; i < 3; i++) {
+        collectives(table, MPI_COMM_WORLD);
+        collectives(second, half);
+        collectives(NULL, MPI_COMM_WORLD);
+        collectives(table, MPI_COMM_SELF);
+    }
+    /* A table before its communicator, a communicator before its table, and the rest at the end. */
+    EXPECT(colltune_free(&second) == COLLTUNE_SUCCESS && second == NULL);
+    collectives(table, half);
+    MPI_Comm_free(&half);
+    collectives(table, MPI_COMM_WORLD);
+    if (rank == 0) printf("the interface holds\n");
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,62 @@
+//! Random collectives with tables that choose each algorithm in turn.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use campaign::LibraryName;
+use schedule::Collective;
+use table::Table;
+use tempfile::TempDir;
+
+use crate::launch::{compiled, family, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+fn has_even_only(table: &Table) -> bool {
+    let rules = table.entries().flat_map(|entry| &entry.rules);
+    let mut algorithms = rules.filter_map(|rule| schedule::find(rule.candidate.algorithm()));
+    algorithms.any(|algorithm| algorithm.even_ranks)
+}
+
+fn check(place: usize, ranks: u32, seed: u64) {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    let table = forcing(place, installation().library());
+    let path = saved(&table, folder.path());
+    // MPICH's own collectives take milliseconds where ranks outnumber cores.
+    let calls = match family() {
+        LibraryName::Mpich => 150,
+        LibraryName::OpenMpi => 400,
+    };
+    println!("table {place}, {ranks} ranks, seed {seed}");
+    // Algorithms for even numbers of ranks leave other calls to the library.
+    let odd = match has_even_only(&table) {
+        true => "odd",
+        false => "",
+    };
+    let arguments = [seed.to_string(), calls.to_string(), odd.to_owned()];
+    let text = run_preloaded(&program, &arguments, ranks, &path, &[]).good();
+    assert!(text.contains(&format!("{calls} calls agree")), "{text}");
+    // A test in which nothing of ours runs would show nothing.
+    for collective in Collective::ALL {
+        let lines = text.lines().filter(|line| line.starts_with("colltune: "));
+        let ours = format!("  {collective}/");
+        let mut of_it = lines.filter(|line| line.contains(&ours));
+        assert!(of_it.next().is_some(), "no {collective} of ours in\n{text}");
+    }
+}
+
+#[test]
+fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
+    let most = Collective::ALL.map(|collective| schedule::of(collective).count());
+    let most = most.into_iter().max().unwrap_or_default();
+    for place in 0..most {
+        let ranks = [4, 3, 5, 2][place % 4];
+        check(place, ranks, 17 + place as u64);
+    }
+}
+
+#[test]
+fn calls_that_nobody_has_seen_before_agree_with_mpi() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seed = now.map_or(1, |now| now.as_nanos() as u64);
+    check(seed as usize % 12, 4, seed);
+}

@@ -1,0 +1,219 @@
+//! What a call's arguments say: how many bytes, and what the executor is told.
+
+use std::ffi::c_int;
+
+use exec::constants::{MPI_Datatype, MPI_Op, double_int, minloc};
+use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, check, kernel};
+use mpi::ffi;
+use schedule::Collective;
+
+use crate::PassedOn;
+use crate::RawCall;
+
+/// A call's length, from what is significant on this rank and equal on all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Length {
+    /// As defined by [`table::message_size`].
+    pub(crate) bytes: u64,
+    /// Of the vector that the collective as a whole moves.
+    pub(crate) vector_bytes: u64,
+}
+
+/// The elements that a call's length is counted in.
+///
+/// Ranks may describe equal data by different counts and datatypes where data is only moved: bytes of
+/// data are what they agree in.
+fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
+    let sends = match call.collective {
+        Collective::Gather => call.root != rank,
+        Collective::Scatter => call.root == rank,
+        _ => false,
+    };
+    match sends {
+        true => (call.send_count, call.send_type),
+        false => (call.recv_count, call.recv_type),
+    }
+}
+
+/// How long a call is.
+///
+/// # Errors
+///
+/// The inner one where the library is left to say what is wrong, or has nothing to do.
+///
+/// # Safety
+///
+/// The handles are valid, and `counts` holds a count a rank where it is of significance.
+pub(crate) unsafe fn length(
+    call: &RawCall,
+    rank: c_int,
+    ranks: c_int,
+) -> Result<Result<Length, PassedOn>, ExecError> {
+    let (count, datatype) = measured(call, rank);
+    // SAFETY: a constant that the library has set before `main`.
+    let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
+    let is_aliased = !call.recv.is_null() && call.send == call.recv;
+    let is_named = (0..ranks).contains(&call.root);
+    if datatype == nothing || !is_named || is_aliased || call.send_count < 0 || call.recv_count < 0
+    {
+        return Ok(Err(PassedOn::Invalid));
+    }
+    let mut elements = count as u64;
+    if call.collective == Collective::ReduceScatter {
+        // SAFETY: the caller's.
+        let counts = unsafe { parts(call, ranks) };
+        if counts.iter().any(|count| *count < 0) {
+            return Ok(Err(PassedOn::Invalid));
+        }
+        elements = counts.iter().map(|count| *count as u64).sum();
+    }
+    let mut size = 0;
+    // SAFETY: a valid datatype; the result is written by the call.
+    check("MPI_Type_size", unsafe {
+        ffi::PMPI_Type_size(datatype, &mut size)
+    })?;
+    // MPI_UNDEFINED, a negative number, for sizes that an int cannot hold.
+    let Ok(size) = u64::try_from(size) else {
+        return Ok(Err(PassedOn::TooLarge));
+    };
+    let bytes = elements.saturating_mul(size);
+    let vector_bytes = match call.collective.is_sized_by_part() {
+        true => bytes.saturating_mul(ranks as u64),
+        false => bytes,
+    };
+    Ok(match bytes {
+        0 => Err(PassedOn::Empty),
+        _ if vector_bytes > i32::MAX as u64 => Err(PassedOn::TooLarge),
+        _ => Ok(Length {
+            bytes,
+            vector_bytes,
+        }),
+    })
+}
+
+/// The parts of an `MPI_Reduce_scatter`; none of any other.
+///
+/// # Safety
+///
+/// `counts` holds a count a rank where it is of significance.
+#[inline]
+pub(crate) unsafe fn parts<'a>(call: &RawCall, ranks: c_int) -> &'a [c_int] {
+    if call.collective != Collective::ReduceScatter || call.counts.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's.
+    unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) }
+}
+
+/// What the executor is told.
+///
+/// # Safety
+///
+/// The handles are valid where they are of significance, and stay so while the result is in use.
+pub(crate) unsafe fn arguments<'a>(
+    call: &RawCall,
+    counts: &'a [u64],
+) -> Result<Arguments<'a>, ExecError> {
+    let root = call.root as u32;
+    // SAFETY: the caller's.
+    let elements = |count: c_int, datatype: MPI_Datatype| unsafe {
+        // What is blank is not looked at; it only has to be some type.
+        let datatype = match datatype == ffi::RSMPI_DATATYPE_NULL {
+            true => ffi::RSMPI_UINT8_T,
+            false => datatype,
+        };
+        Ok::<_, ExecError>(Elements {
+            count: count as u64,
+            datatype: DatatypeHandle::new(datatype)?,
+        })
+    };
+    let send = elements(call.send_count, call.send_type)?;
+    let data = elements(call.recv_count, call.recv_type)?;
+    // SAFETY: the caller's; a valid one stands there where nothing is combined.
+    let operator = unsafe { OperatorHandle::new(call.operator)? };
+    Ok(match call.collective {
+        Collective::Bcast => Arguments::Bcast { data, root },
+        Collective::Reduce => Arguments::Reduce {
+            data,
+            operator,
+            root,
+        },
+        Collective::Gather => Arguments::Gather {
+            send,
+            recv: data,
+            root,
+        },
+        Collective::Scatter => Arguments::Scatter {
+            send,
+            recv: data,
+            root,
+        },
+        Collective::Allgather => Arguments::Allgather { send, recv: data },
+        Collective::ReduceScatter => Arguments::ReduceScatter {
+            counts,
+            datatype: data.datatype,
+            operator,
+        },
+        Collective::ReduceScatterBlock => Arguments::ReduceScatterBlock {
+            part: data,
+            operator,
+        },
+        _ => Arguments::Allreduce { data, operator },
+    })
+}
+
+/// Whether a call's operator is known to be defined on its datatype. If it is not, combining would fail
+/// when messages are under way already, and other ranks would wait for the rest of them.
+pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
+    let (datatype, operator) = match arguments {
+        Arguments::Reduce { data, operator, .. } | Arguments::Allreduce { data, operator } => {
+            (data.datatype, operator)
+        }
+        Arguments::ReduceScatter {
+            datatype, operator, ..
+        } => (*datatype, operator),
+        Arguments::ReduceScatterBlock { part, operator } => (part.datatype, operator),
+        _ => return true,
+    };
+    match operator.built_in() {
+        Some(built_in) => datatype
+            .element()
+            .is_some_and(|element| kernel(element, built_in).is_some()),
+        // The application's own are defined on whatever it gives them.
+        None => operator.raw() != minloc() || datatype.raw() == double_int(),
+    }
+}
+
+/// Whether all handles of a call are MPI's own, which nobody can free: only then may something be
+/// kept by them, for a handle that is freed comes back as that of something else.
+pub(crate) fn is_lasting(call: &RawCall) -> Result<bool, ExecError> {
+    Ok(is_named(call.send_type)?
+        && is_named(call.recv_type)?
+        && (!call.collective.is_reduction() || is_built_in(call.operator)?))
+}
+
+fn is_built_in(operator: MPI_Op) -> Result<bool, ExecError> {
+    // SAFETY: a valid operator.
+    let handle = unsafe { OperatorHandle::new(operator)? };
+    Ok(handle.built_in().is_some() || operator == minloc())
+}
+
+fn is_named(datatype: MPI_Datatype) -> Result<bool, ExecError> {
+    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: a valid datatype, or blank; the results are written by the call.
+    let code = unsafe {
+        if datatype == ffi::RSMPI_DATATYPE_NULL {
+            return Ok(true);
+        }
+        ffi::PMPI_Type_get_envelope(
+            datatype,
+            &mut integers,
+            &mut addresses,
+            &mut datatypes,
+            &mut combiner,
+        )
+    };
+    check("MPI_Type_get_envelope", code)?;
+    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
+    Ok(integers == 0 && addresses == 0 && datatypes == 0)
+}

@@ -1,0 +1,196 @@
+//! What is found out once a communicator.
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use dispatch::CommunicatorRules;
+use exec::constants::MPI_Comm;
+use exec::{Communicator, ExecError, check};
+use mpi::ffi;
+use schedule::Collective;
+use table::{OperatorClass, Table};
+use wire::{Candidate, CommShape};
+
+use crate::PassedOn;
+use crate::agree::{greatest, sum};
+use crate::place::{is_of_this_world, place};
+use crate::plan::Plans;
+
+/// What is known of a communicator of the application's.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The application's.
+    pub(crate) communicator: MPI_Comm,
+    pub(crate) rank: c_int,
+    pub(crate) ranks: c_int,
+    /// What may be ours here, or why nothing is.
+    pub(crate) tuned: Result<Tuned, PassedOn>,
+    /// The row of its calls where nothing is ours; by collective.
+    pub(crate) rows: [Option<usize>; Collective::MEASURED.len()],
+}
+
+/// What a communicator on which something is ours has.
+#[derive(Debug)]
+pub(crate) struct Tuned {
+    pub(crate) rules: Rc<CommunicatorRules>,
+    // Datatypes of plans are freed before the communicator.
+    pub(crate) plans: Plans,
+    pub(crate) private: Communicator,
+}
+
+/// Private communicators at a time. Libraries have few to give, some two thousand, and the
+/// application needs them.
+const MOST_PRIVATE: i32 = 256;
+
+/// The rules for the communicators of each shape that has been seen.
+#[derive(Debug, Default)]
+pub(crate) struct Shapes(Vec<Rc<CommunicatorRules>>);
+
+impl Shapes {
+    fn of(&mut self, table: &Table, shape: CommShape) -> Rc<CommunicatorRules> {
+        if let Some(rules) = self.0.iter().find(|rules| rules.shape() == shape) {
+            return Rc::clone(rules);
+        }
+        let rules = Rc::new(CommunicatorRules::new(table, shape));
+        self.0.push(Rc::clone(&rules));
+        rules
+    }
+}
+
+impl State {
+    /// Finds out. Collective; all ranks come to the same.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    pub(crate) unsafe fn new(
+        communicator: MPI_Comm,
+        table: &Table,
+        shapes: &mut Shapes,
+        private: usize,
+    ) -> Result<Self, ExecError> {
+        let (mut rank, mut ranks, mut is_inter) = (0, 0, 0);
+        // SAFETY: the caller's; the results are written by the calls.
+        let tuned = unsafe {
+            check(
+                "MPI_Comm_rank",
+                ffi::PMPI_Comm_rank(communicator, &mut rank),
+            )?;
+            check(
+                "MPI_Comm_size",
+                ffi::PMPI_Comm_size(communicator, &mut ranks),
+            )?;
+            let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
+            check("MPI_Comm_test_inter", code)?;
+            if is_inter != 0 {
+                Err(PassedOn::Intercommunicator)
+            } else if ranks < 2 {
+                Err(PassedOn::Alone)
+            } else if !is_of_this_world(communicator)? {
+                Err(PassedOn::OtherWorld)
+            } else {
+                Silenced::new(communicator)?.tune(table, shapes, private)?
+            }
+        };
+        Ok(Self {
+            communicator,
+            rank,
+            ranks,
+            tuned,
+            rows: Default::default(),
+        })
+    }
+}
+
+/// A communicator whose error handler is not called for what we do with it.
+struct Silenced {
+    communicator: MPI_Comm,
+    handler: ffi::MPI_Errhandler,
+}
+
+impl Silenced {
+    /// # Safety
+    ///
+    /// A valid communicator.
+    unsafe fn new(communicator: MPI_Comm) -> Result<Self, ExecError> {
+        // SAFETY: the caller's; the handler is written by the call.
+        unsafe {
+            let mut handler = ffi::RSMPI_ERRORS_RETURN;
+            let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
+            check("MPI_Comm_get_errhandler", code)?;
+            let code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
+            check("MPI_Comm_set_errhandler", code)?;
+            Ok(Self {
+                communicator,
+                handler,
+            })
+        }
+    }
+
+    /// What may be ours. What fails on one rank only is agreed upon, where the library can do so.
+    ///
+    /// # Safety
+    ///
+    /// An intracommunicator of this world.
+    unsafe fn tune(
+        &self,
+        table: &Table,
+        shapes: &mut Shapes,
+        private: usize,
+    ) -> Result<Result<Tuned, PassedOn>, ExecError> {
+        // SAFETY: the caller's.
+        unsafe {
+            let place = place(self.communicator);
+            let leads = place.as_ref().is_ok_and(|place| place.leads);
+            let mut sums = [i32::from(leads), i32::from(place.is_err())];
+            sum(self.communicator, &mut sums)?;
+            let node_ranks = place.map_or(0, |place| place.node_ranks);
+            let mut most = [node_ranks, private as i32];
+            greatest(self.communicator, &mut most)?;
+            let ([nodes, failed], [ppn, private]) = (sums, most);
+            if failed > 0 || private >= MOST_PRIVATE {
+                return Ok(Err(PassedOn::NoCommunicator));
+            }
+            let shape = CommShape {
+                nodes: nodes as u32,
+                ppn: ppn as u32,
+            };
+            let rules = shapes.of(table, shape);
+            if !has_ours(&rules) {
+                return Ok(Err(PassedOn::NoRules));
+            }
+            let private = Communicator::duplicate_of_raw(self.communicator);
+            let mut failed = [i32::from(private.is_err())];
+            greatest(self.communicator, &mut failed)?;
+            Ok(match private {
+                Ok(private) if failed == [0] => Ok(Tuned {
+                    rules,
+                    plans: Plans::default(),
+                    private,
+                }),
+                _ => Err(PassedOn::NoCommunicator),
+            })
+        }
+    }
+}
+
+impl Drop for Silenced {
+    fn drop(&mut self) {
+        // SAFETY: the handler that was there; freeing gives back what asking for it has taken.
+        unsafe {
+            ffi::PMPI_Comm_set_errhandler(self.communicator, self.handler);
+            ffi::PMPI_Errhandler_free(&mut self.handler);
+        }
+    }
+}
+
+/// Whether anything but the library's own may be chosen.
+fn has_ours(rules: &CommunicatorRules) -> bool {
+    let classes = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+    Collective::ALL.iter().any(|collective| {
+        classes.iter().any(|class| {
+            let mut choices = rules.choices(*collective, *class).iter();
+            choices.any(|choice| matches!(choice.candidate, Candidate::Ours { .. }))
+        })
+    })
+}

@@ -1,0 +1,205 @@
+//! States kept with communicators, as attributes (MPI 4.0, section 7.7).
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use exec::constants::MPI_Comm;
+use exec::{ExecError, check};
+use mpi::ffi;
+
+use crate::attach::State;
+
+/// What is kept with communicators: found by their handles, and freed with them, or when MPI ends.
+#[derive(Debug)]
+pub(crate) struct Attributes {
+    /// Of the states.
+    keyval: Cell<c_int>,
+    /// Of an attribute of `MPI_COMM_SELF`, which MPI deletes before it ends (MPI 4.0, section 11.2.4).
+    ending: Cell<c_int>,
+    is_closed: Cell<bool>,
+    /// Owned by the attributes of live communicators, in the order of their creation.
+    live: RefCell<Vec<*mut State>>,
+    /// The communicator of the last call, and its state: usually also the next one's.
+    last: Cell<(MPI_Comm, *mut State)>,
+}
+
+impl Attributes {
+    /// Asks the library for places.
+    ///
+    /// The library keeps the address of what it gives back until [`Attributes::close`].
+    pub(crate) fn open() -> Result<Rc<Self>, ExecError> {
+        // SAFETY: a constant of the initialised library.
+        let nobody = (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut());
+        let attributes = Rc::new(Self {
+            keyval: Cell::new(0),
+            ending: Cell::new(0),
+            is_closed: Cell::new(false),
+            live: RefCell::default(),
+            last: Cell::new(nobody),
+        });
+        attributes.keyval.set(attributes.keyval(on_delete)?);
+        attributes.ending.set(attributes.keyval(on_end)?);
+        // SAFETY: a valid communicator and a keyval of it.
+        check("MPI_Comm_set_attr", unsafe {
+            ffi::PMPI_Comm_set_attr(
+                ffi::RSMPI_COMM_SELF,
+                attributes.ending.get(),
+                std::ptr::null_mut(),
+            )
+        })?;
+        Ok(attributes)
+    }
+
+    fn keyval(self: &Rc<Self>, on_delete: OnDelete) -> Result<c_int, ExecError> {
+        let mut keyval = 0;
+        let extra = Rc::as_ptr(self).cast_mut().cast();
+        // SAFETY: the callbacks have the types that MPI gives them.
+        check("MPI_Comm_create_keyval", unsafe {
+            ffi::PMPI_Comm_create_keyval(Some(do_not_copy), Some(on_delete), &mut keyval, extra)
+        })?;
+        Ok(keyval)
+    }
+
+    /// Whether nothing can be kept any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.get()
+    }
+
+    /// The state of a communicator, or null. It lives as long as the communicator does.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid, and not null.
+    #[inline]
+    pub(crate) unsafe fn get(&self, communicator: MPI_Comm) -> *mut State {
+        let (last, state) = self.last.get();
+        if last == communicator {
+            return state;
+        }
+        // SAFETY: the caller's.
+        unsafe { self.ask(communicator) }
+    }
+
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    unsafe fn ask(&self, communicator: MPI_Comm) -> *mut State {
+        let (mut value, mut flag) = (std::ptr::null_mut::<State>(), 0);
+        // SAFETY: the caller's; what was set is a state's address.
+        let code = unsafe {
+            ffi::PMPI_Comm_get_attr(
+                communicator,
+                self.keyval.get(),
+                (&raw mut value).cast(),
+                &mut flag,
+            )
+        };
+        if code != 0 || flag == 0 {
+            return std::ptr::null_mut();
+        }
+        self.last.set((communicator, value));
+        value
+    }
+
+    /// Keeps a state with its communicator.
+    pub(crate) fn set(&self, state: Box<State>) -> Result<*mut State, ExecError> {
+        let communicator = state.communicator;
+        let state = Box::into_raw(state);
+        // SAFETY: a valid communicator; the address is taken back by `on_delete`, or here.
+        unsafe {
+            let code = ffi::PMPI_Comm_set_attr(communicator, self.keyval.get(), state.cast());
+            if let Err(error) = check("MPI_Comm_set_attr", code) {
+                drop(Box::from_raw(state));
+                return Err(error);
+            }
+        }
+        self.live.borrow_mut().push(state);
+        self.last.set((communicator, state));
+        Ok(state)
+    }
+
+    /// Communicators that have a private one.
+    pub(crate) fn private(&self) -> usize {
+        let live = self.live.borrow();
+        // SAFETY: states that are live have not been freed.
+        live.iter()
+            .filter(|state| unsafe { (***state).tuned.is_ok() })
+            .count()
+    }
+
+    /// Frees all states and the places. Collective over all communicators that have a state.
+    pub(crate) fn close(&self) {
+        if self.is_closed.get() {
+            return;
+        }
+        let mut ending = self.ending.get();
+        // SAFETY: ours; `on_end` frees everything.
+        unsafe {
+            ffi::PMPI_Comm_delete_attr(ffi::RSMPI_COMM_SELF, ending);
+            ffi::PMPI_Comm_free_keyval(&mut ending);
+        }
+        self.free();
+    }
+
+    fn free(&self) {
+        if self.is_closed.replace(true) {
+            return;
+        }
+        // In the order of their creation, which is the same on all ranks of any two communicators.
+        let live: Vec<*mut State> = self.live.borrow().clone();
+        for state in live {
+            // SAFETY: live, so that its communicator is; `on_delete` frees it.
+            unsafe { ffi::PMPI_Comm_delete_attr((*state).communicator, self.keyval.get()) };
+        }
+        let mut keyval = self.keyval.get();
+        // SAFETY: ours.
+        unsafe { ffi::PMPI_Comm_free_keyval(&mut keyval) };
+    }
+}
+
+type OnDelete = unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// MPI ends, or the table is not used any more.
+unsafe extern "C" fn on_end(_: MPI_Comm, _: c_int, _: *mut c_void, extra: *mut c_void) -> c_int {
+    // SAFETY: given to MPI by `open`, and not freed before `close`.
+    unsafe { (*extra.cast::<Attributes>()).free() };
+    0
+}
+
+/// A duplicate has nothing to do with our state: it gets one of its own when it is used.
+unsafe extern "C" fn do_not_copy(
+    _: MPI_Comm,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI's.
+    unsafe { *flag = 0 };
+    0
+}
+
+/// A communicator is being freed, or the program ends.
+unsafe extern "C" fn on_delete(
+    communicator: MPI_Comm,
+    _: c_int,
+    value: *mut c_void,
+    extra: *mut c_void,
+) -> c_int {
+    // SAFETY: the values that were given to MPI by `open` and `set`.
+    unsafe {
+        let attributes = &*extra.cast::<Attributes>();
+        let state = value.cast::<State>();
+        let (last, _) = attributes.last.get();
+        if last == communicator {
+            attributes
+                .last
+                .set((ffi::RSMPI_COMM_NULL, std::ptr::null_mut()));
+        }
+        attributes.live.borrow_mut().retain(|other| *other != state);
+        drop(Box::from_raw(state));
+    }
+    0
+}

@@ -1,0 +1,57 @@
+//! What can go wrong when a table is put to use.
+
+use std::ffi::c_int;
+
+use exec::ExecError;
+use table::TableError;
+use thiserror::Error;
+use wire::Library;
+
+/// A table that cannot be used, or a collective that failed.
+#[derive(Debug, Error)]
+pub enum RuntimeError {
+    /// The table could not be read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Another rank could not read the table, or has read another one.
+    #[error("not all ranks have read the same table")]
+    Differs,
+    /// The table was made for another library.
+    #[error(
+        "the table was made for {table}, and this is {library}: set COLLTUNE_FORCE=1 to use it"
+    )]
+    Library {
+        /// The table's.
+        table: Library,
+        /// The program's.
+        library: Library,
+    },
+    /// Threads may call MPI at the same time.
+    #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]
+    Threads,
+    /// MPI has not been initialised, or has been finalised.
+    #[error("MPI is not running")]
+    NotRunning,
+    /// A slice does not have the length that the others say it has.
+    #[error("a buffer of {expected} elements was expected, and one of {found} was given")]
+    Length {
+        /// Elements by the other arguments.
+        expected: usize,
+        /// Elements given.
+        found: usize,
+    },
+    /// There is no such rank.
+    #[error("there is no rank {root} among {ranks}")]
+    Root {
+        /// The root given.
+        root: i32,
+        /// Ranks of the communicator.
+        ranks: i32,
+    },
+    /// An MPI call failed while the table was being put to use.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// A collective failed; the communicator's error handler has been called.
+    #[error("the collective failed (MPI error code {0})")]
+    Collective(c_int),
+}

@@ -1,0 +1,81 @@
+//! Where the ranks of a communicator stand.
+
+use std::ffi::c_int;
+
+use exec::constants::MPI_Comm;
+use exec::{ExecError, check};
+use mpi::ffi;
+
+/// This rank's place among the ranks that share memory with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Whether it is the first of its node.
+    pub(crate) leads: bool,
+    /// Ranks of the communicator on its node.
+    pub(crate) node_ranks: c_int,
+}
+
+/// Finds the place. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
+    let (mut rank, mut node_ranks) = (0, 0);
+    // SAFETY: the caller's; the results are written by the calls, and the node is freed again.
+    unsafe {
+        let mut node = ffi::RSMPI_COMM_NULL;
+        let code = ffi::PMPI_Comm_split_type(
+            communicator,
+            ffi::RSMPI_COMM_TYPE_SHARED,
+            0,
+            ffi::RSMPI_INFO_NULL,
+            &mut node,
+        );
+        check("MPI_Comm_split_type", code)?;
+        check("MPI_Comm_rank", ffi::PMPI_Comm_rank(node, &mut rank))?;
+        check("MPI_Comm_size", ffi::PMPI_Comm_size(node, &mut node_ranks))?;
+        check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
+    }
+    Ok(Place {
+        leads: rank == 0,
+        node_ranks,
+    })
+}
+
+/// Whether all ranks of a communicator are among those of `MPI_COMM_WORLD`. All of them come to the
+/// same answer: ranks of two worlds see each other as strangers.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, ExecError> {
+    let mut size = 0;
+    // SAFETY: the caller's; the groups are freed again.
+    unsafe {
+        check(
+            "MPI_Comm_size",
+            ffi::PMPI_Comm_size(communicator, &mut size),
+        )?;
+        let ranks: Vec<c_int> = (0..size).collect();
+        let mut translated = vec![0; ranks.len()];
+        let (mut group, mut world) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
+        check(
+            "MPI_Comm_group",
+            ffi::PMPI_Comm_group(communicator, &mut group),
+        )?;
+        let code = ffi::PMPI_Comm_group(ffi::RSMPI_COMM_WORLD, &mut world);
+        check("MPI_Comm_group", code)?;
+        let code = ffi::PMPI_Group_translate_ranks(
+            group,
+            size,
+            ranks.as_ptr(),
+            world,
+            translated.as_mut_ptr(),
+        );
+        ffi::PMPI_Group_free(&mut group);
+        ffi::PMPI_Group_free(&mut world);
+        check("MPI_Group_translate_ranks", code)?;
+        Ok(!translated.contains(&ffi::RSMPI_UNDEFINED))
+    }
+}

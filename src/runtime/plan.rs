@@ -1,0 +1,82 @@
+//! What has been decided about calls that have been seen before.
+
+use std::ffi::c_int;
+
+use exec::ApplicationCall;
+
+use crate::call::Key;
+
+/// How a call is carried out.
+#[derive(Debug)]
+pub(crate) enum Way {
+    /// By the library.
+    PassOn,
+    /// By an algorithm of ours.
+    Ours(Box<ApplicationCall>),
+}
+
+/// What has been decided about a call.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) key: Key,
+    /// The parts of an `MPI_Reduce_scatter`.
+    pub(crate) counts: Box<[c_int]>,
+    pub(crate) way: Way,
+    /// Where its calls are counted.
+    pub(crate) row: usize,
+    /// The library's time divided by ours, as the table has it.
+    pub(crate) speedup: f64,
+    /// Memory that it may hold, an estimate.
+    pub(crate) bytes: u64,
+}
+
+/// Plans of one communicator: as many as there are places, and no more memory than allowed.
+#[derive(Debug)]
+pub(crate) struct Plans {
+    places: [Option<Box<Plan>>; PLACES],
+    bytes: u64,
+}
+
+const BITS: u32 = 6;
+const PLACES: usize = 1 << BITS;
+
+/// Bytes of scratch memory that the plans of one communicator may keep between calls.
+pub(crate) const KEPT_BYTES: u64 = 64 << 20;
+
+impl Default for Plans {
+    fn default() -> Self {
+        Self {
+            places: [const { None }; PLACES],
+            bytes: 0,
+        }
+    }
+}
+
+impl Plans {
+    /// The plan for a call, if there is one.
+    #[inline]
+    pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
+        let plan = self.places[place(key)].as_deref_mut()?;
+        (plan.key == *key && *plan.counts == *counts).then_some(plan)
+    }
+
+    /// Keeps a plan, in place of one that stands where it goes; of all others too if they would hold
+    /// too much memory together, and not at all if it alone does.
+    pub(crate) fn keep(&mut self, plan: Plan) {
+        if plan.bytes > KEPT_BYTES {
+            return;
+        }
+        let at = place(&plan.key);
+        self.bytes -= self.places[at].take().map_or(0, |plan| plan.bytes);
+        if self.bytes + plan.bytes > KEPT_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += plan.bytes;
+        self.places[at] = Some(Box::new(plan));
+    }
+}
+
+#[inline]
+fn place(key: &Key) -> usize {
+    (key.hash() >> (u64::BITS - BITS)) as usize
+}

@@ -1,0 +1,333 @@
+//! Collectives on rsmpi's communicators and on slices.
+
+use std::ffi::{c_int, c_void};
+use std::path::Path;
+
+use exec::constants::{MPI_Comm, in_place};
+use exec::is_running;
+use mpi::collective::Operation;
+use mpi::datatype::Equivalence;
+use mpi::raw::AsRaw;
+use mpi::topology::Communicator;
+use schedule::Collective;
+use table::{Decision, Query, Table};
+
+use crate::{Loaded, RawCall, RuntimeError, Settings, Summary, Tuner};
+
+/// A table, and collectives that do what it says.
+///
+/// Every collective is one of MPI's, with its meaning, and is called by all ranks of the
+/// communicator. What cannot be served by an algorithm of ours is done by the library. Dropping the
+/// runtime is collective too.
+#[derive(Debug)]
+pub struct Runtime {
+    tuner: Tuner,
+}
+
+/// An rsmpi communicator.
+pub trait Communicating: Communicator + AsRaw<Raw = MPI_Comm> {}
+
+impl<C: Communicator + AsRaw<Raw = MPI_Comm>> Communicating for C {}
+
+impl Runtime {
+    /// Reads a table on every rank of a communicator. Collective.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tuner::new`]; on all ranks alike.
+    pub fn load(
+        path: &Path,
+        communicator: &impl Communicating,
+        settings: Settings,
+    ) -> Result<Self, RuntimeError> {
+        if !is_running() {
+            return Err(RuntimeError::NotRunning);
+        }
+        // SAFETY: MPI is running, and rsmpi's communicators are valid.
+        let tuner = unsafe { Tuner::new(Loaded::read(path), communicator.as_raw(), settings) }?;
+        Ok(Self { tuner })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        self.tuner.table()
+    }
+
+    /// What the table says about a call: [`Table::lookup`].
+    pub fn decide(&self, query: &Query) -> Decision<'_> {
+        self.table().lookup(query)
+    }
+
+    /// What was decided and done so far, on this rank.
+    pub fn summary(&self) -> Summary {
+        self.tuner.summary()
+    }
+
+    /// `MPI_Bcast`: the root's elements reach every rank.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such root, or as MPI says.
+    pub fn bcast<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        data: &mut [T],
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        let buffers = Buffers::both(std::ptr::null(), data);
+        self.call::<T>(communicator, Collective::Bcast, &buffers, |call| {
+            call.at(root)
+        })
+    }
+
+    /// `MPI_Reduce`: the combination of all ranks' elements, at the root, which gives room for it.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such root, the root's room is of another length, or as MPI says.
+    pub fn reduce<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: Option<&mut [T]>,
+        operation: impl Operation,
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        let room = self.room_at(communicator, recv, root, send.len())?;
+        let buffers = Buffers::of(send, send.len(), room);
+        let by = operation.as_raw();
+        self.call::<T>(communicator, Collective::Reduce, &buffers, |call| {
+            call.by(by).at(root)
+        })
+    }
+
+    /// `MPI_Allreduce`: the combination of all ranks' elements, everywhere.
+    ///
+    /// # Errors
+    ///
+    /// If the slices differ in length, or as MPI says.
+    pub fn allreduce<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        same(send.len(), recv.len())?;
+        let by = operation.as_raw();
+        let buffers = Buffers::both(send.as_ptr(), recv);
+        self.call::<T>(communicator, Collective::Allreduce, &buffers, |call| {
+            call.by(by)
+        })
+    }
+
+    /// `MPI_Allreduce` with `MPI_IN_PLACE`: the elements are replaced by their combination.
+    ///
+    /// # Errors
+    ///
+    /// As MPI says.
+    pub fn allreduce_in_place<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        data: &mut [T],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        let by = operation.as_raw();
+        let buffers = Buffers::both(in_place().cast(), data);
+        self.call::<T>(communicator, Collective::Allreduce, &buffers, |call| {
+            call.by(by)
+        })
+    }
+
+    /// `MPI_Gather`: all ranks' elements, in rank order, at the root, which gives room for them.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such root, the root's room is of another length, or as MPI says.
+    pub fn gather<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: Option<&mut [T]>,
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        let ranks = communicator.size() as usize;
+        let room = self.room_at(communicator, recv, root, send.len() * ranks)?;
+        let buffers = Buffers::of(send, send.len(), room);
+        self.call::<T>(communicator, Collective::Gather, &buffers, |call| {
+            call.at(root)
+        })
+    }
+
+    /// `MPI_Scatter`: every rank gets its part of the root's elements.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such root, the root's elements are of another number, or as MPI says.
+    pub fn scatter<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: Option<&[T]>,
+        recv: &mut [T],
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        is_rank(communicator, root)?;
+        let send = send.filter(|_| communicator.rank() == root);
+        if communicator.rank() == root {
+            let all = recv.len() * communicator.size() as usize;
+            same(all, send.map_or(0, <[T]>::len))?;
+        }
+        let buffers = Buffers::both(send.map_or(std::ptr::null(), <[T]>::as_ptr), recv);
+        self.call::<T>(communicator, Collective::Scatter, &buffers, |call| {
+            call.at(root)
+        })
+    }
+
+    /// `MPI_Allgather`: all ranks' elements, in rank order, everywhere.
+    ///
+    /// # Errors
+    ///
+    /// If the slices do not fit together, or as MPI says.
+    pub fn allgather<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+    ) -> Result<(), RuntimeError> {
+        same(send.len() * communicator.size() as usize, recv.len())?;
+        let buffers = Buffers::of(send, send.len(), recv.as_mut_ptr());
+        self.call::<T>(communicator, Collective::Allgather, &buffers, |call| call)
+    }
+
+    /// `MPI_Reduce_scatter`: every rank gets its part of the combination, of `counts[rank]` elements.
+    ///
+    /// # Errors
+    ///
+    /// If slices and counts do not fit together, or as MPI says.
+    pub fn reduce_scatter<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        counts: &[i32],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        same(communicator.size() as usize, counts.len())?;
+        let elements = |count: &i32| usize::try_from(*count).unwrap_or(0);
+        same(counts.iter().map(elements).sum(), send.len())?;
+        same(elements(&counts[communicator.rank() as usize]), recv.len())?;
+        let by = operation.as_raw();
+        let buffers = Buffers::both(send.as_ptr(), recv);
+        self.call::<T>(communicator, Collective::ReduceScatter, &buffers, |call| {
+            call.by(by).parts(counts.as_ptr())
+        })
+    }
+
+    /// `MPI_Reduce_scatter_block`: every rank gets its part of the combination, all of one length.
+    ///
+    /// # Errors
+    ///
+    /// If the slices do not fit together, or as MPI says.
+    pub fn reduce_scatter_block<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        operation: impl Operation,
+    ) -> Result<(), RuntimeError> {
+        same(recv.len() * communicator.size() as usize, send.len())?;
+        let by = operation.as_raw();
+        let buffers = Buffers::both(send.as_ptr(), recv);
+        self.call::<T>(
+            communicator,
+            Collective::ReduceScatterBlock,
+            &buffers,
+            |call| call.by(by),
+        )
+    }
+
+    fn room_at<T>(
+        &self,
+        communicator: &impl Communicating,
+        recv: Option<&mut [T]>,
+        root: i32,
+        expected: usize,
+    ) -> Result<*mut T, RuntimeError> {
+        is_rank(communicator, root)?;
+        if communicator.rank() != root {
+            return Ok(std::ptr::null_mut());
+        }
+        let recv = recv.unwrap_or_default();
+        same(expected, recv.len())?;
+        Ok(recv.as_mut_ptr())
+    }
+
+    fn call<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        collective: Collective,
+        buffers: &Buffers,
+        more: impl FnOnce(RawCall) -> RawCall,
+    ) -> Result<(), RuntimeError> {
+        if !is_running() {
+            return Err(RuntimeError::NotRunning);
+        }
+        let datatype = T::equivalent_datatype();
+        let count = c_int::try_from(buffers.count).map_err(|_| RuntimeError::Length {
+            expected: c_int::MAX as usize,
+            found: buffers.count,
+        })?;
+        let raw = datatype.as_raw();
+        let call = RawCall::new(collective, buffers.send, buffers.recv, count, raw);
+        let call = more(call.sending(count, raw));
+        if collective.is_rooted() {
+            is_rank(communicator, call.root)?;
+        }
+        // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
+        match unsafe { self.tuner.call(communicator.as_raw(), &call) } {
+            0 => Ok(()),
+            code => Err(RuntimeError::Collective(code)),
+        }
+    }
+}
+
+/// A call's slices.
+struct Buffers {
+    send: *const c_void,
+    recv: *mut c_void,
+    /// Elements of a part, or of all where there are no parts.
+    count: usize,
+}
+
+impl Buffers {
+    fn of<T>(send: &[T], count: usize, recv: *mut T) -> Self {
+        Self {
+            send: send.as_ptr().cast(),
+            recv: recv.cast(),
+            count,
+        }
+    }
+
+    fn both<T>(send: *const T, recv: &mut [T]) -> Self {
+        Self {
+            send: send.cast(),
+            count: recv.len(),
+            recv: recv.as_mut_ptr().cast(),
+        }
+    }
+}
+
+fn same(expected: usize, found: usize) -> Result<(), RuntimeError> {
+    match expected == found {
+        true => Ok(()),
+        false => Err(RuntimeError::Length { expected, found }),
+    }
+}
+
+fn is_rank(communicator: &impl Communicating, root: i32) -> Result<(), RuntimeError> {
+    let ranks = communicator.size();
+    match (0..ranks).contains(&root) {
+        true => Ok(()),
+        false => Err(RuntimeError::Root { root, ranks }),
+    }
+}

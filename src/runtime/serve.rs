@@ -1,0 +1,318 @@
+//! One call, from its arguments to its end.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use exec::constants::MPI_Comm;
+use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle};
+use mpi::ffi;
+use schedule::Collective;
+use table::OperatorClass;
+use wire::Candidate;
+
+use crate::arguments::{Length, arguments, is_defined, is_lasting, length, parts};
+use crate::attach::State;
+use crate::call::Key;
+use crate::plan::{Plan, Way};
+use crate::{PassedOn, RawCall, Tuner};
+
+/// What became of a call.
+struct Served {
+    /// Where it is counted.
+    row: usize,
+    speedup: f64,
+    /// `None` if the library is still to be called.
+    outcome: Option<Result<(), ExecError>>,
+}
+
+impl Tuner {
+    /// # Safety
+    ///
+    /// As MPI asks of the call; the state is the communicator's.
+    #[inline]
+    pub(crate) unsafe fn serve(
+        &self,
+        state: *mut State,
+        communicator: MPI_Comm,
+        call: &RawCall,
+    ) -> c_int {
+        let start = self.timed.then(Instant::now);
+        // SAFETY: the caller's. An error handler may free the communicator, and with it the state,
+        // which is not touched any more then.
+        unsafe {
+            let served = self.run(&mut *state, call);
+            let code = match &served.outcome {
+                None => call.forward(communicator),
+                _ => 0,
+            };
+            self.count(&served, start);
+            match served.outcome {
+                Some(Err(error)) => fail(communicator, &error),
+                _ => code,
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline]
+    unsafe fn run(&self, state: &mut State, call: &RawCall) -> Served {
+        let tuned = match &mut state.tuned {
+            Ok(tuned) => tuned,
+            Err(reason) => {
+                let row = &mut state.rows[call.collective as usize];
+                let row = *row.get_or_insert_with(|| self.passed_row(call.collective, *reason));
+                return passed(row);
+            }
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            let (significant, key) = call.significant(state.rank);
+            let counts = parts(call, state.ranks);
+            if let Some(plan) = tuned.plans.find(&key, counts) {
+                return self.carry_out(plan, &tuned.private, call);
+            }
+            match self.prepare(state, &significant, key, counts) {
+                Err(error) => Served {
+                    row: self.row(call.collective, "error", true),
+                    speedup: 1.0,
+                    outcome: Some(Err(error)),
+                },
+                Ok(plan) => self.carry_out_new(state, plan, call, &significant),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    unsafe fn carry_out_new(
+        &self,
+        state: &mut State,
+        mut plan: Plan,
+        call: &RawCall,
+        significant: &RawCall,
+    ) -> Served {
+        let Ok(tuned) = &mut state.tuned else {
+            return passed(plan.row);
+        };
+        // SAFETY: the caller's.
+        let served = unsafe { self.carry_out(&mut plan, &tuned.private, call) };
+        if is_lasting(significant).unwrap_or(false) {
+            tuned.plans.keep(plan);
+        }
+        served
+    }
+
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline]
+    unsafe fn carry_out(&self, plan: &mut Plan, private: &Communicator, call: &RawCall) -> Served {
+        let outcome = match &mut plan.way {
+            Way::PassOn => None,
+            Way::Ours(ours) => {
+                self.is_busy.set(true);
+                // SAFETY: the caller's.
+                let outcome = unsafe { ours.call(private, call.send, call.recv) };
+                self.is_busy.set(false);
+                Some(outcome)
+            }
+        };
+        Served {
+            row: plan.row,
+            speedup: plan.speedup,
+            outcome,
+        }
+    }
+
+    /// Decides about a call that has not been seen before.
+    ///
+    /// # Errors
+    ///
+    /// Those of which other ranks may know nothing: they may be about to carry it out.
+    ///
+    /// # Safety
+    ///
+    /// The handles are valid.
+    #[cold]
+    unsafe fn prepare(
+        &self,
+        state: &State,
+        call: &RawCall,
+        key: Key,
+        counts: &[c_int],
+    ) -> Result<Plan, ExecError> {
+        // SAFETY: the caller's.
+        let decided = unsafe { self.decide(state, call, &key, counts) };
+        let (way, row, speedup, bytes) = match decided {
+            Ok(Decided {
+                call: ours,
+                name,
+                speedup,
+                bytes,
+            }) => {
+                let row = self.row(call.collective, &name, true);
+                (Way::Ours(Box::new(ours)), row, speedup, bytes)
+            }
+            Err(Refused::PassedOn(reason)) => {
+                let row = self.passed_row(call.collective, reason);
+                (Way::PassOn, row, 1.0, 0)
+            }
+            Err(Refused::Failed(error)) => return Err(error),
+        };
+        Ok(Plan {
+            key,
+            counts: counts.into(),
+            way,
+            row,
+            speedup,
+            bytes,
+        })
+    }
+
+    /// # Safety
+    ///
+    /// The handles are valid.
+    unsafe fn decide(
+        &self,
+        state: &State,
+        call: &RawCall,
+        key: &Key,
+        counts: &[c_int],
+    ) -> Result<Decided, Refused> {
+        let tuned = state.tuned.as_ref().map_err(|reason| *reason)?;
+        // SAFETY: the caller's.
+        let length = unsafe { length(call, state.rank, state.ranks) };
+        // What the library says of wrong handles it shall say to the application.
+        let Length {
+            bytes,
+            vector_bytes,
+        } = length.map_err(|_| PassedOn::Invalid)??;
+        let class = class(call)?;
+        let choice = tuned.rules.decide(call.collective, class, bytes);
+        let (algorithm, parameters) = match &choice.candidate {
+            Candidate::Ours {
+                algorithm,
+                parameters,
+            } => (algorithm, parameters),
+            Candidate::Default => return Err(PassedOn::Default.into()),
+            _ => return Err(PassedOn::Native.into()),
+        };
+        let algorithm = schedule::find(algorithm).ok_or(PassedOn::Unsuited)?;
+        let counts: Vec<u64> = counts.iter().map(|count| *count as u64).collect();
+        // SAFETY: the caller's.
+        let arguments = unsafe { arguments(call, &counts)? };
+        if !is_defined(&arguments) {
+            return Err(PassedOn::Unsuited.into());
+        }
+        // Nothing has been sent yet: whatever happens, the library can take over.
+        let prepared = catch_unwind(AssertUnwindSafe(|| {
+            ApplicationCall::new(
+                algorithm,
+                parameters,
+                &arguments,
+                key.in_place,
+                &tuned.private,
+                self.wait,
+            )
+        }));
+        Ok(Decided {
+            call: prepared.map_err(|_| PassedOn::Unsuited)??,
+            name: choice.candidate.to_string(),
+            speedup: choice.speedup.unwrap_or(1.0),
+            bytes: 2 * vector_bytes,
+        })
+    }
+
+    fn row(&self, collective: Collective, decision: &str, is_ours: bool) -> usize {
+        self.summary.borrow_mut().row(collective, decision, is_ours)
+    }
+
+    fn passed_row(&self, collective: Collective, reason: PassedOn) -> usize {
+        self.row(collective, &reason.to_string(), false)
+    }
+
+    #[inline]
+    fn count(&self, served: &Served, start: Option<Instant>) {
+        let row = &mut self.summary.borrow_mut().rows[served.row];
+        row.calls += 1;
+        if let Some(start) = start {
+            let seconds = start.elapsed().as_secs_f64();
+            row.seconds += seconds;
+            row.gain_seconds += seconds * (served.speedup - 1.0);
+        }
+    }
+}
+
+/// A call of ours.
+struct Decided {
+    call: ApplicationCall,
+    name: String,
+    speedup: f64,
+    bytes: u64,
+}
+
+/// No call of ours.
+enum Refused {
+    /// On all ranks alike.
+    PassedOn(PassedOn),
+    /// On this rank, perhaps on no other.
+    Failed(ExecError),
+}
+
+impl From<PassedOn> for Refused {
+    fn from(reason: PassedOn) -> Self {
+        Self::PassedOn(reason)
+    }
+}
+
+impl From<ExecError> for Refused {
+    fn from(error: ExecError) -> Self {
+        match error {
+            // The library failed, or the ranks' arguments do not fit together: seen by this rank.
+            ExecError::Mpi { .. } | ExecError::Lengths { .. } => Self::Failed(error),
+            // These follow from what is equal on all ranks.
+            _ => Self::PassedOn(PassedOn::Unsuited),
+        }
+    }
+}
+
+fn passed(row: usize) -> Served {
+    Served {
+        row,
+        speedup: 1.0,
+        outcome: None,
+    }
+}
+
+fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
+    if !call.collective.is_reduction() {
+        return Ok(OperatorClass::Commutative);
+    }
+    // SAFETY: the caller of the collective has given a valid one.
+    let operator = unsafe { OperatorHandle::new(call.operator) };
+    let operator = operator.map_err(|_| PassedOn::Invalid)?;
+    Ok(match operator.is_commutative() {
+        true => OperatorClass::Commutative,
+        false => OperatorClass::Noncommutative,
+    })
+}
+
+/// Calls the communicator's error handler (MPI 4.0, section 9.3), and returns the code.
+///
+/// # Safety
+///
+/// The communicator is valid.
+unsafe fn fail(communicator: MPI_Comm, error: &ExecError) -> c_int {
+    let code = match error {
+        ExecError::Mpi { code, .. } => *code,
+        ExecError::Lengths { .. } => ffi::MPI_ERR_TRUNCATE as c_int,
+        _ => ffi::MPI_ERR_OTHER as c_int,
+    };
+    // SAFETY: the caller's.
+    unsafe { ffi::PMPI_Comm_call_errhandler(communicator, code) };
+    code
+}

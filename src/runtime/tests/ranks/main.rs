@@ -1,0 +1,185 @@
+//! What the tests of `runtime` start on several ranks: the Rust interface, against what must come out.
+
+use std::path::PathBuf;
+
+use mpi::collective::{SystemOperation, UnsafeUserOperation};
+use mpi::ffi::MPI_Datatype;
+use mpi::topology::Color;
+use mpi::traits::*;
+use runtime::{Runtime, RuntimeError, Settings};
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Query};
+use wire::CommShape;
+
+const COUNT: usize = 300;
+
+fn main() -> Result<(), RuntimeError> {
+    let universe = mpi::initialize().expect("MPI starts");
+    let world = universe.world();
+    let path = PathBuf::from(std::env::args_os().nth(1).unwrap_or_default());
+    refuse(&world, &path);
+    let runtime = Runtime::load(
+        &path,
+        &world,
+        Settings {
+            timed: true,
+            ..Settings::default()
+        },
+    )?;
+    let decision = runtime.decide(&Query {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn: 4 },
+        bytes: 1200,
+        operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
+    });
+    assert!(decision.candidate.algorithm().starts_with("bcast/"));
+    for _ in 0..2 {
+        combine(&runtime, &world)?;
+        scatter_sums(&runtime, &world)?;
+        pass(&runtime, &world)?;
+    }
+    let half = world.split_by_color(Color::with_value(world.rank() % 2));
+    let half = half.expect("every rank has a colour");
+    combine(&runtime, &half)?;
+    pass(&runtime, &half)?;
+    mistakes(&runtime, &world);
+    let summary = runtime.summary();
+    if world.rank() == 0 {
+        println!("{summary}");
+        for collective in Collective::ALL {
+            let mut rows = summary.rows.iter();
+            assert!(rows.any(|row| row.collective == collective && row.is_ours && row.calls > 0));
+        }
+        println!("the runtime does what MPI does");
+    }
+    Ok(())
+}
+
+/// A table that is not there, on all ranks and on one.
+fn refuse(world: &impl runtime::Communicating, path: &std::path::Path) {
+    let missing = PathBuf::from("/nowhere/table.yaml");
+    let settings = Settings::default();
+    let error = Runtime::load(&missing, world, settings).expect_err("there is none");
+    assert!(matches!(error, RuntimeError::Table(_)), "{error}");
+    let own = if world.rank() == 1 { &*missing } else { path };
+    let error = Runtime::load(own, world, settings).expect_err("not everywhere");
+    assert_eq!(
+        matches!(error, RuntimeError::Differs),
+        world.rank() != 1,
+        "{error}"
+    );
+}
+
+fn combine(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), RuntimeError> {
+    let (rank, ranks) = (on.rank(), on.size());
+    let root = ranks - 1;
+    let sum = SystemOperation::sum;
+    let mine: Vec<i32> = (0..COUNT as i32).map(|place| place + rank).collect();
+    let total = |place: usize| ranks * place as i32 + ranks * (ranks - 1) / 2;
+    let expected: Vec<i32> = (0..COUNT).map(total).collect();
+    let mut all = vec![0; COUNT];
+    runtime.allreduce(on, &mine, &mut all, sum())?;
+    assert_eq!(all, expected);
+    let mut data = mine.clone();
+    runtime.allreduce_in_place(on, &mut data, sum())?;
+    assert_eq!(data, expected);
+    let mut at_root = (rank == root).then(|| vec![0; COUNT]);
+    runtime.reduce(on, &mine, at_root.as_deref_mut(), sum(), root)?;
+    assert!(at_root.is_none_or(|sums| sums == expected));
+    Ok(())
+}
+
+/// The last of two: associative, and not commutative.
+unsafe extern "C" fn second(
+    left: *mut std::ffi::c_void,
+    right: *mut std::ffi::c_void,
+    length: *mut i32,
+    _: *mut MPI_Datatype,
+) {
+    // SAFETY: MPI gives so many elements of the call's type, which is this one.
+    unsafe {
+        let left = std::slice::from_raw_parts(left.cast::<i32>(), *length as usize);
+        let right = std::slice::from_raw_parts_mut(right.cast::<i32>(), *length as usize);
+        for (left, right) in left.iter().zip(right) {
+            // Zero is nobody's.
+            *right = if *right == 0 { *left } else { *right };
+        }
+    }
+}
+
+fn scatter_sums(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), RuntimeError> {
+    let (rank, ranks) = (on.rank(), on.size());
+    let sum = SystemOperation::sum;
+    let all: Vec<i32> = (0..COUNT as i32 * ranks).collect();
+    let mut part = vec![0; COUNT];
+    runtime.reduce_scatter_block(on, &all, &mut part, sum())?;
+    let first = rank as usize * COUNT;
+    let expected = |first: usize, count: usize| -> Vec<i32> {
+        (first..first + count)
+            .map(|place| place as i32 * ranks)
+            .collect()
+    };
+    assert_eq!(part, expected(first, COUNT));
+    // Uneven parts: rank r has r more than the first.
+    let counts: Vec<i32> = (0..ranks).map(|rank| 10 + rank).collect();
+    let length = counts.iter().sum::<i32>() as usize;
+    let before = counts[..rank as usize].iter().sum::<i32>() as usize;
+    let mut part = vec![0; 10 + rank as usize];
+    runtime.reduce_scatter(on, &all[..length], &mut part, &counts, sum())?;
+    assert_eq!(part, expected(before, part.len()));
+    // SAFETY: the function does what MPI asks of operators.
+    let last = unsafe { UnsafeUserOperation::associative(second) };
+    let mine = vec![rank + 1; 50];
+    let mut all = vec![0; 50];
+    runtime.allreduce(on, &mine, &mut all, &last)?;
+    assert_eq!(all, vec![ranks; 50]);
+    Ok(())
+}
+
+fn pass(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<(), RuntimeError> {
+    let (rank, ranks) = (on.rank(), on.size());
+    let root = ranks - 1;
+    let whole: Vec<f64> = (0..COUNT * ranks as usize)
+        .map(|place| place as f64)
+        .collect();
+    let mut data = if rank == root {
+        whole.clone()
+    } else {
+        vec![0.0; whole.len()]
+    };
+    runtime.bcast(on, &mut data, root)?;
+    assert_eq!(data, whole);
+    let mut part = vec![0.0; COUNT];
+    runtime.scatter(on, (rank == root).then_some(&whole[..]), &mut part, root)?;
+    assert_eq!(part, whole[rank as usize * COUNT..][..COUNT]);
+    let mut at_root = (rank == root).then(|| vec![0.0; whole.len()]);
+    runtime.gather(on, &part, at_root.as_deref_mut(), root)?;
+    assert!(at_root.is_none_or(|gathered| gathered == whole));
+    let mut everywhere = vec![0.0; whole.len()];
+    runtime.allgather(on, &part, &mut everywhere)?;
+    assert_eq!(everywhere, whole);
+    Ok(())
+}
+
+/// What would be beyond a buffer never gets to MPI.
+fn mistakes(runtime: &Runtime, on: &impl runtime::Communicating) {
+    let sum = SystemOperation::sum;
+    let check = |outcome: Result<(), RuntimeError>| {
+        let error = outcome.expect_err("a mistake");
+        let is_seen = matches!(
+            error,
+            RuntimeError::Length { .. } | RuntimeError::Root { .. }
+        );
+        assert!(is_seen, "{error}");
+    };
+    check(runtime.allreduce(on, &[1, 2], &mut [0], sum()));
+    check(runtime.bcast(on, &mut [0], on.size()));
+    check(runtime.bcast(on, &mut [0], -1));
+    check(runtime.allgather(on, &[1], &mut [0]));
+    check(runtime.scatter(on, Some(&[1][..]), &mut [0], on.rank()));
+    check(runtime.reduce(on, &[1], None, sum(), on.rank()));
+    check(runtime.reduce_scatter_block(on, &[1], &mut [0], sum()));
+    check(runtime.reduce_scatter(on, &[1], &mut [0], &[1], sum()));
+    check(runtime.gather(on, &[1], Some(&mut []), on.rank()));
+}

@@ -1,0 +1,214 @@
+//! A table at work on MPI's own handles.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use exec::constants::MPI_Comm;
+use exec::{ExecError, Wait, check};
+use mpi::ffi;
+use table::{Table, TableError};
+
+use crate::agree::{greatest, is_same};
+use crate::attach::{Shapes, State};
+use crate::attribute::Attributes;
+use crate::place::place;
+use crate::{Loaded, RawCall, RuntimeError, Summary};
+
+/// How a table is used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Use a table that was made for another library or version too.
+    pub force: bool,
+    /// Take the time of every call, for the summary. Costs some 50 ns a call.
+    pub timed: bool,
+}
+
+/// A table at work: decides about calls, carries them out or passes them on.
+///
+/// For one thread at a time, as MPI itself below `MPI_THREAD_MULTIPLE`. What it keeps with
+/// communicators is freed with them, when MPI is finalised, and when it is dropped; dropping it is
+/// collective over all communicators that it was used on.
+#[derive(Debug)]
+pub struct Tuner {
+    loaded: Loaded,
+    pub(crate) timed: bool,
+    pub(crate) wait: Wait,
+    attributes: Rc<Attributes>,
+    /// Whether a call of ours is under way.
+    pub(crate) is_busy: Cell<bool>,
+    shapes: RefCell<Shapes>,
+    pub(crate) summary: RefCell<Summary>,
+}
+
+impl Tuner {
+    /// Puts a table to use that each rank has tried to read. Collective over the communicator, on
+    /// which and on parts of which it may then be used.
+    ///
+    /// # Errors
+    ///
+    /// On all ranks alike: if it could not be read everywhere, is not the same everywhere, was made for
+    /// another library, or threads may call MPI at the same time.
+    ///
+    /// # Safety
+    ///
+    /// MPI is initialised, and `communicator` is a valid intracommunicator.
+    pub unsafe fn new(
+        loaded: Result<Loaded, TableError>,
+        communicator: MPI_Comm,
+        settings: Settings,
+    ) -> Result<Self, RuntimeError> {
+        let text = exec::library_text();
+        let library = exec::library(&text);
+        let mut threads = 0;
+        // SAFETY: the result is written by the call.
+        check("MPI_Query_thread", unsafe {
+            ffi::PMPI_Query_thread(&mut threads)
+        })?;
+        let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
+        let flags = [loaded.is_ok(), settings.force].map(u64::from);
+        let numbers = [flags[0], flags[1], digest, threads as u64];
+        // SAFETY: the caller's.
+        let is_same = unsafe { is_same(communicator, &numbers)? };
+        let loaded = loaded?;
+        if !is_same {
+            return Err(RuntimeError::Differs);
+        }
+        // SAFETY: a constant of the library.
+        if threads == unsafe { ffi::RSMPI_THREAD_MULTIPLE } {
+            return Err(RuntimeError::Threads);
+        }
+        let made_for = &loaded.table.provenance.library;
+        if *made_for != library && !settings.force {
+            return Err(RuntimeError::Library {
+                table: made_for.clone(),
+                library,
+            });
+        }
+        // SAFETY: the caller's.
+        let made = unsafe { Self::with(loaded, communicator, settings, &library.name) };
+        let mut failed = [i32::from(made.is_err())];
+        // SAFETY: the caller's.
+        unsafe { greatest(communicator, &mut failed)? };
+        match made {
+            Ok(_) if failed != [0] => Err(RuntimeError::Differs),
+            made => Ok(made?),
+        }
+    }
+
+    /// What may fail on one rank and not on another.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Tuner::new`].
+    unsafe fn with(
+        loaded: Loaded,
+        communicator: MPI_Comm,
+        settings: Settings,
+        library: &str,
+    ) -> Result<Self, ExecError> {
+        // SAFETY: the caller's.
+        let node_ranks = unsafe { place(communicator)?.node_ranks };
+        Ok(Self {
+            loaded,
+            timed: settings.timed,
+            wait: wait(node_ranks, library)?,
+            attributes: Attributes::open()?,
+            is_busy: Cell::new(false),
+            shapes: RefCell::default(),
+            summary: RefCell::default(),
+        })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.loaded.table
+    }
+
+    /// What was decided and done so far, on this rank.
+    pub fn summary(&self) -> Summary {
+        self.summary.borrow().clone()
+    }
+
+    /// Makes a call: by one of our algorithms, or the library's own. Returns MPI's error code;
+    /// the communicator's error handler has been called then.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline]
+    pub unsafe fn call(&self, communicator: MPI_Comm, call: &RawCall) -> c_int {
+        // SAFETY: the caller's; a state lives as long as its communicator.
+        unsafe {
+            match self.state(communicator) {
+                Some(state) => self.serve(state, communicator, call),
+                None => call.forward(communicator),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The communicator is valid or null.
+    #[inline]
+    unsafe fn state(&self, communicator: MPI_Comm) -> Option<*mut State> {
+        // An operator of the application's that calls collectives is wrong, but shall not harm us.
+        if self.is_busy.get() {
+            return None;
+        }
+        // SAFETY: constants of the library; the caller's.
+        unsafe {
+            if communicator == ffi::RSMPI_COMM_NULL || communicator == ffi::RSMPI_COMM_SELF {
+                return None;
+            }
+            let state = self.attributes.get(communicator);
+            match state.is_null() {
+                false => Some(state),
+                true => self.attach(communicator),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    #[cold]
+    unsafe fn attach(&self, communicator: MPI_Comm) -> Option<*mut State> {
+        if self.attributes.is_closed() {
+            return None;
+        }
+        let shapes = &mut *self.shapes.borrow_mut();
+        let private = self.attributes.private();
+        // SAFETY: the caller's.
+        let state = unsafe { State::new(communicator, self.table(), shapes, private) };
+        // An error here is one that the library has nothing to say about but to this rank.
+        let state = Box::new(state.ok()?);
+        self.attributes.set(state).ok()
+    }
+}
+
+impl Drop for Tuner {
+    fn drop(&mut self) {
+        self.attributes.close();
+    }
+}
+
+/// How ranks wait: they give up their cores where they outnumber these, unless the library does so.
+fn wait(node_ranks: c_int, library: &str) -> Result<Wait, ExecError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let is_crowded = node_ranks as usize > cores && !is_bound(cores);
+    // MPICH forgets its variables when its tool interface is closed.
+    let leaves_core = is_crowded && library == "openmpi" && exec::leaves_core()?;
+    Ok(match is_crowded && !leaves_core {
+        true => Wait::Yield,
+        false => Wait::Block,
+    })
+}
+
+/// Whether the launcher has given this rank few of the node's cores, which then are its own.
+fn is_bound(cores: usize) -> bool {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let last = list.trim().rsplit([',', '-']).next();
+    let online = last.and_then(|last| last.parse::<usize>().ok());
+    online.is_some_and(|last| cores < last + 1)
+}

@@ -43,7 +43,7 @@ fn candidate(collective: Collective, is_ordered: bool, place: usize) -> Candidat
 
 fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
     Parameters {
-        blocks: (algorithm.takes(Parameter::Blocks) && place % 2 == 0).then_some(3),
+        blocks: (algorithm.takes(Parameter::Blocks) && place.is_multiple_of(2)).then_some(3),
         block_bytes: (algorithm.takes(Parameter::Blocks) && place % 2 == 1).then_some(512),
         ..Parameters::default()
     }

@@ -43,7 +43,8 @@ fn the_example_table_can_be_asked() {
     let path = root().join("tuning").join(format!("{}.yaml", table.name));
     let campaign = campaign::Campaign::load(&path).unwrap();
     assert!(table.collectives.keys().eq(campaign.sizes.keys()));
-    assert_eq!(table.provenance.launches, 6);
+    // A search looks at some cells more often than the campaign asks for, and at none less.
+    assert!(table.provenance.launches >= campaign.launches);
     assert_eq!(table.provenance.warnings, [] as [&str; 0]);
     let report = std::fs::read_to_string(root().join("reports/example.md")).unwrap();
     assert!(report.contains(&table.provenance.campaign));

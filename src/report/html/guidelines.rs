@@ -11,7 +11,7 @@ use super::figure::{folded, left_out, plotted};
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::cells::{CellResult, Timed};
+use crate::cells::{Basis, CellResult, Timed};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
@@ -33,6 +33,9 @@ struct Compared<'v> {
 
 /// The section's content, also where there is nothing to tell.
 pub(super) fn guidelines(view: &View) -> Markup {
+    if view.basis == Basis::TableAlone {
+        return html! { p { "The table alone does not know what mock-ups took." } };
+    }
     let mut compared: Vec<Compared<'_>> = view.cells.iter().filter_map(compare).collect();
     if compared.is_empty() {
         return html! {

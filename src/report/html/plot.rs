@@ -55,6 +55,22 @@ pub(super) struct Curve {
     pub(super) vertical: Option<f64>,
 }
 
+/// What is said of rings and bars in figures of times, as far as there are any.
+pub(super) fn notes_on_times(curves: &[Curve]) -> Vec<&'static str> {
+    let any = |is: fn(&Point) -> bool| curves.iter().flat_map(|curve| &curve.points).any(is);
+    let chosen = any(|point| point.is_chosen).then_some("ring: what the table chooses");
+    let bars = any(|point| point.interval.is_some());
+    let hollow = any(|point| point.is_hollow);
+    let dashed = curves.iter().any(|curve| curve.expected.len() > 1);
+    let notes = [
+        chosen,
+        bars.then_some("bars: intervals of medians over launches"),
+        hollow.then_some("hollow: interpolated between the measured sizes above and below"),
+        dashed.then_some("dashed: what the model expects of the same candidates"),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
 /// A picture of curves.
 #[derive(Clone, Debug)]
 pub(super) struct Plot {

@@ -10,7 +10,7 @@ use super::figure::plotted;
 use super::group::Group;
 use super::map::thinned;
 use super::palette::label;
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms, fastest_of};
 use crate::cells::CellResult;
@@ -146,16 +146,9 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         })
         .filter(|curve| !curve.points.is_empty())
         .collect();
-    let points = || curves.iter().flat_map(|curve| &curve.points);
-    let mut notes = vec!["ring: what the table chooses; bars: intervals of medians over launches"];
+    let mut notes = notes_on_times(&curves);
     if !row.is_whole {
         notes.push("some shapes between the smallest and the largest are left out");
-    }
-    if points().any(|point| point.is_hollow) {
-        notes.push("hollow: interpolated between the measured sizes above and below");
-    }
-    if curves.iter().any(|curve| curve.expected.len() > 1) {
-        notes.push("dashed: what the model expects of the same candidates");
     }
     let plot = Plot {
         id: format!("{}-{}", group.collective, kind.name()),

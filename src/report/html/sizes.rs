@@ -10,7 +10,7 @@ use super::figure::{REST, left_out, plotted};
 use super::group::Group;
 use super::map::thinned;
 use super::palette::{DEFAULT, label};
-use super::plot::{Curve, Plot, Point};
+use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::cells::{CellResult, Timed};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
@@ -51,17 +51,7 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellResult]) -> Option<Ma
         .iter()
         .map(|algorithm| curve(group, algorithm, cells))
         .collect();
-    let mut notes = Vec::new();
-    if curves
-        .iter()
-        .flat_map(|curve| &curve.points)
-        .any(|point| point.is_chosen)
-    {
-        notes.push("ring: what the table chooses; bars: intervals of medians over launches");
-    }
-    if curves.iter().any(|curve| curve.expected.len() > 1) {
-        notes.push("dashed: what the model expects of the same candidates");
-    }
+    let mut notes = notes_on_times(&curves);
     if cells.len() < all.len() {
         notes.push(SIZES_LEFT_OUT);
     }
@@ -212,7 +202,10 @@ fn numbers(algorithms: &[&str], cells: &[&CellResult]) -> Grid {
                 timed
                     .expected_seconds
                     .map_or_else(|| NONE.to_owned(), format_seconds),
-                timed.launches.to_string(),
+                match timed.launches {
+                    0 => NONE.to_owned(),
+                    launches => launches.to_string(),
+                },
                 if is_chosen { "yes" } else { "" }.to_owned(),
             ]
         })

@@ -58,10 +58,12 @@ fn page_and_csv_have_them_too() {
         "allreduce-map-2",
         "allreduce-time-1x2",
         "The table alone does not know what failed",
+        "The table alone does not know what mock-ups took",
         "dual_root[block_bytes=64K]",
     ] {
         assert!(page.contains(text), "{text}");
     }
+    assert!(!page.contains("bars: "), "no interval is known");
     let csv = render_csv(&view()).expect("written");
     let rows: Vec<&str> = csv.lines().skip(1).collect();
     assert_eq!(

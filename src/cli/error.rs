@@ -113,6 +113,12 @@ pub(crate) enum CliError {
         /// The launcher's.
         library: Library,
     },
+    /// A command that does not begin with a launcher.
+    #[error("the command does not begin with a launcher: {source}")]
+    NoLauncher {
+        /// Why its first word is none.
+        source: Box<TunerError>,
+    },
     /// There is no `libcolltune.so` for a library.
     #[error(
         "there is no libcolltune.so for {library}; looked for {}",
@@ -194,6 +200,10 @@ impl CliError {
             }
             Self::OtherLibrary { .. } => Some(
                 "measure with this library, or use the table all the same with `--force`"
+                    .to_owned(),
+            ),
+            Self::NoLauncher { .. } => Some(
+                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`"
                     .to_owned(),
             ),
             Self::NoPreload { .. } => {

@@ -109,9 +109,10 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
         | CliError::Output(_) => Code::Input,
-        CliError::Signals(_) | CliError::NoPreload { .. } | CliError::Command { .. } => {
-            Code::Environment
-        }
+        CliError::Signals(_)
+        | CliError::NoLauncher { .. }
+        | CliError::NoPreload { .. }
+        | CliError::Command { .. } => Code::Environment,
         CliError::Json(_) => Code::Internal,
     }
 }

@@ -126,7 +126,8 @@ pub enum TunerError {
     },
     /// Nowhere was there anything to choose, so that no choice can be judged.
     #[error(
-        "{} has no points of {library} to judge a table by: nowhere were several candidates measured that          are to be had in deployment `{deployment}`",
+        "{} has no points of {library} to judge a table by: nowhere were several candidates measured that \
+         are to be had in deployment `{deployment}`",
         store.display()
     )]
     NothingToJudge {
@@ -161,9 +162,10 @@ impl TunerError {
             Self::Machine(error) => Some(error.help()),
             Self::Import(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
-            Self::NothingMeasured { .. }
-            | Self::NothingToDecide { .. }
-            | Self::NothingToJudge { .. } => {
+            Self::NothingToJudge { .. } => Some(
+                "measure with more `candidates`; the library's own algorithms are `native:*`".to_owned(),
+            ),
+            Self::NothingMeasured { .. } | Self::NothingToDecide { .. } => {
                 Some("measure first: `colltune tune CAMPAIGN.yaml`".to_owned())
             }
             Self::NoMachine { .. } => {

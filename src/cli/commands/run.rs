@@ -111,7 +111,9 @@ impl Args {
             ..LibraryChoice::default()
         };
         let found = select(&choice, &campaign::launcher::Discovery::default());
-        Ok(found.map_err(tuner::TunerError::from)?)
+        found.map_err(|error| CliError::NoLauncher {
+            source: Box::new(error.into()),
+        })
     }
 }
 

@@ -95,7 +95,12 @@ fn a_table_is_judged_by_other_measurements() {
     assert_eq!(split["held_out"], "all");
     assert_eq!(split["decided_on"], json!(null));
     let library = [&judge[..], &["--deployment", "library"]].concat();
-    place
-        .run(&library)
-        .bad(2, &["no points of openmpi-4.1.4 to judge a table by"]);
+    place.run(&library).bad(
+        2,
+        &[
+            "no points of openmpi-4.1.4 to judge a table by: nowhere were several candidates \
+                 measured that are to be had in deployment `library`",
+            "help: measure with more `candidates`",
+        ],
+    );
 }

@@ -168,3 +168,20 @@ fn a_program_of_open_mpi_runs_with_a_table() {
         .map(str::to_owned);
     assert_eq!(calls.as_deref(), Some("10"), "{}{}", ran.out, ran.err);
 }
+
+#[test]
+fn a_command_without_a_launcher_is_refused_with_what_to_do() {
+    let place = crate::made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "t.yaml", "--quiet"])
+        .good();
+    place
+        .run(&["run", "t.yaml", "--", "nonesuch", "-n", "4"])
+        .bad(
+            3,
+            &[
+                "the command does not begin with a launcher",
+                "help: start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`",
+            ],
+        );
+}

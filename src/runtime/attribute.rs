@@ -9,6 +9,7 @@ use exec::{ExecError, check};
 use mpi::ffi;
 
 use crate::attach::State;
+use crate::recent::Recent;
 
 /// What is kept with communicators: found by their handles, and freed with them, or when MPI ends.
 #[derive(Debug)]
@@ -20,8 +21,7 @@ pub(crate) struct Attributes {
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
-    /// The communicator of the last call, and its state: usually also the next one's.
-    last: Cell<(MPI_Comm, *mut State)>,
+    recent: Recent,
 }
 
 impl Attributes {
@@ -29,14 +29,12 @@ impl Attributes {
     ///
     /// The library keeps the address of what it gives back until [`Attributes::close`].
     pub(crate) fn open() -> Result<Rc<Self>, ExecError> {
-        // SAFETY: a constant of the initialised library.
-        let nobody = (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut());
         let attributes = Rc::new(Self {
             keyval: Cell::new(0),
             ending: Cell::new(0),
             is_closed: Cell::new(false),
             live: RefCell::default(),
-            last: Cell::new(nobody),
+            recent: Recent::new(),
         });
         attributes.keyval.set(attributes.keyval(on_delete)?);
         attributes.ending.set(attributes.keyval(on_end)?);
@@ -73,17 +71,18 @@ impl Attributes {
     /// The communicator is valid, and not null.
     #[inline]
     pub(crate) unsafe fn get(&self, communicator: MPI_Comm) -> *mut State {
-        let (last, state) = self.last.get();
-        if last == communicator {
-            return state;
+        let state = self.recent.get(communicator);
+        match state.is_null() {
+            false => state,
+            // SAFETY: the caller's.
+            true => unsafe { self.ask(communicator) },
         }
-        // SAFETY: the caller's.
-        unsafe { self.ask(communicator) }
     }
 
     /// # Safety
     ///
     /// The communicator is valid.
+    #[cold]
     unsafe fn ask(&self, communicator: MPI_Comm) -> *mut State {
         let (mut value, mut flag) = (std::ptr::null_mut::<State>(), 0);
         // SAFETY: the caller's; what was set is a state's address.
@@ -98,7 +97,7 @@ impl Attributes {
         if code != 0 || flag == 0 {
             return std::ptr::null_mut();
         }
-        self.last.set((communicator, value));
+        self.recent.set(communicator, value);
         value
     }
 
@@ -115,7 +114,7 @@ impl Attributes {
             }
         }
         self.live.borrow_mut().push(state);
-        self.last.set((communicator, state));
+        self.recent.set(communicator, state);
         Ok(state)
     }
 
@@ -183,7 +182,7 @@ unsafe extern "C" fn do_not_copy(
 
 /// A communicator is being freed, or the program ends.
 unsafe extern "C" fn on_delete(
-    communicator: MPI_Comm,
+    _: MPI_Comm,
     _: c_int,
     value: *mut c_void,
     extra: *mut c_void,
@@ -192,12 +191,7 @@ unsafe extern "C" fn on_delete(
     unsafe {
         let attributes = &*extra.cast::<Attributes>();
         let state = value.cast::<State>();
-        let (last, _) = attributes.last.get();
-        if last == communicator {
-            attributes
-                .last
-                .set((ffi::RSMPI_COMM_NULL, std::ptr::null_mut()));
-        }
+        attributes.recent.forget(state);
         attributes.live.borrow_mut().retain(|other| *other != state);
         drop(Box::from_raw(state));
     }

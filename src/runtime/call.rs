@@ -156,14 +156,19 @@ impl Key {
             ^ bits(self.operator).rotate_left(41)
             ^ (self.root as u64).rotate_left(53)
             ^ flags.rotate_left(7);
-        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
-        mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        mix(mixed)
     }
+}
+
+/// Fibonacci hashing, whose upper bits tell most (Knuth, The Art of Computer Programming 3, section 6.4).
+#[inline]
+pub(crate) fn mix(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A handle, an integer or an address, as a number.
 #[inline]
-fn bits<Handle: Copy>(handle: Handle) -> u64 {
+pub(crate) fn bits<Handle: Copy>(handle: Handle) -> u64 {
     const { assert!(size_of::<Handle>() <= size_of::<u64>()) };
     let mut number = 0_u64;
     // SAFETY: handles are plain integers or addresses, no longer than the number.

@@ -39,6 +39,7 @@ mod loaded;
 mod passed_on;
 mod place;
 mod plan;
+mod recent;
 mod safe;
 mod serve;
 mod summary;

@@ -1,0 +1,57 @@
+//! The communicators of the last calls.
+
+use std::cell::Cell;
+
+use exec::constants::MPI_Comm;
+use mpi::ffi;
+
+use crate::attach::State;
+use crate::call::{bits, mix};
+
+/// Some communicators with their states, each where its handle says: asking MPI for an attribute
+/// takes longer than all else that a call costs.
+#[derive(Debug)]
+pub(crate) struct Recent([Cell<(MPI_Comm, *mut State)>; PLACES]);
+
+const BITS: u32 = 4;
+const PLACES: usize = 1 << BITS;
+
+impl Recent {
+    /// Of no communicator.
+    pub(crate) fn new() -> Self {
+        Self(std::array::from_fn(|_| Cell::new(nobody())))
+    }
+
+    /// The state of a communicator, if it is here; otherwise null.
+    #[inline]
+    pub(crate) fn get(&self, communicator: MPI_Comm) -> *mut State {
+        match self.place(communicator).get() {
+            (known, state) if known == communicator => state,
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Remembers a communicator, in place of one that stands where it goes.
+    pub(crate) fn set(&self, communicator: MPI_Comm, state: *mut State) {
+        self.place(communicator).set((communicator, state));
+    }
+
+    /// Forgets a state that is about to be freed.
+    pub(crate) fn forget(&self, state: *mut State) {
+        for place in &self.0 {
+            if place.get().1 == state {
+                place.set(nobody());
+            }
+        }
+    }
+
+    #[inline]
+    fn place(&self, communicator: MPI_Comm) -> &Cell<(MPI_Comm, *mut State)> {
+        &self.0[(mix(bits(communicator)) >> (u64::BITS - BITS)) as usize]
+    }
+}
+
+fn nobody() -> (MPI_Comm, *mut State) {
+    // SAFETY: a constant of the library.
+    (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut())
+}

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use exec::constants::{MPI_Datatype, MPI_Op, double_int, minloc};
+use exec::constants::{MPI_Datatype, double_int, minloc};
 use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, check, kernel};
 use mpi::ffi;
 use schedule::Collective;
@@ -52,10 +52,9 @@ pub(crate) unsafe fn length(
     let (count, datatype) = measured(call, rank);
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
-    let is_aliased = !call.recv.is_null() && call.send == call.recv;
     let is_named = (0..ranks).contains(&call.root);
-    if datatype == nothing || !is_named || is_aliased || call.send_count < 0 || call.recv_count < 0
-    {
+    let is_negative = call.send_count < 0 || call.recv_count < 0;
+    if datatype == nothing || !is_named || call.is_aliased() || is_negative {
         return Ok(Err(PassedOn::Invalid));
     }
     let mut elements = count as u64;
@@ -182,38 +181,4 @@ pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
         // The application's own are defined on whatever it gives them.
         None => operator.raw() != minloc() || datatype.raw() == double_int(),
     }
-}
-
-/// Whether all handles of a call are MPI's own, which nobody can free: only then may something be
-/// kept by them, for a handle that is freed comes back as that of something else.
-pub(crate) fn is_lasting(call: &RawCall) -> Result<bool, ExecError> {
-    Ok(is_named(call.send_type)?
-        && is_named(call.recv_type)?
-        && (!call.collective.is_reduction() || is_built_in(call.operator)?))
-}
-
-fn is_built_in(operator: MPI_Op) -> Result<bool, ExecError> {
-    // SAFETY: a valid operator.
-    let handle = unsafe { OperatorHandle::new(operator)? };
-    Ok(handle.built_in().is_some() || operator == minloc())
-}
-
-fn is_named(datatype: MPI_Datatype) -> Result<bool, ExecError> {
-    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a valid datatype, or blank; the results are written by the call.
-    let code = unsafe {
-        if datatype == ffi::RSMPI_DATATYPE_NULL {
-            return Ok(true);
-        }
-        ffi::PMPI_Type_get_envelope(
-            datatype,
-            &mut integers,
-            &mut addresses,
-            &mut datatypes,
-            &mut combiner,
-        )
-    };
-    check("MPI_Type_get_envelope", code)?;
-    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
-    Ok(integers == 0 && addresses == 0 && datatypes == 0)
 }

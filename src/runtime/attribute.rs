@@ -9,6 +9,7 @@ use exec::{ExecError, check};
 use mpi::ffi;
 
 use crate::attach::State;
+use crate::datatypes::Datatypes;
 use crate::recent::Recent;
 
 /// What is kept with communicators: found by their handles, and freed with them, or when MPI ends.
@@ -22,6 +23,8 @@ pub(crate) struct Attributes {
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
     recent: Recent,
+    /// Of datatypes.
+    pub(crate) datatypes: Datatypes,
 }
 
 impl Attributes {
@@ -35,6 +38,7 @@ impl Attributes {
             is_closed: Cell::new(false),
             live: RefCell::default(),
             recent: Recent::new(),
+            datatypes: Datatypes::open()?,
         });
         attributes.keyval.set(attributes.keyval(on_delete)?);
         attributes.ending.set(attributes.keyval(on_end)?);
@@ -154,6 +158,7 @@ impl Attributes {
         let mut keyval = self.keyval.get();
         // SAFETY: ours.
         unsafe { ffi::PMPI_Comm_free_keyval(&mut keyval) };
+        self.datatypes.close();
     }
 }
 

@@ -39,6 +39,7 @@ pub(crate) struct Key {
     pub(crate) collective: Collective,
     /// Whether this rank gives `MPI_IN_PLACE`.
     pub(crate) in_place: bool,
+    is_aliased: bool,
     pub(crate) root: c_int,
     send_count: c_int,
     recv_count: c_int,
@@ -98,6 +99,12 @@ impl RawCall {
         Self { counts, ..self }
     }
 
+    /// Whether both buffers are one, which MPI forbids.
+    #[inline]
+    pub(crate) fn is_aliased(&self) -> bool {
+        !self.recv.is_null() && self.send == self.recv
+    }
+
     /// Blanks what MPI says to be of no significance on this rank, and tells calls apart.
     #[inline]
     pub(crate) fn significant(mut self, rank: c_int) -> (Self, Key) {
@@ -133,6 +140,7 @@ impl RawCall {
         let key = Key {
             collective: self.collective,
             in_place: is_in_place,
+            is_aliased: self.is_aliased(),
             root: self.root,
             send_count: self.send_count,
             recv_count: self.recv_count,
@@ -148,7 +156,9 @@ impl Key {
     /// A number that few calls of a program share.
     #[inline]
     pub(crate) fn hash(&self) -> u64 {
-        let flags = u64::from(self.in_place) << 8 | self.collective as u64;
+        let flags = u64::from(self.is_aliased) << 9
+            | u64::from(self.in_place) << 8
+            | self.collective as u64;
         let counts = (self.send_count as u64) << 32 | u64::from(self.recv_count as u32);
         let mixed = counts
             ^ bits(self.recv_type).rotate_left(17)

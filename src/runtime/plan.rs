@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use exec::ApplicationCall;
 
 use crate::call::Key;
+use crate::own::Own;
 
 /// How a call is carried out.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) key: Key,
     /// The parts of an `MPI_Reduce_scatter`.
     pub(crate) counts: Box<[c_int]>,
+    /// What it relies on that the program may free.
+    pub(crate) own: Option<Box<Own>>,
     pub(crate) way: Way,
     /// Where its calls are counted.
     pub(crate) row: usize,
@@ -38,6 +41,12 @@ impl Plan {
     #[inline]
     fn has(&self, counts: &[c_int]) -> bool {
         self.counts.len() == counts.len() && (counts.is_empty() || *self.counts == *counts)
+    }
+
+    /// Whether its handles are still what they were.
+    #[inline]
+    fn is_good(&self) -> bool {
+        self.own.as_deref().is_none_or(Own::is_there)
     }
 }
 
@@ -68,7 +77,7 @@ impl Plans {
     #[inline]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
         let plan = self.places[place(key)].as_deref_mut()?;
-        (plan.key == *key && plan.has(counts)).then_some(plan)
+        (plan.key == *key && plan.has(counts) && plan.is_good()).then_some(plan)
     }
 
     /// Keeps a plan, in place of one that stands where it goes; of all others too if they would hold

@@ -11,9 +11,10 @@ use schedule::Collective;
 use table::OperatorClass;
 use wire::Candidate;
 
-use crate::arguments::{Length, arguments, is_defined, is_lasting, length, parts};
+use crate::arguments::{Length, arguments, is_defined, length, parts};
 use crate::attach::State;
 use crate::call::Key;
+use crate::own::Own;
 use crate::plan::{Plan, Way};
 use crate::{PassedOn, RawCall, Tuner};
 
@@ -100,8 +101,9 @@ impl Tuner {
         };
         // SAFETY: the caller's.
         let served = unsafe { self.carry_out(&mut plan, &tuned.private, call) };
-        if is_lasting(significant).unwrap_or(false) {
-            tuned.plans.keep(plan);
+        // SAFETY: the caller's.
+        if let Ok(own) = unsafe { Own::of(significant, &self.attributes.datatypes) } {
+            tuned.plans.keep(Plan { own, ..plan });
         }
         served
     }
@@ -166,6 +168,7 @@ impl Tuner {
         Ok(Plan {
             key,
             counts: counts.into(),
+            own: None,
             way,
             row,
             speedup,

@@ -34,7 +34,7 @@ pub struct Tuner {
     loaded: Loaded,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
-    attributes: Rc<Attributes>,
+    pub(crate) attributes: Rc<Attributes>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
     shapes: RefCell<Shapes>,

@@ -3,5 +3,6 @@
 mod corners;
 mod interface;
 mod launch;
+mod repeats;
 mod stress;
 mod tables;

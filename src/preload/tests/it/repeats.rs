@@ -1,0 +1,53 @@
+//! Calls that come again: they allocate nothing, and take nobody's handle for another's.
+
+use campaign::LibraryName;
+use table::{Confidence, Rule};
+use tempfile::TempDir;
+use wire::Candidate;
+
+use crate::launch::{compiled, family, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+/// Runs a program with a table that chooses the algorithms at that place up to a size, and the default
+/// above.
+fn run(program: &str, arguments: &[&str], ranks: u32, place: usize, default_from: u64) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled(program, folder.path(), &[]);
+    let mut table = forcing(place, installation().library());
+    for entry in table.collectives.values_mut().flatten() {
+        let default = Rule::new(default_from, Candidate::Default, None, Confidence::High);
+        entry.rules.push(default);
+    }
+    let path = saved(&table, folder.path());
+    let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+    run_preloaded(&program, &arguments, ranks, &path, &[]).good()
+}
+
+#[test]
+fn calls_that_come_again_do_not_allocate_under_mpi() {
+    // MPICH's own collectives take milliseconds where ranks outnumber cores.
+    let crowd = match family() {
+        LibraryName::Mpich => 2,
+        LibraryName::OpenMpi => 4,
+    };
+    for (place, ranks) in [(0, 2), (1, 3), (2, crowd)] {
+        let text = run("repeats.c", &[], ranks, place, 8192);
+        assert!(text.contains("allocations: some before, 0 again"), "{text}");
+        // Both ways have been gone.
+        assert!(text.contains("  allreduce/"), "{text}");
+        assert!(text.contains("  default\n"), "{text}");
+    }
+}
+
+#[test]
+fn handles_that_come_back_are_not_taken_for_what_they_were_under_mpi() {
+    for (place, ranks) in [(1, 4), (3, 3)] {
+        let text = run("handles.c", &["48"], ranks, place, 1 << 30);
+        let (_, numbers) = text.split_once("handles came back: ").expect(&text);
+        let mut words = numbers.split_whitespace();
+        let [datatypes, operators] = [0, 2].map(|skip| words.nth(skip).map(str::parse::<u32>));
+        assert!(matches!(datatypes, Some(Ok(1..))), "{text}");
+        assert!(matches!(operators, Some(Ok(1..))), "{text}");
+        assert!(text.contains("  bcast/"), "{text}");
+    }
+}

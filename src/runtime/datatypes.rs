@@ -1,0 +1,98 @@
+//! Datatypes of the program's own, and whether they are still there.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use exec::constants::MPI_Datatype;
+use exec::{ExecError, check};
+use mpi::ffi;
+
+/// Whether a datatype has not been freed. What is kept by its handle is worthless afterwards: the
+/// handle comes back as that of another.
+pub(crate) type Life = Rc<Cell<bool>>;
+
+/// The place of the lives among the attributes of datatypes (MPI 4.0, section 7.7.4).
+///
+/// A library deletes a datatype's attributes before it gives its handle to another. It may do so
+/// later than the program frees it, as long as other datatypes or messages need it, and with any
+/// call that frees these: deleting does nothing but to end the life.
+#[derive(Debug)]
+pub(crate) struct Datatypes {
+    keyval: Cell<c_int>,
+}
+
+impl Datatypes {
+    /// Asks the library for a place.
+    pub(crate) fn open() -> Result<Self, ExecError> {
+        let mut keyval = 0;
+        // SAFETY: the callbacks have the types that MPI gives them.
+        check("MPI_Type_create_keyval", unsafe {
+            let nothing = std::ptr::null_mut();
+            ffi::PMPI_Type_create_keyval(Some(do_not_copy), Some(on_delete), &mut keyval, nothing)
+        })?;
+        let keyval = Cell::new(keyval);
+        Ok(Self { keyval })
+    }
+
+    /// Gives the place back. Lives that have begun end with their datatypes all the same.
+    pub(crate) fn close(&self) {
+        let mut keyval = self.keyval.get();
+        // SAFETY: ours, given back once.
+        unsafe { ffi::PMPI_Type_free_keyval(&mut keyval) };
+    }
+
+    /// The life of a datatype.
+    ///
+    /// # Safety
+    ///
+    /// The datatype is valid.
+    pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<Life, ExecError> {
+        let (mut known, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
+        let keyval = self.keyval.get();
+        // SAFETY: the caller's; what was set is a life's address, which the attribute owns a share of.
+        unsafe {
+            let code =
+                ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut known).cast(), &mut flag);
+            check("MPI_Type_get_attr", code)?;
+            if flag != 0 {
+                Rc::increment_strong_count(known);
+                return Ok(Rc::from_raw(known));
+            }
+            let life = Life::new(Cell::new(true));
+            let share = Rc::into_raw(Rc::clone(&life));
+            let code = ffi::PMPI_Type_set_attr(datatype, keyval, share.cast_mut().cast());
+            if code != 0 {
+                drop(Rc::from_raw(share));
+            }
+            check("MPI_Type_set_attr", code)?;
+            Ok(life)
+        }
+    }
+}
+
+/// A duplicate has a life of its own.
+unsafe extern "C" fn do_not_copy(
+    _: MPI_Datatype,
+    _: c_int,
+    _: *mut c_void,
+    _: *mut c_void,
+    _: *mut c_void,
+    flag: *mut c_int,
+) -> c_int {
+    // SAFETY: MPI's.
+    unsafe { *flag = 0 };
+    0
+}
+
+unsafe extern "C" fn on_delete(
+    _: MPI_Datatype,
+    _: c_int,
+    value: *mut c_void,
+    _: *mut c_void,
+) -> c_int {
+    // SAFETY: the attribute's share of a life.
+    let life = unsafe { Rc::from_raw(value.cast_const().cast::<Cell<bool>>()) };
+    life.set(false);
+    0
+}

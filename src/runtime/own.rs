@@ -1,0 +1,89 @@
+//! Datatypes and operators of the program's own in calls that come again.
+
+use exec::constants::{MPI_Datatype, MPI_Op, minloc};
+use exec::{ExecError, OperatorHandle, check};
+use mpi::ffi;
+
+use crate::RawCall;
+use crate::datatypes::{Datatypes, Life};
+
+/// What the program may take away from a plan: it can free what is not MPI's own, and make another
+/// that gets the same handle.
+///
+/// Operators have no attributes, and `MPI_Op_free` can be called by names that nobody intercepts. So
+/// of an operator of the program's own a plan has nothing but the handle, which means whatever it
+/// means when the plan is carried out, and whether it commutes, which is asked again each time.
+#[derive(Debug)]
+pub(crate) struct Own {
+    datatypes: [Option<Life>; 2],
+    operator: Option<OperatorHandle>,
+}
+
+impl Own {
+    /// Of a call whose arguments are blank where they are of no significance; `None` if all is MPI's.
+    ///
+    /// # Safety
+    ///
+    /// The handles are valid, or blank.
+    pub(crate) unsafe fn of(
+        call: &RawCall,
+        datatypes: &Datatypes,
+    ) -> Result<Option<Box<Self>>, ExecError> {
+        let life = |datatype| match is_named(datatype)? {
+            true => Ok::<_, ExecError>(None),
+            // SAFETY: the caller's.
+            false => unsafe { datatypes.life(datatype).map(Some) },
+        };
+        let datatypes = [life(call.send_type)?, life(call.recv_type)?];
+        let operator = match call.collective.is_reduction() {
+            // SAFETY: the caller's.
+            true => Some(unsafe { OperatorHandle::new(call.operator)? }),
+            false => None,
+        };
+        let operator = operator.filter(|operator| !is_built_in(operator));
+        let is_own = operator.is_some() || datatypes.iter().any(Option::is_some);
+        Ok(is_own.then(|| {
+            Box::new(Self {
+                datatypes,
+                operator,
+            })
+        }))
+    }
+
+    /// Whether the handles mean what they meant, as far as it matters.
+    pub(crate) fn is_there(&self) -> bool {
+        let are_alive = self.datatypes.iter().flatten().all(|life| life.get());
+        are_alive && self.operator.is_none_or(commutes_as_before)
+    }
+}
+
+fn commutes_as_before(before: OperatorHandle) -> bool {
+    // SAFETY: what the call names is valid, and this is of the same name.
+    let now = unsafe { OperatorHandle::new(before.raw()) };
+    now.is_ok_and(|now| now.is_commutative() == before.is_commutative())
+}
+
+fn is_built_in(operator: &OperatorHandle) -> bool {
+    let raw: MPI_Op = operator.raw();
+    operator.built_in().is_some() || raw == minloc()
+}
+
+fn is_named(datatype: MPI_Datatype) -> Result<bool, ExecError> {
+    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
+    // SAFETY: a valid datatype, or blank; the results are written by the call.
+    let code = unsafe {
+        if datatype == ffi::RSMPI_DATATYPE_NULL {
+            return Ok(true);
+        }
+        ffi::PMPI_Type_get_envelope(
+            datatype,
+            &mut integers,
+            &mut addresses,
+            &mut datatypes,
+            &mut combiner,
+        )
+    };
+    check("MPI_Type_get_envelope", code)?;
+    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
+    Ok(integers == 0 && addresses == 0 && datatypes == 0)
+}

@@ -163,10 +163,17 @@ impl Executor {
             true => self.run_resolved(communicator),
             false => self.run_long(communicator),
         };
-        if outcome.is_err() {
-            self.machine.abandon();
+        // Not handed on as a whole: moving what would hold an error is felt in a call of a few bytes.
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.abandoned(error)),
         }
-        outcome
+    }
+
+    #[cold]
+    fn abandoned(&mut self, error: ExecError) -> ExecError {
+        self.machine.abandon();
+        error
     }
 
     fn run_resolved(&mut self, communicator: &Communicator) -> Result<(), ExecError> {

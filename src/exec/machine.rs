@@ -193,7 +193,9 @@ impl Machine {
                     right: self.address(right),
                     into: self.address(into),
                 };
-                let combiner = self.combiner.as_ref().ok_or(ExecError::NoOperator)?;
+                let Some(combiner) = &self.combiner else {
+                    return Err(ExecError::NoOperator);
+                };
                 // SAFETY: in bounds, and the operands are the target or disjoint, see `Machine`.
                 unsafe { combiner.combine(addresses, into.length, &mut self.copier) }
             }

@@ -106,7 +106,7 @@ pub unsafe extern "C" fn MPI_Bcast(
             datatype.datatype(),
         )
         .at(root);
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn MPI_Reduce(
         let call = RawCall::new(Collective::Reduce, send, recv, count, datatype.datatype())
             .by(operator.operator())
             .at(root);
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn MPI_Allreduce(
             datatype.datatype(),
         )
         .by(operator.operator());
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn MPI_Gather(
         )
         .sending(send_count, send_type.datatype())
         .at(root);
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn MPI_Scatter(
         )
         .sending(send_count, send_type.datatype())
         .at(root);
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn MPI_Allgather(
             recv_type.datatype(),
         )
         .sending(send_count, send_type.datatype());
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn MPI_Reduce_scatter(
         )
         .by(operator.operator())
         .parts(counts);
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }
 
@@ -353,6 +353,6 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block(
             datatype.datatype(),
         )
         .by(operator.operator());
-        tuner.call(communicator.communicator(), &call)
+        tuner.call(communicator.communicator(), call)
     }
 }

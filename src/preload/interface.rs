@@ -15,7 +15,7 @@ unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> 
     // SAFETY: the caller's.
     unsafe {
         match table.as_ref() {
-            Some(table) => table.tuner.call(communicator, call),
+            Some(table) => table.tuner.call(communicator, *call),
             None => call.forward(communicator),
         }
     }

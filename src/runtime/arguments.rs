@@ -95,7 +95,7 @@ pub(crate) unsafe fn length(
 /// # Safety
 ///
 /// `counts` holds a count a rank where it is of significance.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn parts<'a>(call: &RawCall, ranks: c_int) -> &'a [c_int] {
     if call.collective != Collective::ReduceScatter || call.counts.is_null() {
         return &[];

@@ -22,7 +22,8 @@ pub(crate) struct Attributes {
     is_closed: Cell<bool>,
     /// Owned by the attributes of live communicators, in the order of their creation.
     live: RefCell<Vec<*mut State>>,
-    recent: Recent,
+    /// Those of the last calls.
+    pub(crate) recent: Recent,
     /// Of datatypes.
     pub(crate) datatypes: Datatypes,
 }
@@ -73,21 +74,7 @@ impl Attributes {
     /// # Safety
     ///
     /// The communicator is valid, and not null.
-    #[inline]
     pub(crate) unsafe fn get(&self, communicator: MPI_Comm) -> *mut State {
-        let state = self.recent.get(communicator);
-        match state.is_null() {
-            false => state,
-            // SAFETY: the caller's.
-            true => unsafe { self.ask(communicator) },
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The communicator is valid.
-    #[cold]
-    unsafe fn ask(&self, communicator: MPI_Comm) -> *mut State {
         let (mut value, mut flag) = (std::ptr::null_mut::<State>(), 0);
         // SAFETY: the caller's; what was set is a state's address.
         let code = unsafe {

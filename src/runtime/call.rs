@@ -52,6 +52,7 @@ impl RawCall {
     /// A collective with one count and datatype.
     ///
     /// An operator and a root are set with [`RawCall::by`] and [`RawCall::at`].
+    #[inline(always)]
     pub fn new(
         collective: Collective,
         send: *const c_void,
@@ -76,16 +77,19 @@ impl RawCall {
     }
 
     /// With this root.
+    #[inline(always)]
     pub fn at(self, root: c_int) -> Self {
         Self { root, ..self }
     }
 
     /// With this operator.
+    #[inline(always)]
     pub fn by(self, operator: MPI_Op) -> Self {
         Self { operator, ..self }
     }
 
     /// With so many elements sent, of this type.
+    #[inline(always)]
     pub fn sending(self, send_count: c_int, send_type: MPI_Datatype) -> Self {
         Self {
             send_count,
@@ -95,18 +99,19 @@ impl RawCall {
     }
 
     /// With these parts of an `MPI_Reduce_scatter`.
+    #[inline(always)]
     pub fn parts(self, counts: *const c_int) -> Self {
         Self { counts, ..self }
     }
 
     /// Whether both buffers are one, which MPI forbids.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_aliased(&self) -> bool {
         !self.recv.is_null() && self.send == self.recv
     }
 
     /// Blanks what MPI says to be of no significance on this rank, and tells calls apart.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn significant(mut self, rank: c_int) -> (Self, Key) {
         // SAFETY: a constant that the library has set before `main`.
         let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
@@ -154,7 +159,7 @@ impl RawCall {
 
 impl Key {
     /// A number that few calls of a program share.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hash(&self) -> u64 {
         let flags = u64::from(self.is_aliased) << 9
             | u64::from(self.in_place) << 8
@@ -171,13 +176,13 @@ impl Key {
 }
 
 /// Fibonacci hashing, whose upper bits tell most (Knuth, The Art of Computer Programming 3, section 6.4).
-#[inline]
+#[inline(always)]
 pub(crate) fn mix(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// A handle, an integer or an address, as a number.
-#[inline]
+#[inline(always)]
 pub(crate) fn bits<Handle: Copy>(handle: Handle) -> u64 {
     const { assert!(size_of::<Handle>() <= size_of::<u64>()) };
     let mut number = 0_u64;

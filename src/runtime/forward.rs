@@ -14,7 +14,7 @@ impl RawCall {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn forward(&self, communicator: MPI_Comm) -> c_int {
         // SAFETY: the caller's.
         unsafe {
@@ -28,7 +28,7 @@ impl RawCall {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[inline]
+    #[inline(always)]
     unsafe fn combine(&self, on: MPI_Comm) -> c_int {
         let Self {
             send,
@@ -63,7 +63,7 @@ impl RawCall {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[inline]
+    #[inline(always)]
     unsafe fn move_data(&self, on: MPI_Comm) -> c_int {
         let Self {
             send,

@@ -38,13 +38,13 @@ impl Plan {
     ///
     /// Two empty slices are not compared: glibc's `memcmp` reads through masks, and a mask of nothing
     /// on the address that an empty slice has, where no memory is, costs a hundred nanoseconds.
-    #[inline]
+    #[inline(always)]
     fn has(&self, counts: &[c_int]) -> bool {
         self.counts.len() == counts.len() && (counts.is_empty() || *self.counts == *counts)
     }
 
     /// Whether its handles are still what they were.
-    #[inline]
+    #[inline(always)]
     fn is_good(&self) -> bool {
         self.own.as_deref().is_none_or(Own::is_there)
     }
@@ -74,7 +74,7 @@ impl Default for Plans {
 
 impl Plans {
     /// The plan for a call, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&mut self, key: &Key, counts: &[c_int]) -> Option<&mut Plan> {
         let plan = self.places[place(key)].as_deref_mut()?;
         (plan.key == *key && plan.has(counts) && plan.is_good()).then_some(plan)
@@ -96,7 +96,7 @@ impl Plans {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn place(key: &Key) -> usize {
     (key.hash() >> (u64::BITS - BITS)) as usize
 }

@@ -23,7 +23,7 @@ impl Recent {
     }
 
     /// The state of a communicator, if it is here; otherwise null.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&self, communicator: MPI_Comm) -> *mut State {
         match self.place(communicator).get() {
             (known, state) if known == communicator => state,
@@ -45,7 +45,7 @@ impl Recent {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&self, communicator: MPI_Comm) -> &Cell<(MPI_Comm, *mut State)> {
         &self.0[(mix(bits(communicator)) >> (u64::BITS - BITS)) as usize]
     }

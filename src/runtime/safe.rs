@@ -284,7 +284,7 @@ impl Runtime {
             is_rank(communicator, call.root)?;
         }
         // SAFETY: rsmpi's handles are valid, and the slices as long as the call says.
-        match unsafe { self.tuner.call(communicator.as_raw(), &call) } {
+        match unsafe { self.tuner.call(communicator.as_raw(), call) } {
             0 => Ok(()),
             code => Err(RuntimeError::Collective(code)),
         }

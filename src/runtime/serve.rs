@@ -18,32 +18,34 @@ use crate::own::Own;
 use crate::plan::{Plan, Way};
 use crate::{PassedOn, RawCall, Tuner};
 
-/// What became of a call.
+/// What became of a call. Small: it is made of every call.
 struct Served {
     /// Where it is counted.
     row: usize,
     speedup: f64,
     /// `None` if the library is still to be called.
-    outcome: Option<Result<(), ExecError>>,
+    outcome: Option<Result<(), Box<ExecError>>>,
 }
 
+// What is marked `inline(always)` is what a call that comes again goes through. In the hooks, which know
+// the collective, most of it is then decided at compile time.
 impl Tuner {
     /// # Safety
     ///
     /// As MPI asks of the call; the state is the communicator's.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn serve(
         &self,
         state: *mut State,
         communicator: MPI_Comm,
-        call: &RawCall,
+        call: RawCall,
     ) -> c_int {
         let start = self.timed.then(Instant::now);
         // SAFETY: the caller's. An error handler may free the communicator, and with it the state,
         // which is not touched any more then.
         unsafe {
             let served = self.run(&mut *state, call);
-            let code = match &served.outcome {
+            let code = match served.outcome {
                 None => call.forward(communicator),
                 _ => 0,
             };
@@ -58,8 +60,8 @@ impl Tuner {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[inline]
-    unsafe fn run(&self, state: &mut State, call: &RawCall) -> Served {
+    #[inline(always)]
+    unsafe fn run(&self, state: &mut State, call: RawCall) -> Served {
         let tuned = match &mut state.tuned {
             Ok(tuned) => tuned,
             Err(reason) => {
@@ -70,18 +72,10 @@ impl Tuner {
         };
         // SAFETY: the caller's.
         unsafe {
-            let (significant, key) = call.significant(state.rank);
-            let counts = parts(call, state.ranks);
-            if let Some(plan) = tuned.plans.find(&key, counts) {
-                return self.carry_out(plan, &tuned.private, call);
-            }
-            match self.prepare(state, &significant, key, counts) {
-                Err(error) => Served {
-                    row: self.row(call.collective, "error", true),
-                    speedup: 1.0,
-                    outcome: Some(Err(error)),
-                },
-                Ok(plan) => self.carry_out_new(state, plan, call, &significant),
+            let (_, key) = call.significant(state.rank);
+            match tuned.plans.find(&key, parts(&call, state.ranks)) {
+                Some(plan) => self.carry_out(plan, &tuned.private, call),
+                None => self.run_new(state, call),
             }
         }
     }
@@ -89,30 +83,8 @@ impl Tuner {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    unsafe fn carry_out_new(
-        &self,
-        state: &mut State,
-        mut plan: Plan,
-        call: &RawCall,
-        significant: &RawCall,
-    ) -> Served {
-        let Ok(tuned) = &mut state.tuned else {
-            return passed(plan.row);
-        };
-        // SAFETY: the caller's.
-        let served = unsafe { self.carry_out(&mut plan, &tuned.private, call) };
-        // SAFETY: the caller's.
-        if let Ok(own) = unsafe { Own::of(significant, &self.attributes.datatypes) } {
-            tuned.plans.keep(Plan { own, ..plan });
-        }
-        served
-    }
-
-    /// # Safety
-    ///
-    /// As MPI asks of the call.
-    #[inline]
-    unsafe fn carry_out(&self, plan: &mut Plan, private: &Communicator, call: &RawCall) -> Served {
+    #[inline(always)]
+    unsafe fn carry_out(&self, plan: &mut Plan, private: &Communicator, call: RawCall) -> Served {
         let outcome = match &mut plan.way {
             Way::PassOn => None,
             Way::Ours(ours) => {
@@ -120,13 +92,46 @@ impl Tuner {
                 // SAFETY: the caller's.
                 let outcome = unsafe { ours.call(private, call.send, call.recv) };
                 self.is_busy.set(false);
-                Some(outcome)
+                Some(outcome.map_err(Box::new))
             }
         };
         Served {
             row: plan.row,
             speedup: plan.speedup,
             outcome,
+        }
+    }
+
+    /// A call that has not been seen before.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[cold]
+    #[inline(never)]
+    unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
+        // SAFETY: the caller's.
+        unsafe {
+            let (significant, key) = call.significant(state.rank);
+            let counts = parts(&call, state.ranks);
+            let mut plan = match self.prepare(state, &significant, key, counts) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    return Served {
+                        row: self.row(call.collective, "error", true),
+                        speedup: 1.0,
+                        outcome: Some(Err(Box::new(error))),
+                    };
+                }
+            };
+            let Ok(tuned) = &mut state.tuned else {
+                return passed(plan.row);
+            };
+            let served = self.carry_out(&mut plan, &tuned.private, call);
+            if let Ok(own) = Own::of(&significant, &self.attributes.datatypes) {
+                tuned.plans.keep(Plan { own, ..plan });
+            }
+            served
         }
     }
 
@@ -139,7 +144,6 @@ impl Tuner {
     /// # Safety
     ///
     /// The handles are valid.
-    #[cold]
     unsafe fn prepare(
         &self,
         state: &State,
@@ -238,7 +242,7 @@ impl Tuner {
         self.row(collective, &reason.to_string(), false)
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&self, served: &Served, start: Option<Instant>) {
         let row = &mut self.summary.borrow_mut().rows[served.row];
         row.calls += 1;
@@ -283,6 +287,7 @@ impl From<ExecError> for Refused {
     }
 }
 
+#[inline(always)]
 fn passed(row: usize) -> Served {
     Served {
         row,
@@ -309,6 +314,8 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
 /// # Safety
 ///
 /// The communicator is valid.
+#[cold]
+#[inline(never)]
 unsafe fn fail(communicator: MPI_Comm, error: &ExecError) -> c_int {
     let code = match error {
         ExecError::Mpi { code, .. } => *code,

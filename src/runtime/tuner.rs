@@ -136,8 +136,8 @@ impl Tuner {
     /// # Safety
     ///
     /// As MPI asks of the call.
-    #[inline]
-    pub unsafe fn call(&self, communicator: MPI_Comm, call: &RawCall) -> c_int {
+    #[inline(always)]
+    pub unsafe fn call(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
         // SAFETY: the caller's; a state lives as long as its communicator.
         unsafe {
             match self.state(communicator) {
@@ -150,32 +150,39 @@ impl Tuner {
     /// # Safety
     ///
     /// The communicator is valid or null.
-    #[inline]
+    #[inline(always)]
     unsafe fn state(&self, communicator: MPI_Comm) -> Option<*mut State> {
         // An operator of the application's that calls collectives is wrong, but shall not harm us.
         if self.is_busy.get() {
             return None;
         }
-        // SAFETY: constants of the library; the caller's.
-        unsafe {
-            if communicator == ffi::RSMPI_COMM_NULL || communicator == ffi::RSMPI_COMM_SELF {
-                return None;
-            }
-            let state = self.attributes.get(communicator);
-            match state.is_null() {
-                false => Some(state),
-                true => self.attach(communicator),
-            }
+        let state = self.attributes.recent.get(communicator);
+        match state.is_null() {
+            false => Some(state),
+            // SAFETY: the caller's.
+            true => unsafe { self.attach(communicator) },
         }
     }
 
+    /// The state of a communicator that is not among the recent ones.
+    ///
     /// # Safety
     ///
-    /// The communicator is valid.
+    /// The communicator is valid or null.
     #[cold]
+    #[inline(never)]
     unsafe fn attach(&self, communicator: MPI_Comm) -> Option<*mut State> {
-        if self.attributes.is_closed() {
-            return None;
+        // SAFETY: constants of the library; the caller's.
+        unsafe {
+            let has_no_others =
+                communicator == ffi::RSMPI_COMM_NULL || communicator == ffi::RSMPI_COMM_SELF;
+            if has_no_others || self.attributes.is_closed() {
+                return None;
+            }
+            let state = self.attributes.get(communicator);
+            if !state.is_null() {
+                return Some(state);
+            }
         }
         let shapes = &mut *self.shapes.borrow_mut();
         let private = self.attributes.private();

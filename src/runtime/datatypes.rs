@@ -1,6 +1,6 @@
 //! Datatypes of the program's own, and whether they are still there.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
@@ -19,7 +19,9 @@ pub(crate) type Life = Rc<Cell<bool>>;
 /// call that frees these: deleting does nothing but to end the life.
 #[derive(Debug)]
 pub(crate) struct Datatypes {
-    keyval: Cell<c_int>,
+    keyval: c_int,
+    /// Those whose lives have begun; some may have ended.
+    known: RefCell<Vec<(MPI_Datatype, Life)>>,
 }
 
 impl Datatypes {
@@ -31,13 +33,21 @@ impl Datatypes {
             let nothing = std::ptr::null_mut();
             ffi::PMPI_Type_create_keyval(Some(do_not_copy), Some(on_delete), &mut keyval, nothing)
         })?;
-        let keyval = Cell::new(keyval);
-        Ok(Self { keyval })
+        Ok(Self {
+            keyval,
+            known: RefCell::default(),
+        })
     }
 
-    /// Gives the place back. Lives that have begun end with their datatypes all the same.
+    /// Ends all lives and gives the place back: nothing in the library leads here any more.
     pub(crate) fn close(&self) {
-        let mut keyval = self.keyval.get();
+        let mut keyval = self.keyval;
+        for (datatype, life) in self.known.take() {
+            if life.get() {
+                // SAFETY: the datatype is there as long as it lives; ours.
+                unsafe { ffi::PMPI_Type_delete_attr(datatype, keyval) };
+            }
+        }
         // SAFETY: ours, given back once.
         unsafe { ffi::PMPI_Type_free_keyval(&mut keyval) };
     }
@@ -48,16 +58,16 @@ impl Datatypes {
     ///
     /// The datatype is valid.
     pub(crate) unsafe fn life(&self, datatype: MPI_Datatype) -> Result<Life, ExecError> {
-        let (mut known, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
-        let keyval = self.keyval.get();
+        let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
+        let keyval = self.keyval;
         // SAFETY: the caller's; what was set is a life's address, which the attribute owns a share of.
         unsafe {
             let code =
-                ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut known).cast(), &mut flag);
+                ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut value).cast(), &mut flag);
             check("MPI_Type_get_attr", code)?;
             if flag != 0 {
-                Rc::increment_strong_count(known);
-                return Ok(Rc::from_raw(known));
+                Rc::increment_strong_count(value);
+                return Ok(Rc::from_raw(value));
             }
             let life = Life::new(Cell::new(true));
             let share = Rc::into_raw(Rc::clone(&life));
@@ -66,6 +76,9 @@ impl Datatypes {
                 drop(Rc::from_raw(share));
             }
             check("MPI_Type_set_attr", code)?;
+            let mut known = self.known.borrow_mut();
+            known.retain(|(_, life)| life.get());
+            known.push((datatype, Rc::clone(&life)));
             Ok(life)
         }
     }

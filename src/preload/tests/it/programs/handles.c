@@ -117,6 +117,8 @@ int main(int argc, char **argv) {
         combine(op, commutes, MPI_2INT, 1, round);
         MPI_Op_free(&op);
     }
+    /* Left to MPI_Finalize. */
+    move(spread(1), 1, rounds);
     if (rank == 0) printf("handles came back: %d of datatypes, %d of operators\n", types, ops);
     MPI_Finalize();
     return 0;

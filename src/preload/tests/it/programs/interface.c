@@ -92,8 +92,17 @@ int main(int argc, char **argv) {
         collectives(NULL, MPI_COMM_WORLD);
         collectives(table, MPI_COMM_SELF);
     }
+    /* A datatype that outlives one of the tables that know it. */
+    int data[2] = {1, 2};
+    MPI_Datatype both;
+    MPI_Type_contiguous(2, MPI_INT, &both);
+    MPI_Type_commit(&both);
+    colltune_bcast(table, data, 1, both, 0, MPI_COMM_WORLD);
+    colltune_bcast(second, data, 1, both, 0, half);
     /* A table before its communicator, a communicator before its table, and the rest at the end. */
     EXPECT(colltune_free(&second) == COLLTUNE_SUCCESS && second == NULL);
+    colltune_bcast(table, data, 1, both, 0, half);
+    MPI_Type_free(&both);
     collectives(table, half);
     MPI_Comm_free(&half);
     collectives(table, MPI_COMM_WORLD);

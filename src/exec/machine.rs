@@ -82,7 +82,7 @@ impl Machine {
     }
 
     /// Carries out a round. Receives of the next one are posted if that is marked so.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn carry_out(
         &mut self,
         step: Step<'_>,

@@ -1,6 +1,6 @@
-/* What a call through libcolltune.so costs beyond the same work without it. Run by scripts/overhead on
- * two ranks, preloaded, with a table that chooses one of our algorithms for broadcasts and allreduces of
- * up to 64 bytes.
+/* What a call through libcolltune.so costs beyond the same work without it, on rank 0. Run by
+ * scripts/overhead on two ranks, preloaded, with a table that chooses one of our algorithms for broadcasts
+ * and allreduces of up to 64 bytes.
  *
  * Passed on: MPI_Bcast, which we pass on, beside PMPI_Bcast, which is not intercepted. The broadcast has
  * no data: the library does next to nothing then, so that all the rest is ours.
@@ -10,20 +10,17 @@
  * anybody could do, and the strictest comparison: it counts the executor of schedules as well. The
  * library's own collective is no measure, for it may go other ways than by messages.
  *
- * Broadcasts are sent while the other rank keeps still, and received when all are there. Otherwise the
- * times are those of two caches that fight for one line, which depend on who happens to be faster.
+ * The two ranks take turns as the root of broadcasts. A flow in one direction tells how many calls a
+ * processor has under way at once, and how two caches fight for a queue, more than what a call costs.
  *
- * The two take turns in batches, and in which of them comes first; medians over the pairs.
+ * Calls with and without are made in batches, in turns, either first as often as the other; medians over
+ * the pairs.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Few enough calls that their messages fit into the library's queue. */
-enum { BATCH = 40, PAIRS = 2000, WARM = 20 };
-
-/* Or else the other rank goes on: a library may want a receiver before it lets a sender go. */
-static const double patience = 1e-3;
+enum { BATCH = 100, PAIRS = 2000, WARM = 20 };
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -39,7 +36,6 @@ static MPI_Comm other, pair[2];
 static MPI_Datatype triple;
 static MPI_Op own;
 static int rank;
-static int *sent; /* batches, in memory that both ranks see */
 static double data[3], sum[3], theirs[3];
 
 static void passed_on(int i) { (void)i, MPI_Bcast(data, 0, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
@@ -49,9 +45,9 @@ static void direct_two(int i) { PMPI_Bcast(data, 0, MPI_DOUBLE, 0, pair[i % 2]);
 static void passed_on_derived(int i) { (void)i, MPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
 static void direct_derived(int i) { (void)i, PMPI_Bcast(data, 0, triple, 0, MPI_COMM_WORLD); }
 
-static void send(int bytes) {
-    if (rank == 0) MPI_Send(data, bytes, MPI_BYTE, 1, 0, other);
-    else MPI_Recv(data, bytes, MPI_BYTE, 0, 0, other, MPI_STATUS_IGNORE);
+static void send(int root, int bytes) {
+    if (rank == root) MPI_Send(data, bytes, MPI_BYTE, !root, 0, other);
+    else MPI_Recv(data, bytes, MPI_BYTE, root, 0, other, MPI_STATUS_IGNORE);
 }
 
 static void exchange(void) {
@@ -59,10 +55,10 @@ static void exchange(void) {
     MPI_Sendrecv(sum, 8, MPI_BYTE, !rank, 0, theirs, 8, MPI_BYTE, !rank, 0, other, MPI_STATUS_IGNORE);
 }
 
-static void bcast(int i) { (void)i, MPI_Bcast(data, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
-static void bcast_by_hand(int i) { (void)i, send(8); }
-static void derived(int i) { (void)i, MPI_Bcast(data, 1, triple, 0, MPI_COMM_WORLD); }
-static void derived_by_hand(int i) { (void)i, send(24); }
+static void bcast(int i) { MPI_Bcast(data, 1, MPI_DOUBLE, i % 2, MPI_COMM_WORLD); }
+static void bcast_by_hand(int i) { send(i % 2, 8); }
+static void derived(int i) { MPI_Bcast(data, 1, triple, i % 2, MPI_COMM_WORLD); }
+static void derived_by_hand(int i) { send(i % 2, 24); }
 
 static void allreduce(int i) {
     (void)i, MPI_Allreduce(data, sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
@@ -85,53 +81,28 @@ static void add(void *left, void *right, int *length, MPI_Datatype *type) {
     for (int i = 0; i < *length; i++) ((double *)right)[i] += ((double *)left)[i];
 }
 
-/* Where data goes one way, rank 1 waits until all of it has been sent. */
-static void take_turns(int batch) {
-    if (rank == 0) return;
-    double until = MPI_Wtime() + patience;
-    while (__atomic_load_n(sent, __ATOMIC_ACQUIRE) < batch && MPI_Wtime() < until) {
-    }
-}
-
-static double timed(void (*call)(int), int one_way) {
-    static int batch;
-    batch++;
+static double timed(void (*call)(int)) {
     MPI_Barrier(other);
-    if (one_way) take_turns(batch);
     double start = MPI_Wtime();
     for (int i = 0; i < BATCH; i++) call(i);
-    double time = (MPI_Wtime() - start) / BATCH * 1e9;
-    if (rank == 0) __atomic_store_n(sent, batch, __ATOMIC_RELEASE);
-    return time;
+    return (MPI_Wtime() - start) / BATCH * 1e9;
 }
 
-static void show(const char *name, const double *medians) {
-    printf("  %-46s %7.1f ns instead of %7.1f ns: %+.1f ns\n", name, medians[0], medians[1],
-           medians[2]);
-}
-
-/* Prints what rank 0 sees, and if data goes one way, as `receiving`, what rank 1 sees. */
-static void compare(const char *name, const char *receiving, void (*with)(int), void (*without)(int)) {
+static void compare(const char *name, void (*with)(int), void (*without)(int)) {
     static double times[3][PAIRS];
     void (*calls[2])(int) = {with, without};
     for (int at = -WARM; at < PAIRS; at++) {
         double now[2];
         for (int turn = 0; turn < 2; turn++) {
             int which = (at + turn) & 1;
-            now[which] = timed(calls[which], receiving != NULL);
+            now[which] = timed(calls[which]);
         }
         if (at < 0) continue;
         times[0][at] = now[0], times[1][at] = now[1], times[2][at] = now[0] - now[1];
     }
-    double medians[3];
-    for (int i = 0; i < 3; i++) medians[i] = median(times[i]);
-    if (rank == 0) show(name, medians);
-    if (!receiving) return;
-    if (rank == 1) MPI_Send(medians, 3, MPI_DOUBLE, 0, 0, other);
-    else {
-        MPI_Recv(medians, 3, MPI_DOUBLE, 1, 0, other, MPI_STATUS_IGNORE);
-        show(receiving, medians);
-    }
+    if (rank == 0)
+        printf("  %-40s %7.1f ns instead of %7.1f ns: %+.1f ns\n", name, median(times[0]),
+               median(times[1]), median(times[2]));
 }
 
 int main(int argc, char **argv) {
@@ -142,25 +113,17 @@ int main(int argc, char **argv) {
     MPI_Type_contiguous(3, MPI_DOUBLE, &triple);
     MPI_Type_commit(&triple);
     MPI_Op_create(add, 1, &own);
-    MPI_Win window;
-    MPI_Aint bytes = rank == 0 ? sizeof *sent : 0;
-    int unit;
-    MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, other, &sent, &window);
-    MPI_Win_shared_query(window, 0, &bytes, &unit, &sent);
-    if (rank == 0) *sent = 0;
-    MPI_Barrier(other);
 
     if (rank == 0) printf("passed on, a broadcast without data, beside PMPI_Bcast:\n");
-    compare("on one communicator", NULL, passed_on, direct);
-    compare("on two in turn", NULL, passed_on_two, direct_two);
-    compare("of a derived datatype", NULL, passed_on_derived, direct_derived);
+    compare("on one communicator", passed_on, direct);
+    compare("on two in turn", passed_on_two, direct_two);
+    compare("of a derived datatype", passed_on_derived, direct_derived);
     if (rank == 0) printf("run by ours, beside the same messages sent by hand:\n");
-    compare("broadcast of 8 bytes, sending", "  receiving", bcast, bcast_by_hand);
-    compare("of a derived datatype of 24 bytes, sending", "  receiving", derived, derived_by_hand);
-    compare("allreduce of 8 bytes", NULL, allreduce, allreduce_by_hand);
-    compare("with an operator of the program's own", NULL, operated, operated_by_hand);
+    compare("broadcast of 8 bytes", bcast, bcast_by_hand);
+    compare("of a derived datatype of 24 bytes", derived, derived_by_hand);
+    compare("allreduce of 8 bytes", allreduce, allreduce_by_hand);
+    compare("with an operator of the program's own", operated, operated_by_hand);
 
-    MPI_Win_free(&window);
     MPI_Op_free(&own);
     MPI_Type_free(&triple);
     for (int i = 0; i < 2; i++) MPI_Comm_free(&pair[i]);

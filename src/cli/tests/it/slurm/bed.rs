@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::run::{Ran, script};
 
@@ -75,6 +76,27 @@ impl Bed {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Submits a job from a folder and waits until it has ended, for at most 60 s; the state that it
+    /// ended in. `sbatch --wait` would ask every few seconds only.
+    pub(crate) fn finish(&self, folder: &Path, sbatch: &[&str]) -> String {
+        let submit = [&["sbatch", "--parsable"], sbatch].concat();
+        let job = self.run(folder, &submit).good().out;
+        let show = ["scontrol", "show", "job", "-o", job.trim()];
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let told = self.run(folder, &show).good().out;
+            let mut fields = told.split(' ');
+            let state = fields.find_map(|field| field.strip_prefix("JobState="));
+            match state.unwrap() {
+                "PENDING" | "CONFIGURING" | "RUNNING" | "COMPLETING" => {
+                    assert!(Instant::now() < end, "never ends: {told}");
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                ended => return ended.to_owned(),
+            }
         }
     }
 

@@ -54,10 +54,9 @@ rank 3 of 4 on {two}, 2 here, sum 6
             "--time=2",
             "--output=out",
         ];
-        let submitted = [&["sbatch", "--wait"], &options[..], &["job"]].concat();
-        let ran = bed.run(&place.path(""), &submitted);
+        let state = bed.finish(&place.path(""), &[&options[..], &["job"]].concat());
         let out = fs::read_to_string(place.path("out")).unwrap_or_default();
-        assert_eq!(ran.code, Some(0), "{ran:?} {out}");
+        assert_eq!(state, "COMPLETED", "{out}");
         assert_eq!(out, expected, "{}", library.version);
     }
     let node = bed.node(1);

@@ -27,3 +27,4 @@ mod schedules;
 mod simulated;
 mod simulations;
 mod stages;
+mod unmodified;

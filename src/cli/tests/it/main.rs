@@ -28,3 +28,4 @@ mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
+mod unmodified;

@@ -21,6 +21,8 @@ pub(crate) struct Environment {
     pub(crate) log: Option<Log>,
     /// `COLLTUNE_FORCE`: whether a table for another library or version is used.
     pub(crate) force: bool,
+    /// `COLLTUNE_RELOAD`: whether a table that changes is read again.
+    pub(crate) reload: bool,
 }
 
 impl Environment {
@@ -35,6 +37,7 @@ impl Environment {
             table: given("COLLTUNE_TABLE")?.into(),
             log: given("COLLTUNE_LOG").and_then(log),
             force: is_set("COLLTUNE_FORCE"),
+            reload: is_set("COLLTUNE_RELOAD"),
         })
     }
 }

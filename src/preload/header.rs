@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use dispatch::{Choice, CommunicatorRules};
 use exec::constants::MPI_Comm;
 use mpi::ffi;
-use runtime::{Loaded, RuntimeError, Settings, Tuner};
+use runtime::{Loaded, Misfit, RuntimeError, Settings, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
 use wire::{Candidate, CommShape};
@@ -117,7 +117,7 @@ fn code(error: &RuntimeError) -> c_int {
     match error {
         RuntimeError::Table(_) => ERR_TABLE,
         RuntimeError::Differs => ERR_DIFFERS,
-        RuntimeError::Library { .. } => ERR_LIBRARY,
+        RuntimeError::Misfit(Misfit::Library { .. }) => ERR_LIBRARY,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
         RuntimeError::Length { .. } | RuntimeError::Root { .. } => ERR_ARGUMENT,

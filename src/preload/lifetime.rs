@@ -50,17 +50,15 @@ pub(crate) fn start() {
     let settings = Settings {
         force: environment.force,
         timed: environment.log.is_some(),
+        reload: environment.reload,
+        warn: Some(warn),
     };
     // SAFETY: MPI is initialised, and this the right library.
     let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
     match tuner {
         Ok(tuner) => {
-            let made_for = &tuner.table().provenance.library;
-            let library = exec::library(&exec::library_text());
-            if *made_for != library && is_first() {
-                warn(&format!(
-                    "the table was made for {made_for}, and is used with {library} all the same"
-                ));
+            for misfit in tuner.misfits().iter().filter(|_| is_first()) {
+                warn(&format!("{misfit}; it is used all the same"));
             }
             TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
         }
@@ -82,17 +80,22 @@ pub(crate) fn end() {
     if let Some(log) = Environment::read().and_then(|environment| environment.log)
         && is_first()
     {
-        let text = text(&tuner.table().name, &tuner.summary());
+        let text = text(&tuner.table().name, &tuner.summary(), tuner.replacements());
         write(&log, &text);
     }
 }
 
-fn text(table: &str, summary: &Summary) -> String {
+fn text(table: &str, summary: &Summary, replacements: u64) -> String {
     let ranks = ranks();
     let mut text =
         format!("colltune: table {table}, calls of rank 0 of {ranks}; gain as the table has it\n");
     for line in summary.to_string().lines() {
         text += &format!("colltune: {line}\n");
+    }
+    match replacements {
+        0 => {}
+        1 => text += "colltune: the table was replaced once\n",
+        often => text += &format!("colltune: the table was replaced {often} times\n"),
     }
     if summary.calls() == 0 {
         text += "colltune: no collective was intercepted\n";

@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Use a table that was made for another library or version
     #[arg(long)]
     force: bool,
+    /// Look at the table again for each communicator that the program makes
+    #[arg(long)]
+    reload: bool,
     /// The launcher, its options and the program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -66,7 +69,8 @@ impl Args {
             ("LD_PRELOAD", preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
-            ("COLLTUNE_FORCE", if self.force { "1" } else { "0" }.into()),
+            ("COLLTUNE_FORCE", switch(self.force)),
+            ("COLLTUNE_RELOAD", switch(self.reload)),
         ];
         let words = with_variables(launcher.name, &self.command, &variables);
         let status = Command::new(&launcher.launcher)
@@ -130,6 +134,10 @@ fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
         Some(path) => Ok(absolute(path)),
         None => Err(CliError::NoPreload { library, searched }),
     }
+}
+
+fn switch(on: bool) -> OsString {
+    if on { "1" } else { "0" }.into()
 }
 
 /// Ranks may stand in other folders.

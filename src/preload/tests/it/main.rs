@@ -3,5 +3,6 @@
 mod corners;
 mod interface;
 mod launch;
+mod reload;
 mod stress;
 mod tables;

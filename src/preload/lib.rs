@@ -15,3 +15,4 @@ pub mod hooks;
 mod identity;
 pub mod interface;
 mod lifetime;
+mod settings;

@@ -10,6 +10,7 @@ use runtime::{Loaded, Settings, Summary, Tuner};
 
 use crate::environment::{Environment, Log};
 use crate::identity::{built_for, other_library};
+use crate::settings::{settings, warn};
 
 /// The table at work; null as long as there is none, and after the end.
 static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
@@ -48,22 +49,18 @@ pub(crate) fn start() {
         return;
     }
     let settings = Settings {
-        force: environment.force,
         timed: environment.log.is_some(),
-        reload: environment.reload,
-        warn: Some(warn),
+        ..settings()
     };
     // SAFETY: MPI is initialised, and this the right library.
     let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
     match tuner {
-        Ok(tuner) => {
-            for misfit in tuner.misfits().iter().filter(|_| is_first()) {
-                warn(&format!("{misfit}; it is used all the same"));
-            }
-            TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
-        }
+        Ok(tuner) => TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed),
         Err(error) if is_first() => {
             warn(&format!("{error}; all collectives are the library's own"));
+            if let Some(log @ Log::File(_)) = &environment.log {
+                write(log, &format!("colltune: the table is not used: {error}\n"));
+            }
         }
         Err(_) => {}
     }
@@ -112,11 +109,6 @@ fn write(log: &Log, text: &str) {
     if let Err(error) = outcome {
         warn(&error.to_string());
     }
-}
-
-/// One line on standard error. A program whose standard error is gone goes on.
-fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "colltune: warning: {text}");
 }
 
 fn world() -> MPI_Comm {

@@ -9,10 +9,10 @@ use exec::{ExecError, Wait, check};
 use mpi::ffi;
 use table::{Table, TableError};
 
-use crate::agree::{greatest, is_same};
+use crate::agree::{greatest, is_first, is_same};
 use crate::attach::State;
 use crate::attribute::Attributes;
-use crate::fitness::{Host, Misfit};
+use crate::fitness::Host;
 use crate::place::place;
 use crate::versions::Versions;
 use crate::watch::Watch;
@@ -21,11 +21,12 @@ use crate::{Loaded, RawCall, RuntimeError, Summary};
 /// How a table is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Use a table that was made for another library or version too.
+    /// Use a table that was made for another library, version or type of node too.
     pub force: bool,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
-    /// What is told that nobody else will say: why a changed table is not used. Called on one rank.
+    /// Is told, on one rank, what is not an error: that such a table is used, or why one that has
+    /// changed is not.
     pub warn: Option<fn(&str)>,
     /// Take the time of every call, for the summary. Costs some 50 ns a call.
     pub timed: bool,
@@ -39,7 +40,6 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Tuner {
     versions: Versions,
-    misfits: Vec<Misfit>,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     attributes: Rc<Attributes>,
@@ -85,13 +85,9 @@ impl Tuner {
         if threads == unsafe { ffi::RSMPI_THREAD_MULTIPLE } {
             return Err(RuntimeError::Threads);
         }
-        let host = Host {
-            library,
-            force: settings.force,
-        };
-        if let Some(misfit) = host.objection(&loaded.table) {
-            return Err(misfit.into());
-        }
+        let host = Host::new(library);
+        // SAFETY: the caller's.
+        unsafe { admit(&host, &loaded.table, communicator, settings)? };
         // SAFETY: the caller's.
         let made = unsafe { Self::with(loaded, communicator, settings, host) };
         let mut failed = [i32::from(made.is_err())];
@@ -117,14 +113,11 @@ impl Tuner {
         // SAFETY: the caller's.
         let node_ranks = unsafe { place(communicator)?.node_ranks };
         let wait = wait(node_ranks, &host.library.name)?;
-        let misfits = host.misfits(&loaded.table);
         Ok(Self {
             versions: Versions::new(loaded, |first| {
-                settings
-                    .reload
-                    .then(|| Watch::new(first, host, settings.warn))
+                let is_watched = settings.reload;
+                is_watched.then(|| Watch::new(first, host, settings))
             }),
-            misfits,
             timed: settings.timed,
             wait,
             attributes: Attributes::open()?,
@@ -136,11 +129,6 @@ impl Tuner {
     /// The table that it was made with.
     pub fn table(&self) -> &Table {
         self.versions.first()
-    }
-
-    /// What that table was made for and is used without, as the settings force it.
-    pub fn misfits(&self) -> &[Misfit] {
-        &self.misfits
     }
 
     /// How often a table read later has taken the place of the one before, on this rank.
@@ -213,6 +201,33 @@ impl Drop for Tuner {
     fn drop(&mut self) {
         self.attributes.close();
     }
+}
+
+/// Whether a table may be used on a communicator; all ranks come to the same. Collective.
+///
+/// # Safety
+///
+/// A valid intracommunicator, whose ranks have the same table and settings.
+unsafe fn admit(
+    host: &Host,
+    table: &Table,
+    communicator: MPI_Comm,
+    settings: Settings,
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's.
+    let (misfits, is_first) = unsafe {
+        let misfits = host.common_misfits(communicator, table)?;
+        (misfits, is_first(communicator)?)
+    };
+    for misfit in misfits {
+        if !settings.force {
+            return Err(misfit.into());
+        }
+        if let Some(warn) = settings.warn.filter(|_| is_first) {
+            warn(&format!("{misfit}; it is used all the same"));
+        }
+    }
+    Ok(())
 }
 
 /// How ranks wait: they give up their cores where they outnumber these, unless the library does so.

@@ -6,18 +6,18 @@ use std::rc::Rc;
 use exec::ExecError;
 use exec::constants::MPI_Comm;
 
-use crate::RuntimeError;
 use crate::agree::{are_same, first_text, is_first};
 use crate::fitness::Host;
 use crate::loaded::{Loaded, Stamp, open, unreadable};
 use crate::versions::Version;
+use crate::{RuntimeError, Settings};
 
 /// A file that may change, as one rank sees it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     path: PathBuf,
     host: Host,
-    warn: Option<fn(&str)>,
+    settings: Settings,
     /// The file at the last look, if it was there, and what was made of it.
     stamp: Option<Stamp>,
     seen: Result<Rc<Version>, String>,
@@ -29,11 +29,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(first: &Rc<Version>, host: Host, warn: Option<fn(&str)>) -> Self {
+    pub(crate) fn new(first: &Rc<Version>, host: Host, settings: Settings) -> Self {
         Self {
             path: first.loaded.path.clone(),
             host,
-            warn,
+            settings,
             stamp: Some(first.loaded.stamp),
             seen: Ok(Rc::clone(first)),
             current: Rc::clone(first),
@@ -99,9 +99,12 @@ impl Watch {
             .and_then(|(mut file, stamp)| Loaded::read_open(&self.path, &mut file, stamp));
         self.seen = read
             .map_err(RuntimeError::from)
-            .and_then(|loaded| match self.host.objection(&loaded.table) {
-                Some(misfit) => Err(misfit.into()),
-                None => Ok(self.version(loaded, first)),
+            .and_then(|loaded| {
+                let mut misfits = self.host.misfits(&loaded.table).into_iter();
+                match misfits.next().filter(|_| !self.settings.force) {
+                    Some(misfit) => Err(misfit.into()),
+                    None => Ok(self.version(loaded, first)),
+                }
             })
             .map_err(|error| error.to_string());
     }
@@ -129,7 +132,11 @@ impl Watch {
         let why = why.unwrap_or_else(|| "not all ranks have read the same".to_owned());
         let path = self.path.display();
         let text = format!("{path} has changed and is not used: {why}; the old table is kept");
-        if let Some(warn) = self.warn.filter(|_| is_first && text != self.warned) {
+        if let Some(warn) = self
+            .settings
+            .warn
+            .filter(|_| is_first && text != self.warned)
+        {
             warn(&text);
         }
         self.warned = text;

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Keep the summary in this file; the first rank writes it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Use a table that was made for another library or version
+    /// Use a table that was made for another library, version or CPU
     #[arg(long)]
     force: bool,
     /// Look at the table again for each communicator that the program makes

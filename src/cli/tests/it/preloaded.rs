@@ -16,7 +16,7 @@ provenance:
   colltune: \"0.1.0\"
   date: \"2026-11-20\"
   hosts: [n1]
-  cpu: Some CPU
+  cpu: any
   launches: 6
   warnings: []
 collectives:

@@ -11,7 +11,7 @@ use crate::launch::{compiled, family, installation, run_preloaded};
 use crate::tables::{forcing, saved};
 
 /// The counts of calls that were carried out by something called like that.
-fn calls(text: &str, by: &str) -> u64 {
+pub(crate) fn calls(text: &str, by: &str) -> u64 {
     let rows = text
         .lines()
         .filter_map(|line| line.strip_prefix("colltune: "));

@@ -17,9 +17,11 @@
  * Threads: one at a time, as MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
  * Buffers: memory that the host can read and write; device pointers are not supported.
  *
- * Link with -lcolltune before the MPI library (pkg-config: colltune). The library also has the names
- * of MPI's collectives, which pass on to the MPI library unless COLLTUNE_TABLE is set in the
- * environment. It must be the one that was built for the program's MPI library.
+ * Link with -lcolltune before the MPI library (pkg-config: colltune). The shared library also has the
+ * names of MPI's collectives, which pass on to the MPI library unless COLLTUNE_TABLE is set in the
+ * environment. The static one, libcolltune.a, has the functions below and nothing else; it needs
+ * -lpthread -ldl -lm (pkg-config --static). Either must be the one that was built for the program's
+ * MPI library.
  */
 #ifndef COLLTUNE_H
 #define COLLTUNE_H

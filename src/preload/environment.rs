@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::settings::{given, is_set};
+use capi::{given, is_set};
 
 /// Where the summary goes at the end.
 #[derive(Clone, Debug)]

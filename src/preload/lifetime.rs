@@ -4,13 +4,12 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use capi::{built_for, other_library, settings, warn};
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 use runtime::{Loaded, Settings, Summary, Tuner};
 
 use crate::environment::{Environment, Log};
-use crate::identity::{built_for, other_library};
-use crate::settings::{settings, warn};
 
 /// The table at work; null as long as there is none, and after the end.
 static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());

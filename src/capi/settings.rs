@@ -6,17 +6,17 @@ use std::io::Write;
 use runtime::Settings;
 
 /// What is set and not empty.
-pub(crate) fn given(name: &str) -> Option<OsString> {
+pub fn given(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// Whether something is switched on.
-pub(crate) fn is_set(name: &str) -> bool {
+pub fn is_set(name: &str) -> bool {
     given(name).is_some_and(|value| value != "0")
 }
 
 /// `COLLTUNE_FORCE` and `COLLTUNE_RELOAD`; the same on all ranks.
-pub(crate) fn settings() -> Settings {
+pub fn settings() -> Settings {
     Settings {
         force: is_set("COLLTUNE_FORCE"),
         reload: is_set("COLLTUNE_RELOAD"),
@@ -26,6 +26,6 @@ pub(crate) fn settings() -> Settings {
 }
 
 /// One line on standard error. A program whose standard error is gone goes on.
-pub(crate) fn warn(text: &str) {
+pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "colltune: warning: {text}");
 }

@@ -12,7 +12,9 @@
  * The collectives have the arguments and the meaning of MPI's, a table before them. What no algorithm
  * of colltune can serve is done by the MPI library, as is everything if the table is NULL: a program
  * need not look at the outcome of colltune_load. They return MPI's error codes, and errors go through
- * the communicator's error handler.
+ * the communicator's error handler. Null handles and buffers, negative counts and roots that are not
+ * there are errors, of class MPI_ERR_COMM, MPI_ERR_COUNT and so on, also under MPI libraries that were
+ * built without checks; other handles must be MPI's.
  *
  * Threads: one at a time, as MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
  * Buffers: memory that the host can read and write; device pointers are not supported.

@@ -78,6 +78,10 @@ pub unsafe extern "C" fn colltune_load(
     communicator: MPI_Comm,
     table: *mut *mut CTable,
 ) -> c_int {
+    // SAFETY: the caller's.
+    if let Some(table) = unsafe { table.as_mut() } {
+        *table = std::ptr::null_mut();
+    }
     if !exec::is_running() {
         return fail(ERR_STATE, "MPI is not running");
     }
@@ -91,9 +95,14 @@ pub unsafe extern "C" fn colltune_load(
     if path.is_null() || table.is_null() || communicator == unsafe { ffi::RSMPI_COMM_NULL } {
         return fail(ERR_ARGUMENT, "a null argument");
     }
+    let mut is_inter = 0;
+    // SAFETY: the caller's.
+    unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
+    if is_inter != 0 {
+        return fail(ERR_ARGUMENT, "an intercommunicator");
+    }
     // SAFETY: the caller's.
     let loaded = unsafe {
-        *table = std::ptr::null_mut();
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
         Tuner::new(Loaded::read(path.as_ref()), communicator, settings())
     };

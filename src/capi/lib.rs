@@ -4,6 +4,7 @@
 //! the crate `preload` intercepts. What must be known before tables are used is common to both: the
 //! library that the program runs with, and what the environment says.
 
+mod check;
 pub mod collectives;
 pub mod header;
 mod identity;

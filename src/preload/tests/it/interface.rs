@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
 use crate::launch::{archived, compiled, installation, preloaded, run};
 use crate::tables::{forcing, saved};
+
+/// Calls with random arguments.
+const CALLS: &str = "40000";
 
 /// A program that calls every function of the header, linked with these flags.
 fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
@@ -17,6 +21,31 @@ fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
     let arguments = [text(&path), text(&folder.join("missing.yaml"))];
     let printed = run(&program, &arguments, 4, environment).good();
     assert!(printed.contains("the interface holds"), "{printed}");
+}
+
+#[test]
+fn odd_arguments_get_error_codes_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let archive = archived(folder.path()).display().to_string();
+    let flags = [archive.as_str(), "-lpthread", "-ldl", "-lm"];
+    let program = compiled("arguments.c", folder.path(), &flags);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let broken = folder.path().join("broken.yaml");
+    std::fs::write(&broken, "format: colltune-table 2\nname: [\n").expect("written");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let fresh = now.map_or(1, |now| now.as_nanos() as u64).to_string();
+    for seed in ["1", &fresh] {
+        println!("seed {seed}");
+        let text = |path: &Path| path.display().to_string();
+        let arguments = [
+            seed.to_owned(),
+            CALLS.to_owned(),
+            text(&path),
+            text(&broken),
+        ];
+        let printed = run(&program, &arguments, 2, &[]).good();
+        assert!(printed.contains("are answered"), "{printed}");
+    }
 }
 
 /// The names that a file defines for others.

@@ -3,6 +3,7 @@
 mod corners;
 mod interface;
 mod launch;
+mod memory;
 mod nodes;
 mod reload;
 mod stress;

@@ -9,6 +9,7 @@ pub mod ends;
 mod environment;
 #[cfg(open_mpi)]
 pub mod fortran;
+mod gathering;
 pub mod handle;
 pub mod hooks;
 mod lifetime;

@@ -10,6 +10,7 @@ use mpi::ffi;
 use runtime::{Loaded, Settings, Summary, Tuner};
 
 use crate::environment::{Environment, Log};
+use crate::gathering::gather;
 
 /// The table at work; null as long as there is none, and after the end.
 static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
@@ -51,6 +52,7 @@ pub(crate) fn start() {
         timed: environment.log.is_some(),
         ..settings()
     };
+    gather(&environment.table);
     // SAFETY: MPI is initialised, and this the right library.
     let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
     match tuner {

@@ -14,6 +14,9 @@ const OURS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/valgrind.supp"
 
 const RANKS: u32 = 2;
 
+/// Open MPI's ranks spin otherwise, which takes long where others use the cores.
+const YIELDING: [(&str, &str); 1] = [("OMPI_MCA_mpi_yield_when_idle", "1")];
+
 /// Errors in a log, as blocks of lines.
 fn blocks(log: &str) -> Vec<String> {
     let contents = log.lines().map(|line| match line.strip_prefix("==") {
@@ -61,7 +64,7 @@ fn findings(place: usize, seed: u64) -> Vec<String> {
     arguments.extend(known.map(|file| format!("--suppressions={file}")));
     let program = program.display().to_string();
     arguments.extend([program, seed.to_string(), "80".to_owned(), "odd".to_owned()]);
-    let text = run_preloaded(&valgrind(), &arguments, RANKS, &path, &[]).good();
+    let text = run_preloaded(&valgrind(), &arguments, RANKS, &path, &YIELDING).good();
     assert!(text.contains("80 calls agree"), "{text}");
     let logs = logs(folder.path());
     assert_eq!(logs.len(), RANKS as usize, "a log a rank");
@@ -83,10 +86,8 @@ fn memory_is_used_as_it_should_be_under_mpi() {
         eprintln!("skipped: valgrind is not here (apt-get install valgrind)");
         return;
     }
-    for place in [3, 8] {
-        let findings = findings(place, 5 + place as u64);
-        assert!(findings.is_empty(), "{}", findings.join("\n"));
-    }
+    let findings = findings(3, 8);
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
 #[test]

@@ -70,6 +70,7 @@ impl Watch {
                     self.current = Rc::clone(version);
                     self.replacements += 1;
                 }
+                self.warned.clear();
                 Ok(Rc::clone(version))
             }
             _ => {

@@ -78,6 +78,10 @@ fn ranks_and_nothing_else_are_given_the_table() {
         "./program",
     ];
     assert!(!place.run(&quiet).good().out.contains("a summary"));
+    let switched = ["run", "table.yaml", "--reload", "--", "mpirun", "a"];
+    let out = place.run(&switched).good().out;
+    assert!(out.contains("-x COLLTUNE_RELOAD=1"), "{out}");
+    assert!(out.contains("-x COLLTUNE_FORCE=0"), "{out}");
     let kept = [
         "run",
         "table.yaml",

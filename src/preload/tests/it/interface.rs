@@ -16,11 +16,27 @@ const CALLS: &str = "20000";
 /// A program that calls every function of the header, linked with these flags.
 fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
     let program = compiled("interface.c", folder, flags);
-    let path = saved(&forcing(1, installation().library()), folder);
+    let mut table = forcing(1, installation().library());
+    let path = saved(&table, folder);
+    table.provenance.cpu = "Other CPU".to_owned();
+    let other = saved(&table, &folder.join("other"));
     let text = |path: &Path| path.display().to_string();
-    let arguments = [text(&path), text(&folder.join("missing.yaml"))];
-    let printed = run(&program, &arguments, 4, environment).good();
-    assert!(printed.contains("the interface holds"), "{printed}");
+    let missing = text(&folder.join("missing.yaml"));
+    // COLLTUNE_ERR_NODE, if the kernel names the CPU; COLLTUNE_SUCCESS where it is forced.
+    let refused = if environment::cpu().is_empty() {
+        "0"
+    } else {
+        "8"
+    };
+    for (force, code) in [("0", refused), ("1", "0")] {
+        let arguments = [text(&path), missing.clone(), text(&other), code.to_owned()];
+        let mut environment = environment.to_vec();
+        environment.push(("COLLTUNE_FORCE", force));
+        let printed = run(&program, &arguments, 4, &environment).good();
+        assert!(printed.contains("the interface holds"), "{printed}");
+        let warnings = printed.matches("it is used all the same").count();
+        assert_eq!(warnings == 1, code != refused, "{printed}");
+    }
 }
 
 #[test]

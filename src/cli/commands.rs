@@ -26,4 +26,5 @@ mod grid;
 mod guarded;
 mod query;
 mod stored;
+mod supervised;
 mod workplace;

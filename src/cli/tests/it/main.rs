@@ -26,4 +26,6 @@ mod run;
 mod schedules;
 mod simulated;
 mod simulations;
+mod slurm;
 mod stages;
+mod unmodified;

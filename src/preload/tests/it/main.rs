@@ -3,6 +3,9 @@
 mod corners;
 mod interface;
 mod launch;
+mod memory;
+mod nodes;
+mod reload;
 mod repeats;
 mod stress;
 mod tables;

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::Placement;
 use schedule::Collective;
 use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Field, LibraryChoice, Problem, Selection, Strategy, cores, digest};
+use crate::{
+    CampaignError, Field, Launching, LibraryChoice, Problem, Selection, Strategy, cores, digest,
+};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -71,66 +72,6 @@ pub struct Campaign {
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
-}
-
-/// What measures: MPI programs, or the simulator in their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Launching {
-    /// Ranks on this machine, or on hosts that its launcher reaches.
-    Local(LocalOptions),
-    /// A simulated machine, without MPI.
-    Simulated(SimulatedOptions),
-}
-
-impl Default for Launching {
-    fn default() -> Self {
-        Self::Local(LocalOptions::default())
-    }
-}
-
-/// What is simulated instead of measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedOptions {
-    /// The machine file, relative to the working directory; absent for the reference machine.
-    pub machine: Option<PathBuf>,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-    /// What the noise is drawn from: the same seed gives the same noise.
-    pub seed: u32,
-}
-
-/// The local launcher's options.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocalOptions {
-    /// Further arguments of mpirun or mpiexec, before the program.
-    pub options: Vec<String>,
-    /// Whether more ranks than cores may run.
-    pub oversubscribe: Oversubscribe,
-    /// Environment variables of the launcher and the ranks.
-    pub environment: BTreeMap<String, String>,
-    /// Where the ranks go; absent for this machine.
-    pub hosts: Option<Hosts>,
-}
-
-/// The nodes of a cluster, and how ranks are dealt to them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hosts {
-    /// The file that lists them, one a line, relative to the working directory.
-    pub file: PathBuf,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-}
-
-/// Whether more ranks than cores may run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Oversubscribe {
-    /// If there are more ranks than cores.
-    #[default]
-    Auto,
-    /// Such shapes are an error.
-    Never,
-    /// Launch as if there were too few cores: unbound.
-    Always,
 }
 
 /// The parameter values that algorithms are given.
@@ -265,6 +206,7 @@ impl Campaign {
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,
+            (Launching::Batch(mine), Launching::Batch(other)) => mine.same_conditions(other),
             (Launching::Simulated(mine), Launching::Simulated(other)) => {
                 (mine.placement, mine.seed) == (other.placement, other.seed)
             }
@@ -281,7 +223,7 @@ impl Campaign {
     /// What is drawn from where something is left to chance, such as the order of candidates.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
-            Launching::Local(_) => {
+            Launching::Local(_) | Launching::Batch(_) => {
                 let digest = self.digest();
                 let start = digest.get(..16).map(|hex| u64::from_str_radix(hex, 16));
                 start.and_then(Result::ok).unwrap_or(0)

@@ -54,6 +54,7 @@ fn canonical(campaign: &Campaign) -> String {
         format!("library {library:?}"),
         match launcher {
             Launching::Local(options) => local(options),
+            Launching::Batch(options) => format!("batch {options:?}"),
             Launching::Simulated(options) => format!("simulated {options:?}"),
         },
         format!("shapes {shapes:?}"),

@@ -14,7 +14,8 @@ pub(crate) use shapes::auto_shapes;
 use wire::units::parse_seconds;
 use wire::{Cache, Synchronisation};
 
-use crate::campaign::{Launching, Repetitions, Slice};
+use crate::Launching;
+use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;

@@ -233,6 +233,7 @@ impl<'a> Launch<'a> {
             | Outcome::Signal(_)
             | Outcome::TimedOut
             | Outcome::Killed
+            | Outcome::Ended(_)
                 if self.started =>
             {
                 Ok(Ended::Killed { message })

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 use wire::{CommShape, Library};
 
-use super::{Outcome, Refusal};
+use super::{BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
 
 /// A launch that did not work.
@@ -177,6 +177,15 @@ fn describe(outcome: Outcome) -> String {
         },
         Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
         Outcome::Killed => "the launch was killed".to_owned(),
+        Outcome::Ended(end) => match end {
+            BatchEnd::WallTime => "the job's wall time was over",
+            BatchEnd::Cancelled => "the job was cancelled",
+            BatchEnd::Preempted => "the job was pre-empted",
+            BatchEnd::NodeFailed => "a node of the job failed",
+            BatchEnd::OutOfMemory => "the job was out of memory",
+            BatchEnd::NotBegun => "the job ended before the launch began",
+        }
+        .to_owned(),
     }
 }
 

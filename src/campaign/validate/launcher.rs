@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use model::Placement;
 
 use super::{Check, Checked, Machine};
-use crate::campaign::{Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions};
 use crate::definition::{LauncherDefinition, LocalDefinition, SimulatedDefinition};
 use crate::form::{Scalar, Shorthand};
 use crate::hosts::read_hosts;
 use crate::{Field, Problem};
+use crate::{Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),
@@ -73,7 +73,7 @@ impl Check<'_> {
     /// The number of nodes that shapes may have; none where any will do.
     pub(super) fn nodes(&self, launcher: &Launching) -> Checked<Option<u32>> {
         let hosts = match (launcher, self.machine) {
-            (Launching::Simulated(_), _) => return Ok(None),
+            (Launching::Simulated(_) | Launching::Batch(_), _) => return Ok(None),
             (Launching::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
             // What has been measured may have been measured elsewhere.
             (Launching::Local(_), Machine::Unknown { .. }) => return Ok(None),

@@ -3,10 +3,10 @@
 use wire::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
-use crate::campaign::{Launching, LocalOptions, Oversubscribe};
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::{Field, HostFileError, Problem};
+use crate::{Launching, LocalOptions, Oversubscribe};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.
@@ -30,7 +30,9 @@ impl Check<'_> {
                     Launching::Local(LocalOptions { hosts: None, .. }) => {
                         shapes.extend(auto_shapes(self.machine.cores()));
                     }
-                    Launching::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
+                    Launching::Local(_) | Launching::Batch(_) => {
+                        return Err(self.error(&field, Problem::HostShapes));
+                    }
                     Launching::Simulated(_) => {
                         return Err(self.error(&field, Problem::SimulatedShapes));
                     }
@@ -80,6 +82,7 @@ impl Check<'_> {
     ) -> Checked<CommShape> {
         let (local, limit, ranks) = match launcher {
             Launching::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
+            Launching::Batch(_) => (None, LARGEST_NODE_RANKS, shape.ppn),
             Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS, shape.ranks()),
         };
         let hosts = local.and_then(|local| local.hosts.as_ref());

@@ -74,6 +74,11 @@ pub struct Job {
     pub environment: Vec<(OsString, OsString)>,
     /// How long the job may run before it is killed; waiting for nodes does not count.
     pub timeout: Option<Duration>,
+    /// How long from now nodes shall not be asked for, where there is a queue: such a job has nodes of its
+    /// own, which no earlier launch had.
+    pub begin_in: Option<Duration>,
+    /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
+    pub keep: bool,
 }
 
 /// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.
@@ -83,6 +88,11 @@ pub trait Running: Send {
     /// # Errors
     /// When the operating system refuses to say, or processes cannot be killed.
     fn poll(&mut self) -> Result<Option<Exit>, LaunchError>;
+
+    /// The batch system's id of the job; `None` where there is no batch system.
+    fn id(&self) -> Option<&str> {
+        None
+    }
 
     /// Where the job stands by what was last heard; asks nobody. Jobs of launchers without a queue run.
     fn standing(&self) -> Standing {
@@ -146,6 +156,8 @@ pub struct Exit {
     pub log: PathBuf,
     /// The last lines of it.
     pub tail: Vec<String>,
+    /// Nodes that failed, where the batch system names them.
+    pub failed_nodes: Vec<String>,
 }
 
 /// The ways in which a job ends.
@@ -174,7 +186,7 @@ pub enum BatchEnd {
     Cancelled,
     /// Another job needed its nodes.
     Preempted,
-    /// A node failed; the log says which.
+    /// A node failed; [`Exit::failed_nodes`] says which.
     NodeFailed,
     /// It needed more memory than it was given.
     OutOfMemory,
@@ -194,6 +206,7 @@ impl Exit {
                 outcome,
                 log: self.log,
                 tail: self.tail,
+                failed_nodes: self.failed_nodes,
             }),
         }
     }

@@ -84,6 +84,11 @@ pub struct Job {
     pub environment: Vec<(OsString, OsString)>,
     /// How long the job may run before it is killed; waiting for nodes does not count.
     pub timeout: Option<Duration>,
+    /// How long from now nodes shall not be asked for, where there is a queue: such a job has nodes of its
+    /// own, which no earlier launch had.
+    pub begin_in: Option<Duration>,
+    /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
+    pub keep: bool,
 }
 
 /// On which terms a job gets nodes of a batch system.
@@ -107,6 +112,11 @@ pub trait Running: Send {
     /// # Errors
     /// When the operating system refuses to say, or processes cannot be killed.
     fn poll(&mut self) -> Result<Option<Exit>, LaunchError>;
+
+    /// The batch system's id of the job; `None` where there is no batch system.
+    fn id(&self) -> Option<&str> {
+        None
+    }
 
     /// Where the job stands by what was last heard; asks nobody. Jobs of launchers without a queue run.
     fn standing(&self) -> Standing {
@@ -170,6 +180,8 @@ pub struct Exit {
     pub log: PathBuf,
     /// The last lines of it.
     pub tail: Vec<String>,
+    /// Nodes that failed, where the batch system names them.
+    pub failed_nodes: Vec<String>,
 }
 
 /// The ways in which a job ends.
@@ -198,7 +210,7 @@ pub enum BatchEnd {
     Cancelled,
     /// Another job needed its nodes.
     Preempted,
-    /// A node failed; the log says which.
+    /// A node failed; [`Exit::failed_nodes`] says which.
     NodeFailed,
     /// It needed more memory than it was given.
     OutOfMemory,
@@ -220,6 +232,7 @@ impl Exit {
                 outcome,
                 log: self.log,
                 tail: self.tail,
+                failed_nodes: self.failed_nodes,
             }),
         }
     }

@@ -110,6 +110,8 @@ impl<'a> Launch<'a> {
             timeout: Some(Duration::from_secs_f64(
                 seconds + self.plan.watchdog_seconds,
             )),
+            begin_in: None,
+            keep: false,
         })?;
         let exit = self.follow(running.as_mut(), stop)?;
         let ended = self.judge(exit);
@@ -216,6 +218,7 @@ impl<'a> Launch<'a> {
             outcome: exit.outcome,
             log: exit.log.clone(),
             tail: exit.tail.clone(),
+            failed_nodes: exit.failed_nodes.clone(),
         };
         let message = described.to_string();
         // Launchers do not always pass on the code of the rank that ended first (MPICH's may report

@@ -115,7 +115,7 @@ pub enum LaunchError {
         pids: Vec<i32>,
     },
     /// The launcher, or the program below it, failed.
-    #[error("{}; log: {}{}", describe(*outcome), log.display(), quote(tail))]
+    #[error("{}; log: {}{}", describe(*outcome, failed_nodes), log.display(), quote(tail))]
     Failed {
         /// In which way.
         outcome: Outcome,
@@ -123,6 +123,8 @@ pub enum LaunchError {
         log: PathBuf,
         /// Its last lines.
         tail: Vec<String>,
+        /// Nodes that failed.
+        failed_nodes: Vec<String>,
     },
 }
 
@@ -167,7 +169,7 @@ impl LaunchError {
     }
 }
 
-fn describe(outcome: Outcome) -> String {
+fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
     match outcome {
         Outcome::Success => "the launcher succeeded".to_owned(),
         Outcome::Code(code) => format!("the launcher exited with code {code}"),
@@ -177,6 +179,9 @@ fn describe(outcome: Outcome) -> String {
         },
         Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
         Outcome::Killed => "the launch was killed".to_owned(),
+        Outcome::Ended(BatchEnd::NodeFailed) if !failed_nodes.is_empty() => {
+            format!("a node of the job failed: {}", failed_nodes.join(", "))
+        }
         Outcome::Ended(end) => match end {
             BatchEnd::WallTime => "the job's wall time was over",
             BatchEnd::Cancelled => "the job was cancelled",

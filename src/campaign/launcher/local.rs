@@ -133,6 +133,7 @@ impl Launcher for LocalLauncher {
             log,
             environment,
             timeout,
+            ..
         } = job;
         let shape = CommShape {
             nodes: ranks.div_ceil((*ppn).max(1)),
@@ -200,6 +201,7 @@ impl Running for LocalRun {
             outcome,
             log: self.log.clone(),
             tail,
+            failed_nodes: Vec::new(),
         }))
     }
 

@@ -135,6 +135,7 @@ impl Launcher for FakeLauncher {
             outcome,
             log: job.log.clone(),
             tail: vec![mishap.says.unwrap_or("the end").to_owned()],
+            failed_nodes: Vec::new(),
         };
         Ok(Box::new(Playback {
             spool: plan.spool,

@@ -42,7 +42,7 @@ pub use field::Field;
 pub use hosts::HostFileError;
 pub use launching::{
     Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
-    Oversubscribe, SimulatedOptions,
+    Oversubscribe, SimulatedOptions, Template,
 };
 pub use library::{LibraryChoice, LibraryName};
 pub use machine::cores;

@@ -23,6 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use batch::BatchLauncher;
+pub(crate) use batch::{check_template, is_shell_variable};
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;

@@ -115,6 +115,19 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
+    /// Those of a campaign that names nothing but the batch system.
+    pub fn of(system: BatchSystem) -> Self {
+        Self {
+            system,
+            job: JobSpecification::default(),
+            options: Vec::new(),
+            environment: BTreeMap::new(),
+            placement: Placement::default(),
+            allocation: Allocation::default(),
+            spread: None,
+        }
+    }
+
     /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
     /// and when makes no difference to a measurement.
     pub fn same_conditions(&self, other: &Self) -> bool {

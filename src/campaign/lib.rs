@@ -29,6 +29,7 @@ mod library;
 mod machine;
 mod natives;
 mod problem;
+mod reading;
 mod source;
 mod strategy;
 mod template;

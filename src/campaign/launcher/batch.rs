@@ -8,7 +8,7 @@
 pub(crate) mod order;
 mod place;
 mod run;
-pub(crate) mod script;
+mod script;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,8 +21,10 @@ use wire::{CommShape, LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use self::order::{Folder, Stage};
 use self::place::Place;
+pub(crate) use self::place::is_variable as is_shell_variable;
 use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
+pub(crate) use self::script::check_syntax as check_template;
 use self::script::{Launch, Purpose, Times, Variable};
 use super::command::{Nodes, Start, command};
 use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};

@@ -257,6 +257,7 @@ impl BatchLauncher {
     /// has it.
     fn hand_over(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
+        // What cannot be at all is refused before it stands in the queue for ever.
         let mut asked = self.scheduler.check(request);
         let mut submitted = false;
         loop {
@@ -356,6 +357,7 @@ pub(super) fn job_id(submission: &Submission) -> JobId {
     JobId {
         id: submission.id.clone(),
         cluster: submission.cluster.clone(),
+        name: submission.name.clone(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use super::scheduler::{Answer, Commands, End, JobId, Request, Scheduler, Status};
 use super::{BatchEnd, LaunchError};
@@ -25,6 +26,17 @@ const SIGNALS: i32 = 256;
 pub(super) struct Pbs(pub(super) Commands);
 
 impl Pbs {
+    /// `CCYYMMDDhhmm.SS` so much after now, in local time, which `date` knows.
+    fn time_in(&self, delay: Duration) -> Result<String, LaunchError> {
+        let delay = format!("+{} seconds", delay.as_secs());
+        let arguments = ["-d", &delay, "+%Y%m%d%H%M.%S"];
+        let answer = self.0.ask("date", arguments)?;
+        match answer.succeeded {
+            true => Ok(answer.output.trim().to_owned()),
+            false => Err(silent("date", &answer)),
+        }
+    }
+
     /// What `qstat -f` says of these jobs; nothing of those that are not known.
     fn show(&self, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
         // With those that have ended, where the server keeps them.
@@ -54,8 +66,7 @@ impl Scheduler for Pbs {
         let mut arguments: Vec<OsString> = vec!["-N".into(), request.name.into()];
         arguments.extend(["-o".into(), output]);
         if !request.begin_in.is_zero() {
-            let at = begin_time(request.begin_in.as_secs());
-            arguments.extend(["-a".into(), at.into()]);
+            arguments.extend(["-a".into(), self.time_in(request.begin_in)?.into()]);
         }
         arguments.push(request.script.into());
         let answer = self.0.ask("qsub", arguments)?;
@@ -64,6 +75,7 @@ impl Scheduler for Pbs {
             true if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
                 id: id.to_owned(),
                 cluster: None,
+                name: request.name.to_owned(),
             }),
             true => Err(silent("qsub", &answer)),
             false if is_away(&answer) => Err(silent("qsub", &answer)),
@@ -75,7 +87,7 @@ impl Scheduler for Pbs {
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         let shown = self.show(&ids)?;
         let known = jobs.iter().filter_map(|job| {
-            let shown = shown.iter().find(|shown| shown.id == job.id)?;
+            let shown = shown.iter().find(|shown| shown.is(job))?;
             Some((job.clone(), shown.status()?))
         });
         Ok(known.collect())
@@ -87,6 +99,7 @@ impl Scheduler for Pbs {
         Ok(shown.pop().map(|shown| JobId {
             id: shown.id,
             cluster: None,
+            name: name.to_owned(),
         }))
     }
 
@@ -154,6 +167,10 @@ fn shown(text: &str) -> Vec<Shown> {
 }
 
 impl Shown {
+    fn is(&self, job: &JobId) -> bool {
+        self.id == job.id && self.value("Job_Name") == Some(&job.name)
+    }
+
     fn value(&self, name: &str) -> Option<&str> {
         let mut attributes = self.attributes.iter();
         let (_, value) = attributes.find(|(key, _)| key == name)?;
@@ -216,14 +233,4 @@ fn seconds(text: &str) -> Option<u64> {
         let part: u64 = part.parse().ok()?;
         total.checked_mul(60)?.checked_add(part)
     })
-}
-
-/// `[[CC]YY]MMDDhhmm.SS` so much after now, in local time as `date` tells it.
-fn begin_time(seconds: u64) -> String {
-    let argument = format!("+{seconds} seconds");
-    let output = std::process::Command::new("date")
-        .args(["-d", &argument, "+%Y%m%d%H%M.%S"])
-        .output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-    text.unwrap_or_default()
 }

@@ -30,6 +30,8 @@ pub(super) struct JobId {
     pub(super) id: String,
     /// The cluster, where commands must be told.
     pub(super) cluster: Option<String>,
+    /// Its name in the queue: a controller that lost its last seconds gives ids again.
+    pub(super) name: String,
 }
 
 /// What is submitted.

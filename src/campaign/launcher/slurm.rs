@@ -1,6 +1,6 @@
 //! Slurm's commands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use super::scheduler::{Answer, Commands, End, JobId, Request, Scheduler, Status};
@@ -17,6 +17,9 @@ const AWAY: [&str; 6] = [
     "Slurm backup controller in standby mode",
     "temporarily unable to accept",
 ];
+
+/// What `sbatch --test-only` says of nodes that are down.
+const NOT_NOW: &str = "Requested node configuration is not available";
 
 /// `sbatch`, `squeue`, `scontrol`, `sacct`, `scancel`.
 pub(super) struct Slurm(pub(super) Commands);
@@ -63,36 +66,66 @@ impl Slurm {
     /// How a job ended that `squeue` does not list, or says no more of.
     fn ended(&self, job: &JobId, state: Option<&str>) -> Result<Option<Status>, LaunchError> {
         let shown = self.about("scontrol", job, &["show", "job", "-o", &job.id])?;
-        if let Some(shown) = shown {
-            let value = |key: &str| value(&shown, key);
-            let state = value("JobState").or(state).unwrap_or_default();
-            return Ok(status(state, value("Reason"), || Details {
-                code: code(value("ExitCode").unwrap_or_default()),
-                failed: value("FailedNode").filter(|node| *node != "(null)"),
-            }));
+        let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
+        let Some(shown) = shown else {
+            return Ok(match state {
+                Some(state) => status(state, None, None),
+                None => self.accounted(job),
+            });
+        };
+        let value = |key| value(&shown, key);
+        let exit = value("ExitCode").and_then(code);
+        let state = value("JobState").or(state).unwrap_or_default();
+        let mut status = status(state, value("Reason"), exit);
+        if let Some(Status::Ended {
+            end: End::By(BatchEnd::NodeFailed),
+            failed_nodes,
+        }) = &mut status
+        {
+            *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
+                Some(node) => vec![node.to_owned()],
+                None => self.down(job, value("NodeList").unwrap_or_default()),
+            };
         }
-        match state {
-            Some(state) => Ok(status(state, None, Details::default)),
-            None => Ok(self.accounted(job)),
-        }
+        Ok(status)
+    }
+
+    /// Which of these nodes are down; older releases do not say which one a job has lost.
+    fn down(&self, job: &JobId, nodes: &str) -> Vec<String> {
+        let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
+        let listed = self.about("sinfo", job, &arguments);
+        let listed = listed.ok().flatten().unwrap_or_default();
+        let down = listed.lines().filter_map(|line| {
+            let (node, state) = line.trim().split_once(' ')?;
+            (state.starts_with("down") || state.ends_with('*')).then(|| node.to_owned())
+        });
+        let down: BTreeSet<String> = down.collect();
+        down.into_iter().collect()
     }
 
     /// What the accounting knows of a job, if there is one that does.
     fn accounted(&self, job: &JobId) -> Option<Status> {
-        let format = "--format=State,ExitCode";
+        let format = "--format=JobName,State,ExitCode";
         let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
         let listed = self.about("sacct", job, &arguments).ok()??;
-        let (state, exit) = listed.lines().next()?.split_once('|')?;
-        status(state, None, || Details {
-            code: code(exit),
-            failed: None,
-        })
+        let mut lines = listed.lines().filter_map(|line| {
+            let (state, exit) = line
+                .strip_prefix(&job.name)?
+                .strip_prefix('|')?
+                .split_once('|')?;
+            status(state, None, code(exit))
+        });
+        lines.next()
     }
 }
 
 impl Scheduler for Slurm {
     fn check(&self, request: &Request<'_>) -> Result<(), LaunchError> {
-        self.sbatch(request, &["--test-only"]).map(drop)
+        match self.sbatch(request, &["--test-only"]) {
+            // So it is too where nodes are down for the moment; whatever can never be `sbatch` refuses.
+            Err(LaunchError::Refused { message, .. }) if message.contains(NOT_NOW) => Ok(()),
+            answer => answer.map(drop),
+        }
     }
 
     fn submit(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
@@ -104,7 +137,11 @@ impl Scheduler for Slurm {
         };
         let id = id.to_owned();
         match id.parse::<u64>() {
-            Ok(_) => Ok(JobId { id, cluster }),
+            Ok(_) => Ok(JobId {
+                id,
+                cluster,
+                name: request.name.to_owned(),
+            }),
             Err(_) => Err(silent("sbatch", &answer)),
         }
     }
@@ -133,12 +170,14 @@ impl Scheduler for Slurm {
             let listed = self.about("squeue", first, &arguments)?.unwrap_or_default();
             for job in members {
                 let mut lines = listed.lines().filter_map(|line| {
-                    let (id, rest) = line.trim().split_once('|')?;
-                    (id == job.id).then(|| rest.split_once('|')).flatten()
+                    let mut fields = line.trim().splitn(4, '|');
+                    let (id, state) = (fields.next()?, fields.next()?);
+                    let is_it = id == job.id && fields.next()? == job.name;
+                    is_it.then_some((state, fields.next()?))
                 });
                 let line = lines.next();
                 let now = line.and_then(|(state, reason)| {
-                    let status = status(state, Some(reason), Details::default)?;
+                    let status = status(state, Some(reason), None)?;
                     (!matches!(status, Status::Ended { .. })).then_some(status)
                 });
                 let status = match now {
@@ -152,8 +191,8 @@ impl Scheduler for Slurm {
     }
 
     fn find(&self, name: &str) -> Result<Option<JobId>, LaunchError> {
-        let name = format!("--name={name}");
-        let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &name];
+        let named = format!("--name={name}");
+        let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &named];
         let answer = self.0.ask("squeue", arguments)?;
         if !answer.succeeded {
             return Err(silent("squeue", &answer));
@@ -165,6 +204,7 @@ impl Scheduler for Slurm {
         Ok(ids.max().map(|id| JobId {
             id: id.to_string(),
             cluster: None,
+            name: name.to_owned(),
         }))
     }
 
@@ -196,19 +236,8 @@ fn silent(program: &'static str, answer: &Answer) -> LaunchError {
     }
 }
 
-/// What is known of a job that has ended, beyond its state.
-#[derive(Default)]
-struct Details<'a> {
-    code: Option<i32>,
-    failed: Option<&'a str>,
-}
-
 /// What a state means, by the first of its words; `None` for one that is not known.
-fn status<'a>(
-    state: &str,
-    reason: Option<&str>,
-    details: impl FnOnce() -> Details<'a>,
-) -> Option<Status> {
+fn status(state: &str, reason: Option<&str>, exit: Option<i32>) -> Option<Status> {
     let by = |end| Some(End::By(end));
     let end = match state.split_whitespace().next()? {
         "PENDING" | "REQUEUED" | "REQUEUE_HOLD" | "REQUEUE_FED" | "RESV_DEL_HOLD"
@@ -228,10 +257,9 @@ fn status<'a>(
         "FAILED" => None,
         _ => return None,
     };
-    let Details { code, failed } = details();
     Some(Status::Ended {
-        end: end.unwrap_or(End::Exited(code.filter(|code| *code != 0).unwrap_or(1))),
-        failed_nodes: failed.map(str::to_owned).into_iter().collect(),
+        end: end.unwrap_or(End::Exited(exit.filter(|code| *code != 0).unwrap_or(1))),
+        failed_nodes: Vec::new(),
     })
 }
 

@@ -173,6 +173,7 @@ impl BatchLauncher {
         };
         let least = Times::of(self.options.job.wall_time).least();
         if !allocation.folder.has_time(least) || !self.is_alive(&allocation.submission) {
+            allocation.folder.finish()?;
             return Ok(None);
         }
         place.record(&allocation.submission)?;

@@ -14,9 +14,10 @@ const SLURM: &str = include_str!("../../../../jobs/templates/slurm.sh.j2");
 const PBS: &str = include_str!("../../../../jobs/templates/pbs.sh.j2");
 const SERVE: &str = include_str!("../../../../jobs/templates/serve.sh.j2");
 
-/// The shortest time before its end in which a job begins no measurement any more.
+/// The shortest and the longest time before its end in which a job begins no measurement any more.
 const LEAST_MARGIN: Duration = Duration::from_secs(30);
-/// The same as a part of the wall time.
+const MOST_MARGIN: Duration = Duration::from_secs(300);
+/// In between, a part of the wall time.
 const MARGIN_PART: u32 = 20;
 /// A launch is not begun if there is less time to measure.
 const LEAST_MEASURING: Duration = Duration::from_secs(60);
@@ -65,7 +66,9 @@ pub(super) struct Times {
 
 impl Times {
     pub(super) fn of(wall: Duration) -> Self {
-        let margin = LEAST_MARGIN.max(wall / MARGIN_PART).min(wall / 2);
+        let margin = (wall / MARGIN_PART)
+            .clamp(LEAST_MARGIN, MOST_MARGIN)
+            .min(wall / 2);
         let least = LEAST_MEASURING.min((wall - margin) / 2);
         Self {
             wall: wall.as_secs(),
@@ -169,7 +172,7 @@ fn engine() -> Environment<'static> {
 
 /// One word for a shell, whatever is in it.
 pub(super) fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+^".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),

@@ -1,5 +1,6 @@
 //! Campaigns are read strictly, ask for the right work, and launches leave nothing behind.
 
+mod batch;
 mod digest;
 mod errors;
 mod experiments;

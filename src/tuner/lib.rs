@@ -11,6 +11,7 @@
 //! through a flag.
 
 mod agenda;
+mod allotment;
 mod analysis;
 mod cells;
 mod curves;
@@ -47,7 +48,7 @@ pub use file::write_atomically;
 pub use forecast::{Forecast, forget_failures};
 pub use import::{Format, ImportError, ImportOptions, Imported, LineProblem, Skipped, import};
 pub use machine::{MachineError, load_machine, parse_machine};
-pub use measure::{Measured, measure, measure_cells};
+pub use measure::{Measured, Submitted, SubmittedJob, measure, measure_cells, submit};
 pub use observer::{Event, Observer, Silent};
 pub use origin::Origin;
 pub use tune::{Tuned, tune};

@@ -124,7 +124,8 @@ impl Workplace {
             true => list_natives(&driver)?,
             false => Vec::new(),
         };
-        let launcher = BatchLauncher::new(installation, options, campaign.name.clone());
+        let name = campaign.name.clone();
+        let launcher = BatchLauncher::new(installation, options, name, places.path.clone());
         Ok(Self {
             library,
             driver: Some(driver),

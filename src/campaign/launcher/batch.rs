@@ -1,5 +1,7 @@
 //! Jobs of a batch system.
 
+use std::ffi::OsString;
+
 use super::{Installation, Job, LaunchError, Launcher, Running};
 use crate::BatchOptions;
 
@@ -12,15 +14,23 @@ pub struct BatchLauncher {
     options: BatchOptions,
     /// Of the campaign; jobs are called after it.
     name: String,
+    path: OsString,
 }
 
 impl BatchLauncher {
     /// A launcher for the library of this installation, whose files are the same on all nodes.
-    pub fn new(installation: Installation, options: BatchOptions, name: String) -> Self {
+    /// The batch system's commands are looked for on `path`, the value of `$PATH`.
+    pub fn new(
+        installation: Installation,
+        options: BatchOptions,
+        name: String,
+        path: OsString,
+    ) -> Self {
         Self {
             installation,
             options,
             name,
+            path,
         }
     }
 
@@ -29,7 +39,13 @@ impl BatchLauncher {
     /// # Errors
     /// A template that cannot be read or rendered.
     pub fn render(&self, job: &Job) -> Result<String, LaunchError> {
-        let _ = (job, &self.installation, &self.options, &self.name);
+        let _ = (
+            job,
+            &self.installation,
+            &self.options,
+            &self.name,
+            &self.path,
+        );
         unimplemented!()
     }
 }

@@ -189,6 +189,7 @@ fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
             BatchEnd::NodeFailed => "a node of the job failed",
             BatchEnd::OutOfMemory => "the job was out of memory",
             BatchEnd::NotBegun => "the job ended before the launch began",
+            BatchEnd::Lost => "the batch system no longer knows the job",
         }
         .to_owned(),
     }

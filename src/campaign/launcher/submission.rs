@@ -24,6 +24,8 @@ pub struct Submission {
     pub nodes: u32,
     /// The script.
     pub script: PathBuf,
-    /// Where the batch system writes what the script prints.
+    /// What the script prints.
     pub output: PathBuf,
+    /// The folder by which the job is told what to launch, and says how that ended.
+    pub allocation: PathBuf,
 }

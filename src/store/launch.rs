@@ -188,7 +188,8 @@ impl Store {
                     params![campaign, library.name, library.version],
                     |row| {
                         let Json(plan) = row.get(0)?;
-                        Ok((plan, row.get(1)?))
+                        let seconds: i64 = row.get(1)?;
+                        Ok((plan, seconds.unsigned_abs()))
                     },
                 )
                 .optional()

@@ -88,7 +88,7 @@ pub enum TunerError {
     /// A job's wall time ends before anything is measured.
     #[error(
         "a job's wall time of {} does not suffice to measure one cell",
-        format_seconds(wall_time.as_secs_f64())
+        span(*wall_time)
     )]
     ShortWallTime {
         /// What a job is given.
@@ -181,6 +181,12 @@ impl From<FitError> for TunerError {
     fn from(error: FitError) -> Self {
         Self::Fit(Box::new(error))
     }
+}
+
+/// As in `1h 30m`.
+fn span(time: Duration) -> String {
+    jiff::SignedDuration::try_from(time)
+        .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
 }
 
 /// Where a job stands, as a clause.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use campaign::launcher::{BatchEnd, Job, Standing};
 use store::{SpoolReader, Store};
-use wire::{Candidate, FailureKind, Finish, Plan, Record, Subject, Work};
+use wire::{Candidate, Finish, Plan, Record, Subject, Work};
 
 use self::leash::Leash;
 use crate::allotment::Allotment;

@@ -130,7 +130,8 @@ impl Measuring<'_> {
             BatchEnd::Cancelled
             | BatchEnd::Preempted
             | BatchEnd::NodeFailed
-            | BatchEnd::OutOfMemory => self.lose_patience(message),
+            | BatchEnd::OutOfMemory
+            | BatchEnd::Lost => self.lose_patience(message),
         }
     }
 

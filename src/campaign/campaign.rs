@@ -10,9 +10,7 @@ use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{
-    CampaignError, Field, Launching, LibraryChoice, Problem, Selection, Strategy, cores, digest,
-};
+use crate::{CampaignError, Launching, LibraryChoice, Selection, Strategy, cores, digest, reading};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -158,7 +156,7 @@ impl Campaign {
     /// its store has kept.
     ///
     /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if
-    /// it names a host file, which may be gone. `shapes: auto` means what it means on this machine,
+    /// it names a host file, which may be gone. Job specifications and templates it has kept. `shapes: auto` means what it means on this machine,
     /// so that the digest may be another than when it was measured.
     ///
     /// # Errors
@@ -179,11 +177,11 @@ impl Campaign {
 
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let source = Source::parse(path, text)?;
-        let definition = read_definition(&source, text)?;
+        let definition: Definition = reading::read(&source, text)?;
         validate::campaign(&source, &definition, text, machine)
     }
 
-    /// The file as it was read.
+    /// The file as it was read, with what it names of jobs (`job`, `template`) in the place of the names.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -270,80 +268,4 @@ impl Campaign {
             .map(|cores| Warning::Oversubscribed { ranks, cores })
             .collect()
     }
-}
-
-/// Reads keys and forms; the marked text only serves to find the place of an error.
-fn read_definition(source: &Source<'_>, text: &str) -> Result<Definition, CampaignError> {
-    let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
-        let (line, column) = error
-            .location()
-            .map_or((1, 1), |at| (at.line(), at.column()));
-        source.at(
-            line,
-            column,
-            Problem::Syntax {
-                message: error.to_string(),
-            },
-        )
-    })?;
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let field = Field::from(error.path());
-        form_error(source, &field, &error.inner().to_string())
-    })
-}
-
-/// Turns serde's message, whose wording is part of serde's stable trait methods, into a problem.
-fn form_error(source: &Source<'_>, field: &Field, message: &str) -> CampaignError {
-    let quoted: Vec<String> = message
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_owned)
-        .collect();
-    match (message.split_once(": "), quoted.split_first()) {
-        (_, Some((key, known))) if message.starts_with("unknown field") => source.at_key(
-            field,
-            Problem::UnknownKey {
-                key: key.clone(),
-                known: known.to_vec(),
-            },
-        ),
-        (_, Some((key, _))) if message.starts_with("missing field") => {
-            source.at_value(field, Problem::MissingKey { key: key.clone() })
-        }
-        (Some((_, detail)), _) => {
-            let (found, expected) = detail
-                .rsplit_once(", expected ")
-                .unwrap_or((detail, "another"));
-            let problem = unquoted(source, field, found).unwrap_or_else(|| Problem::Form {
-                expected: expected.into(),
-                found: found.into(),
-            });
-            source.at_value(field, problem)
-        }
-        _ => source.at_value(
-            field,
-            Problem::Syntax {
-                message: message.to_owned(),
-            },
-        ),
-    }
-}
-
-/// The problem of a number or truth value where any text is meant: YAML would turn `4.10` into
-/// 4.1, so that the text cannot be taken from the value.
-fn unquoted(source: &Source<'_>, field: &Field, found: &str) -> Option<Problem> {
-    let kinds = ["floating point", "integer", "boolean"];
-    let free = ["name", "library.version", "launcher.local.options"];
-    let path = field.to_string();
-    let is_free = free.iter().any(|free| path == *free)
-        || path.starts_with("launcher.local.options[")
-        || path.starts_with("launcher.local.environment.");
-    if !is_free || !kinds.iter().any(|kind| found.starts_with(kind)) {
-        return None;
-    }
-    Some(Problem::Unquoted {
-        key: field.last_key().map(str::to_owned),
-        text: source.text(field)?,
-    })
 }

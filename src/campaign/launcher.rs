@@ -10,7 +10,10 @@ mod discover;
 mod driver;
 mod error;
 mod local;
+mod pbs;
 mod recorded;
+mod scheduler;
+mod slurm;
 mod submission;
 mod tree;
 
@@ -20,11 +23,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use batch::BatchLauncher;
+pub(crate) use batch::{check_template, is_shell_variable};
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use local::{Binding, LocalLauncher};
-pub use recorded::{JobState, RecordedJob, cancel_jobs, recorded_jobs};
+pub use recorded::{Recorded, RecordedState, cancel, recorded};
 pub use submission::Submission;
 
 /// Something that can start a program on several ranks.
@@ -34,14 +38,6 @@ pub trait Launcher {
     /// # Errors
     /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
-
-    /// The same with a say in when it begins and on whose nodes; launchers without a queue start at once.
-    ///
-    /// # Errors
-    /// As for [`Launcher::start`].
-    fn start_on(&self, job: &Job, _terms: Terms) -> Result<Box<dyn Running>, LaunchError> {
-        self.start(job)
-    }
 
     /// Whether jobs go on when this process ends; then [`Launcher::resume`] finds them again, and
     /// plans must not name a leash.
@@ -89,20 +85,6 @@ pub struct Job {
     pub begin_in: Option<Duration>,
     /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
     pub keep: bool,
-}
-
-/// On which terms a job gets nodes of a batch system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Terms {
-    /// On nodes that an earlier launch has left; if there are none, on new ones, which are kept for
-    /// launches that follow at once.
-    #[default]
-    Shared,
-    /// On nodes of its own, which are given back when it ends.
-    Alone {
-        /// It begins no earlier than so much after now.
-        begin_in: Duration,
-    },
 }
 
 /// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.

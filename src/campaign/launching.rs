@@ -78,6 +78,14 @@ pub enum BatchSystem {
 }
 
 impl BatchSystem {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Slurm, Self::Pbs];
+
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name)
+    }
+
     /// Its key in a campaign.
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,13 +115,27 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
+    /// Those of a campaign that names nothing but the batch system.
+    pub fn of(system: BatchSystem) -> Self {
+        Self {
+            system,
+            job: JobSpecification::default(),
+            options: Vec::new(),
+            environment: BTreeMap::new(),
+            placement: Placement::default(),
+            allocation: Allocation::default(),
+            spread: None,
+        }
+    }
+
     /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
     /// and when makes no difference to a measurement.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let job = |options: &Self| {
             let job = &options.job;
             let nodes = (job.partition.clone(), job.constraint.clone(), job.exclusive);
-            (nodes, job.modules.clone(), job.template.clone())
+            let template = job.template.as_ref().map(|template| template.text.clone());
+            (nodes, job.modules.clone(), template)
         };
         let start = |options: &Self| {
             let BatchOptions {
@@ -149,7 +171,37 @@ pub struct JobSpecification {
     /// Further directives, as they stand behind `#SBATCH` or `#PBS`.
     pub directives: Vec<String>,
     /// The site's own template of the script, in place of ours.
-    pub template: Option<PathBuf>,
+    pub template: Option<Template>,
+}
+
+impl JobSpecification {
+    /// How long one job may run if nothing else is said.
+    pub const DEFAULT_WALL_TIME: Duration = Duration::from_secs(3600);
+}
+
+impl Default for JobSpecification {
+    fn default() -> Self {
+        Self {
+            account: None,
+            partition: None,
+            qos: None,
+            constraint: None,
+            wall_time: Self::DEFAULT_WALL_TIME,
+            exclusive: true,
+            modules: Vec::new(),
+            directives: Vec::new(),
+            template: None,
+        }
+    }
+}
+
+/// What scripts are made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Where it was read, relative to the working directory; absent if the campaign has it itself.
+    pub file: Option<PathBuf>,
+    /// The template.
+    pub text: String,
 }
 
 /// Whether all numbers of nodes are measured in the same allocations.

@@ -29,6 +29,7 @@ mod library;
 mod machine;
 mod natives;
 mod problem;
+mod reading;
 mod source;
 mod strategy;
 mod template;
@@ -42,7 +43,7 @@ pub use field::Field;
 pub use hosts::HostFileError;
 pub use launching::{
     Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
-    Oversubscribe, SimulatedOptions,
+    Oversubscribe, SimulatedOptions, Template,
 };
 pub use library::{LibraryChoice, LibraryName};
 pub use machine::cores;

@@ -1,6 +1,7 @@
 //! From the definition to the campaign: every value is checked here, and every default stands
 //! here.
 
+mod batch;
 mod elements;
 mod launcher;
 mod library;
@@ -111,11 +112,11 @@ pub(crate) fn campaign(
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
-        launcher,
         selection,
         datatype,
         operator,
-        text: text.to_owned(),
+        text: batch::with_job(source, &launcher, text),
+        launcher,
     })
 }
 

@@ -183,7 +183,13 @@ fn of_guard(error: &GuardError) -> Code {
 
 fn of_launch(error: &LaunchError) -> Code {
     match error {
-        LaunchError::SeveralNodes { .. } | LaunchError::Log { .. } => Code::Input,
+        LaunchError::SeveralNodes { .. }
+        | LaunchError::Log { .. }
+        | LaunchError::Refused { .. }
+        | LaunchError::Template { .. }
+        | LaunchError::NotText { .. }
+        | LaunchError::File { .. }
+        | LaunchError::Record { .. } => Code::Input,
         LaunchError::NoMpi { .. }
         | LaunchError::NotInstalled { .. }
         | LaunchError::Unusable { .. }
@@ -195,6 +201,9 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::Start { .. }
         | LaunchError::Watch(_)
         | LaunchError::Survivors { .. }
+        | LaunchError::NoCommand { .. }
+        | LaunchError::Silent { .. }
+        | LaunchError::NotCancelled { .. }
         | LaunchError::Failed { .. } => Code::Environment,
     }
 }

@@ -1,8 +1,9 @@
 //! Why a program could not be started or failed.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 use thiserror::Error;
@@ -114,6 +115,72 @@ pub enum LaunchError {
         /// Their ids.
         pids: Vec<i32>,
     },
+    /// A command of a batch system that cannot be run.
+    #[error("cannot run `{program}`: {source}")]
+    NoCommand {
+        /// The command.
+        program: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A batch system refuses.
+    #[error("`{program}` refuses: {message}")]
+    Refused {
+        /// Its command.
+        program: &'static str,
+        /// In its own words.
+        message: String,
+    },
+    /// A batch system cannot be reached, or does not say what is to be known.
+    #[error("`{program}` does not answer: {message}")]
+    Silent {
+        /// Its command.
+        program: &'static str,
+        /// In its own words.
+        message: String,
+    },
+    /// A job that goes on although it was cancelled.
+    #[error("job {id} still runs {seconds} s after it was cancelled")]
+    NotCancelled {
+        /// The job.
+        id: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// A template of a script that cannot be filled in.
+    #[error("{}:{line}: {message}", path.display())]
+    Template {
+        /// The template.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A path, or an environment variable, that cannot stand in a script.
+    #[error("`{}` cannot stand in a job's script", what.display())]
+    NotText {
+        /// It, or its name.
+        what: OsString,
+    },
+    /// A file of a job that cannot be read or written.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of a job that makes no sense.
+    #[error("`{}` is damaged: {message}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The launcher, or the program below it, failed.
     #[error("{}; log: {}{}", describe(*outcome, failed_nodes), log.display(), quote(tail))]
     Failed {
@@ -129,6 +196,14 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
+    pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// What the user can do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
@@ -164,7 +239,29 @@ impl LaunchError {
             }
             Self::Log { .. } => "make its directory writable".to_owned(),
             Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`".to_owned(),
-            Self::Start { .. } | Self::Watch(_) | Self::Failed { .. } => return None,
+            Self::NoCommand { .. } => {
+                "run this where jobs are submitted, or load the batch system's module".to_owned()
+            }
+            Self::Refused {
+                program: "sbatch" | "qsub",
+                ..
+            } => "correct `job` in the campaign; `colltune plan --render` shows the script"
+                .to_owned(),
+            Self::Silent { .. } => {
+                "jobs go on without it; the same command takes them up when it is back".to_owned()
+            }
+            Self::NotCancelled { .. } => "ask the batch system's operators".to_owned(),
+            Self::Template { .. } => "jobs/README.md lists what templates know".to_owned(),
+            Self::NotText { .. } => {
+                "use names without line breaks, in UTF-8; variables are letters, digits and `_`"
+                    .to_owned()
+            }
+            Self::Record { .. } => "remove it if its job is gone".to_owned(),
+            Self::Start { .. }
+            | Self::Watch(_)
+            | Self::Refused { .. }
+            | Self::File { .. }
+            | Self::Failed { .. } => return None,
         })
     }
 }

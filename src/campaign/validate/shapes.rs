@@ -30,9 +30,8 @@ impl Check<'_> {
                     Launching::Local(LocalOptions { hosts: None, .. }) => {
                         shapes.extend(auto_shapes(self.machine.cores()));
                     }
-                    Launching::Local(_) | Launching::Batch(_) => {
-                        return Err(self.error(&field, Problem::HostShapes));
-                    }
+                    Launching::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
+                    Launching::Batch(_) => return Err(self.error(&field, Problem::BatchShapes)),
                     Launching::Simulated(_) => {
                         return Err(self.error(&field, Problem::SimulatedShapes));
                     }
@@ -103,7 +102,7 @@ impl Check<'_> {
             (shape, _) if ranks > limit => Problem::TooManyRanks {
                 shape,
                 limit,
-                on_node: hosts.is_some(),
+                on_node: hosts.is_some() || matches!(launcher, Launching::Batch(_)),
             },
             // How many cores hosts of a file have only the launcher knows.
             (CommShape { ppn, .. }, Machine::Known { cores })

@@ -217,6 +217,11 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
+    /// Why the launch ended in order, if it has.
+    pub(crate) fn finish(&self) -> Option<Finish> {
+        self.finish
+    }
+
     fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
         let task = self.plan.tasks.iter().find(|known| known.id == task)?;
         Some(match &task.work {

@@ -213,8 +213,7 @@ impl<'a> Measuring<'a> {
     fn carry_out(&mut self) -> Result<(), TunerError> {
         let campaign = &self.at.campaign;
         let (digest, name) = (campaign.digest(), &campaign.name);
-        self.store
-            .record_campaign(&digest, name, campaign.text())?;
+        self.store.record_campaign(&digest, name, campaign.text())?;
         let done = self.go_through();
         if self.left.is_some() {
             return done;

@@ -121,4 +121,3 @@ fn is_unexplained(outcome: Outcome, tail: &[String]) -> bool {
         _ => false,
     }
 }
-

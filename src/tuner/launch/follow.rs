@@ -64,7 +64,7 @@ impl Launch<'_> {
             }),
             Err(error) => {
                 self.goes_on &= !is_damage(&error);
-                if !self.goes_on {
+                if !self.goes_on && !matches!(error, TunerError::Interrupted) {
                     running.kill()?;
                 }
                 Err(error)

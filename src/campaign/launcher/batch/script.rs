@@ -1,6 +1,6 @@
 //! The script of a job, from a template.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::order::Folder;
 use crate::launcher::LaunchError;
-use crate::{BatchOptions, BatchSystem};
+use crate::{BatchOptions, BatchSystem, Template};
 
 const SLURM: &str = include_str!("../../../../jobs/templates/slurm.sh.j2");
 const PBS: &str = include_str!("../../../../jobs/templates/pbs.sh.j2");
@@ -113,12 +113,15 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
         launch_unbound => launch.unbound,
         environment => launch.environment,
     };
-    let serve = fill(None, SERVE, known.clone())?;
+    let serve = fill(Path::new("serve.sh.j2"), SERVE, known.clone())?;
     let whole = context! { serve => serve.trim_end(), ..known };
     match (&job.template, options.system) {
-        (Some(template), _) => fill(template.file.as_deref(), &template.text, whole),
-        (None, BatchSystem::Slurm) => fill(None, SLURM, whole),
-        (None, BatchSystem::Pbs) => fill(None, PBS, whole),
+        (Some(Template { file, text }), _) => {
+            let file = file.as_deref().unwrap_or(Path::new("(template)"));
+            fill(file, text, whole)
+        }
+        (None, BatchSystem::Slurm) => fill(Path::new("slurm.sh.j2"), SLURM, whole),
+        (None, BatchSystem::Pbs) => fill(Path::new("pbs.sh.j2"), PBS, whole),
     }
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn check_syntax(text: &str) -> Result<(), (usize, String)> {
     engine().template_from_str(text).map(drop).map_err(blame)
 }
 
-fn fill(file: Option<&Path>, text: &str, known: Value) -> Result<String, LaunchError> {
+fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
     let engine = engine();
     let template = engine.template_from_str(text);
     template
@@ -138,7 +141,7 @@ fn fill(file: Option<&Path>, text: &str, known: Value) -> Result<String, LaunchE
         .map_err(|error| {
             let (line, message) = blame(error);
             LaunchError::Template {
-                path: file.map_or_else(|| PathBuf::from("(template)"), Path::to_owned),
+                path: file.to_owned(),
                 line,
                 message,
             }

@@ -6,6 +6,7 @@ mod experiments;
 mod fake;
 mod files;
 mod hosts;
+mod jobs;
 mod launches;
 mod libraries;
 mod library_only;

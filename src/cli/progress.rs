@@ -1,5 +1,6 @@
 //! Measuring, as a person watches it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,8 +13,8 @@ pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
     /// Whether a line says what a bar would show of jobs.
     notes: bool,
-    /// The job last spoken of, and whether it ran.
-    noted: Option<(String, bool)>,
+    /// Jobs that were spoken of, and whether they ran.
+    noted: BTreeSet<(String, bool)>,
     begun: bool,
     /// What gives more time.
     budget: &'static str,
@@ -37,7 +38,7 @@ impl ProgressDisplay {
         Self {
             bar,
             notes: !console.is_quiet() && !console.shows_progress(),
-            noted: None,
+            noted: BTreeSet::new(),
             begun: false,
             budget: "a larger `budget` in the campaign goes on from here",
         }
@@ -73,11 +74,12 @@ impl ProgressDisplay {
             // Waiting says nothing about the speed of measuring.
             self.bar.reset_eta();
         }
-        let now = (id.to_owned(), runs);
-        if self.notes && self.noted.as_ref() != Some(&now) {
+        // One job may serve several launches.
+        let is_known = self.noted.contains(&(id.to_owned(), true));
+        let is_news = self.noted.insert((id.to_owned(), runs)) && !is_known;
+        if self.notes && is_news {
             complain("note", &text);
         }
-        self.noted = Some(now);
         self.bar.set_message(text);
     }
 

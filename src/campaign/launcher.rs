@@ -28,7 +28,7 @@ pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discove
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use local::{Binding, LocalLauncher};
-pub use recorded::{Recorded, RecordedState, cancel, recorded};
+pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;
 
 /// Something that can start a program on several ranks.

@@ -144,6 +144,25 @@ pub(crate) enum CliError {
         /// The file.
         path: PathBuf,
     },
+    /// Jobs that end with the command.
+    #[error("only jobs of a batch system go on without colltune, and this campaign starts none")]
+    NotDetachable,
+    /// No job of this id.
+    #[error("there is no job {id} in {}", list(searched))]
+    UnknownJob {
+        /// The id given.
+        id: String,
+        /// The folders of launches looked into.
+        searched: Vec<PathBuf>,
+    },
+    /// A folder that cannot be listed.
+    #[error("cannot list {}: {source}", path.display())]
+    List {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
@@ -209,7 +228,17 @@ impl CliError {
             Self::NoPreload { .. } => {
                 Some("`make driver MPICC=...` builds it, with the measuring program".to_owned())
             }
+            Self::NotDetachable => Some(
+                "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
+                    .to_owned(),
+            ),
+            Self::UnknownJob { .. } => Some(
+                "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
+                 `output.store` elsewhere are named by their files"
+                    .to_owned(),
+            ),
             Self::Unsupported(_)
+            | Self::List { .. }
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)

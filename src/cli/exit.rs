@@ -108,6 +108,9 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::StoreMoved { .. }
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
+        | CliError::NotDetachable
+        | CliError::UnknownJob { .. }
+        | CliError::List { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_)
         | CliError::NoLauncher { .. }
@@ -161,8 +164,12 @@ fn of_tuner(error: &TunerError) -> Code {
             TableError::Unsound(_) | TableError::Altered { .. } => Code::Internal,
             _ => Code::Input,
         },
-        TunerError::Interrupted => Code::Interrupted,
-        TunerError::NoProgress { .. } => Code::Environment,
+        TunerError::Interrupted | TunerError::Left { .. } => Code::Interrupted,
+        TunerError::ShortWallTime { .. } => Code::Input,
+        TunerError::NoProgress { .. }
+        | TunerError::Cancelled
+        | TunerError::LeaseLost
+        | TunerError::NeverBegun { .. } => Code::Environment,
     }
 }
 

@@ -144,8 +144,11 @@ pub fn cancel(
     Ok(cancelled)
 }
 
-/// What is written down in a folder, by number of the launch.
-fn submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchError> {
+/// What is written down in a folder `STORE.launches` of jobs, by number of the launch; asks no batch system.
+///
+/// # Errors
+/// Files that cannot be read.
+pub fn submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchError> {
     let failed = |source| LaunchError::file("list", launches, source);
     let entries = match fs::read_dir(launches) {
         Ok(entries) => entries,

@@ -12,19 +12,11 @@ use std::time::{Duration, Instant};
 use store::Store;
 use wire::{CommShape, Environment, Library, RankClock, Sample, Subject};
 
-use crate::run::Place;
+use crate::run::{Place, script};
 
 /// Nodes that are up as long as this lives.
 struct Cluster {
     id: String,
-}
-
-/// Runs `scripts/virtual-cluster`; its exit code and all that it prints.
-fn script(args: &[&str]) -> (Option<i32>, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/virtual-cluster");
-    let output = Command::new(path).args(args).output().unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(printed).unwrap())
 }
 
 impl Cluster {
@@ -41,7 +33,10 @@ impl Cluster {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let id = (100 + (2 * std::process::id() + count) % 150).to_string();
         // Fast links: this is about shapes, not about times.
-        let (code, printed) = script(&["up", "4", "--rate", "2gbit", "--id", &id]);
+        let (code, printed) = script(
+            "virtual-cluster",
+            &["up", "4", "--rate", "2gbit", "--id", &id],
+        );
         match code {
             Some(0) => Some(Self { id }),
             Some(3) => {
@@ -58,7 +53,7 @@ impl Cluster {
 
     /// Processes on the hosts.
     fn processes(&self) -> Vec<String> {
-        let (code, printed) = script(&["status", "--id", &self.id]);
+        let (code, printed) = script("virtual-cluster", &["status", "--id", &self.id]);
         assert_eq!(code, Some(0), "{printed}");
         let running = printed.lines().filter(|line| line.contains(" runs "));
         let busy = running.filter(|line| !line.contains(" runs 0 "));
@@ -94,7 +89,7 @@ launches: 1
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        script(&["down", "--id", &self.id]);
+        script("virtual-cluster", &["down", "--id", &self.id]);
     }
 }
 

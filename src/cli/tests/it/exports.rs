@@ -4,7 +4,7 @@
 //! A library that is not installed is skipped, and says so.
 
 mod command;
-mod launch;
+pub(crate) mod launch;
 mod mpich;
 mod openmpi;
 

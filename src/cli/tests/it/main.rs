@@ -26,4 +26,5 @@ mod run;
 mod schedules;
 mod simulated;
 mod simulations;
+mod slurm;
 mod stages;

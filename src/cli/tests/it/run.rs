@@ -117,6 +117,20 @@ impl Place {
     }
 }
 
+/// Runs one of this repository's scripts, for at most two minutes; its exit code and all that it
+/// prints.
+pub(crate) fn script(name: &str, args: &[&str]) -> (Option<i32>, String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", "120"])
+        .arg(folder.join(name))
+        .args(args)
+        .output()
+        .unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
+}
+
 fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

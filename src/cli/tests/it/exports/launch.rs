@@ -15,16 +15,16 @@ use crate::run::Place;
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// An MPI library to test with.
-pub(super) struct Library {
+pub(crate) struct Library {
     mpicc: PathBuf,
-    mpirun: PathBuf,
+    pub(crate) mpirun: PathBuf,
     /// As the library or its launcher tells.
-    pub(super) version: String,
+    pub(crate) version: String,
 }
 
 impl Library {
     /// The library whose compiler is named by a variable, or called `mpicc`; `None` if there is none.
-    pub(super) fn find(variable: &str, mpicc: &str, mpirun: &str, marker: &str) -> Option<Self> {
+    pub(crate) fn find(variable: &str, mpicc: &str, mpirun: &str, marker: &str) -> Option<Self> {
         let mpicc = std::env::var_os(variable).unwrap_or_else(|| mpicc.into());
         let mpicc = on_path(Path::new(&mpicc))?;
         let beside = mpicc.with_file_name(mpirun);
@@ -68,8 +68,8 @@ impl Library {
         })
     }
 
-    /// Compiles a source of this folder into a place.
-    pub(super) fn compile(&self, place: &Place, source: &str, flags: &[&str]) -> PathBuf {
+    /// Compiles a source of these tests into a place.
+    pub(crate) fn compile(&self, place: &Place, source: &str, flags: &[&str]) -> PathBuf {
         let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
         let program = place.path(name);
         let output = Command::new(&self.mpicc)

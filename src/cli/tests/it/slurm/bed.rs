@@ -1,0 +1,98 @@
+//! A real Slurm for one test, of `scripts/virtual-slurm`.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::run::{Ran, script};
+
+/// Two nodes of four cores and a controller, for whoever holds it alone, as long as it lives.
+///
+/// Half a second after [`Bed::up`] jobs can be submitted. Partitions are `debug`, of at most ten
+/// minutes, and `long`.
+pub(crate) struct Bed {
+    pub(super) id: String,
+    /// As the script tells how to use it: variables and their values.
+    environment: Vec<(String, String)>,
+}
+
+impl Bed {
+    /// `None`, with a word, where there cannot be any. If this process is killed, the script still
+    /// takes everything down.
+    pub(crate) fn up() -> Option<Self> {
+        let process = std::process::id().to_string();
+        let (code, printed) = script(
+            "virtual-slurm",
+            &["up", "2", "--id", "new", "--while", &process],
+        );
+        match code {
+            Some(0) => Some(Self::told(&printed)),
+            Some(3) => {
+                eprintln!("skipped: {printed}");
+                None
+            }
+            _ => panic!("{printed}"),
+        }
+    }
+
+    fn told(printed: &str) -> Self {
+        let exports = printed
+            .lines()
+            .filter_map(|line| line.strip_prefix("export "));
+        let settings = exports.flat_map(str::split_whitespace);
+        let environment: Vec<(String, String)> = settings
+            .filter_map(|setting| setting.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let folder = environment
+            .iter()
+            .find(|(name, _)| name == "SLURM_CONF")
+            .map(|(_, path)| path.trim_end_matches("/slurm.conf"));
+        let id = folder.unwrap().rsplit('-').next().unwrap().to_owned();
+        Self { id, environment }
+    }
+
+    /// A node's name; numbers begin with 1.
+    pub(crate) fn node(&self, number: u32) -> String {
+        format!("colltune-{}-{number}", self.id)
+    }
+
+    /// What a program needs to use this Slurm, and Open MPI as root.
+    pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.environment.iter();
+        pairs.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Runs one of Slurm's commands in a folder, for at most 60 s: then it is killed.
+    pub(crate) fn run(&self, folder: &Path, command: &[&str]) -> Ran {
+        let output = Command::new("timeout")
+            .args(["--kill-after=5", "60"])
+            .args(command)
+            .current_dir(folder)
+            .envs(self.environment())
+            .output()
+            .unwrap();
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Lets a node, `1` or `2`, with all that runs there, or the `controller` die without warning.
+    pub(crate) fn kill(&self, what: &str) {
+        let (code, printed) = script("virtual-slurm", &["kill", what, "--id", &self.id]);
+        assert_eq!(code, Some(0), "{printed}");
+    }
+
+    /// Brings back what died, and returns when it can be used.
+    pub(crate) fn restore(&self) {
+        let (code, printed) = script("virtual-slurm", &["up", "--id", &self.id]);
+        assert_eq!(code, Some(0), "{printed}");
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        script("virtual-slurm", &["down", "--id", &self.id]);
+    }
+}

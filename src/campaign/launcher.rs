@@ -54,6 +54,14 @@ pub trait Launcher {
         Ok(None)
     }
 
+    /// The script by which a job would be submitted; `None` if jobs of this launcher have none.
+    ///
+    /// # Errors
+    /// A template that cannot be filled in.
+    fn render(&self, _job: &Job) -> Result<Option<String>, LaunchError> {
+        Ok(None)
+    }
+
     /// Nothing more will be started: gives back what is held for further launches.
     ///
     /// # Errors

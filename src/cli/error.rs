@@ -44,6 +44,9 @@ pub(crate) enum CliError {
         /// The collective.
         collective: Collective,
     },
+    /// Scripts of a campaign that is not measured in jobs.
+    #[error("nothing would be submitted: the campaign's launcher has no jobs")]
+    NothingSubmitted,
     /// A length for a collective whose calls move no data.
     #[error("a call of {collective} has no data, so it cannot have a length of `--bytes`")]
     NoData {
@@ -228,6 +231,10 @@ impl CliError {
             Self::NoPreload { .. } => {
                 Some("`make driver MPICC=...` builds it, with the measuring program".to_owned())
             }
+            Self::NothingSubmitted => Some(
+                "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
+                    .to_owned(),
+            ),
             Self::NotDetachable => Some(
                 "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
                     .to_owned(),

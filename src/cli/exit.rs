@@ -109,6 +109,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
         | CliError::NotDetachable
+        | CliError::NothingSubmitted
         | CliError::UnknownJob { .. }
         | CliError::List { .. }
         | CliError::Output(_) => Code::Input,

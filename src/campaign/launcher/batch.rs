@@ -96,15 +96,6 @@ impl BatchLauncher {
         }
     }
 
-    /// The script that would be submitted for a job.
-    ///
-    /// # Errors
-    /// A template that cannot be read or rendered.
-    pub fn render(&self, job: &Job) -> Result<String, LaunchError> {
-        let place = Place::of(job)?;
-        self.script(job, &place, &place.next_folder())
-    }
-
     fn script(&self, job: &Job, place: &Place, folder: &Folder) -> Result<String, LaunchError> {
         let purpose = Purpose {
             campaign: &self.name,
@@ -318,6 +309,11 @@ impl Launcher for BatchLauncher {
             });
         }
         Ok(Some(Box::new(run)))
+    }
+
+    fn render(&self, job: &Job) -> Result<Option<String>, LaunchError> {
+        let place = Place::of(job)?;
+        self.script(job, &place, &place.next_folder()).map(Some)
     }
 
     fn close(&self) -> Result<(), LaunchError> {

@@ -51,7 +51,8 @@ fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String,
         version: "4".into(),
         launcher: PathBuf::from("/opt/mpi/bin/mpirun"),
     };
-    BatchLauncher::new(installation, options, "night".into(), "".into()).render(job)
+    let launcher = BatchLauncher::new(installation, options, "night".into(), "".into());
+    Ok(launcher.render(job)?.expect("a script"))
 }
 
 /// What depends on who runs the tests.

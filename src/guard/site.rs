@@ -88,7 +88,7 @@ impl Site {
         let beside = beside.filter(|folder| *folder != Path::new(""));
         let beside = beside.unwrap_or(Path::new(".")).to_owned();
         let choice = match &campaign.launcher {
-            Launching::Local(_) => Some(choice(table, &campaign, options)?),
+            Launching::Local(_) | Launching::Batch(_) => Some(choice(table, &campaign, options)?),
             Launching::Simulated(_) => None,
         };
         narrow(&mut campaign, points, options);

@@ -11,6 +11,7 @@
 //! through a flag.
 
 mod agenda;
+mod allotment;
 mod analysis;
 mod cells;
 mod curves;
@@ -23,6 +24,7 @@ mod file;
 mod forecast;
 mod guided;
 mod import;
+mod jobs;
 mod launch;
 mod machine;
 mod machine_file;
@@ -31,6 +33,7 @@ mod observer;
 mod origin;
 mod pairs;
 mod repetitions;
+mod scripts;
 mod starts;
 mod tune;
 mod view;
@@ -46,9 +49,11 @@ pub use exports::{Export, export_beside, installed, write_export};
 pub use file::write_atomically;
 pub use forecast::{Forecast, forget_failures};
 pub use import::{Format, ImportError, ImportOptions, Imported, LineProblem, Skipped, import};
+pub use jobs::{Cancelled, JobRow, cancel, jobs};
 pub use machine::{MachineError, load_machine, parse_machine};
-pub use measure::{Measured, measure, measure_cells};
+pub use measure::{Measured, Submitted, SubmittedJob, measure, measure_cells, submit};
 pub use observer::{Event, Observer, Silent};
 pub use origin::Origin;
-pub use tune::{Tuned, tune};
+pub use scripts::{Script, scripts};
+pub use tune::{Tuned, check_outputs, conclude, tune};
 pub use workplace::{Places, Workplace};

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use campaign::launcher::{
-    Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover, driver_directories,
-    find_driver, list_natives, select,
+    BatchLauncher, Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover,
+    driver_directories, find_driver, list_natives, select,
 };
-use campaign::{Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
+use campaign::{BatchOptions, Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
 use simulated::SimulatedLauncher;
 use wire::{Library, NativeAlgorithm, Warning};
 
@@ -83,6 +83,10 @@ impl Workplace {
                 let library = library.unwrap_or_else(|| campaign.library.clone());
                 Self::local(campaign, options, &library, places)
             }
+            Launching::Batch(options) => {
+                let library = library.unwrap_or_else(|| campaign.library.clone());
+                Self::batch(campaign, options, &library, places)
+            }
             Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
             Launching::Simulated(options) => Self::simulated(campaign, &options),
         }
@@ -102,6 +106,34 @@ impl Workplace {
                 machine: machine.name.clone(),
             }],
             launcher: Box::new(launcher),
+            campaign,
+        })
+    }
+
+    fn batch(
+        campaign: Campaign,
+        options: BatchOptions,
+        choice: &LibraryChoice,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
+        let directories = places.driver_directories();
+        let installation = choose(choice, discover(&places.path), &directories)?;
+        let library = installation.library();
+        let driver = find_driver(&library, &directories)?;
+        let natives = match campaign.selection.selects_natives() {
+            true => list_natives(&driver)?,
+            false => Vec::new(),
+        };
+        let name = campaign.name.clone();
+        let launcher = BatchLauncher::new(installation, options, name, places.path.clone());
+        Ok(Self {
+            library,
+            driver: Some(driver),
+            natives,
+            cores: None,
+            launcher: Box::new(launcher),
+            environment: Vec::new(),
+            warnings: Vec::new(),
             campaign,
         })
     }

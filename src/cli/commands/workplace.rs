@@ -46,12 +46,24 @@ pub(super) struct CampaignArgs {
     /// Try candidates again that failed in earlier runs
     #[arg(long)]
     retry_failed: bool,
+    /// Submit the next job and leave, where a batch system starts the launches; run the same again to
+    /// take in what it has measured, and to submit the next one
+    #[arg(long)]
+    detach: bool,
 }
 
 impl CampaignArgs {
+    /// Whether jobs shall be submitted and not followed.
+    pub(super) fn is_detached(&self) -> bool {
+        self.detach
+    }
+
     /// Finds what the campaign needs, and says what makes its numbers less trustworthy.
     pub(super) fn begin(&self, console: Console) -> Result<Workplace, CliError> {
         let at = self.workplace.prepare()?;
+        if self.detach && !at.launcher.outlives() {
+            return Err(CliError::NotDetachable);
+        }
         for warning in &at.warnings {
             console.warn(format_args!("{warning}."));
         }

@@ -11,10 +11,11 @@ fn what_a_cancelled_job_measured_is_kept_under_openmpi() {
     let Some(site) = Site::up() else { return };
     let follower = site.start(&["tune", "small.yaml"]);
     site.wait_for("small", 1, 3);
+    let id = site.id();
     let ran = site.run(&["cancel", "small.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = &ran.json()[0];
-    assert_eq!(told["cancelled"], serde_json::json!(["1"]), "{told}");
+    assert_eq!(told["cancelled"], serde_json::json!([id]), "{told}");
     assert!(told["done"].as_u64() >= Some(3), "{told}");
     assert_eq!(site.queue(), "");
     assert!(site.ranks().is_empty());
@@ -24,11 +25,11 @@ fn what_a_cancelled_job_measured_is_kept_under_openmpi() {
     assert!(follower.err.contains("cancelled"), "{}", follower.err);
     assert_eq!(site.jobs()[0]["state"], "cancelled");
     // Once more makes no difference.
-    let again = site.run(&["cancel", "1", "--json"]);
+    let again = site.run(&["cancel", &id, "--json"]);
     assert_eq!(again.json()[0]["cancelled"], serde_json::json!([]));
     assert_eq!(again.json()[0]["done"], told["done"]);
-    site.run(&["cancel", "99"])
-        .bad(2, &["no job 99", "colltune jobs"]);
+    site.run(&["cancel", "9999"])
+        .bad(2, &["no job 9999", "colltune jobs"]);
 
     complete(&site.run(&["tune", "small.yaml", "--json"]));
     assert_eq!(outcomes(&site).len(), 3);
@@ -43,7 +44,8 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     for rank in site.ranks() {
         kill(rank, Signal::SIGSTOP).unwrap();
     }
-    let update = ["scontrol", "update", "JobId=1", "EndTime=now+1"];
+    let job = format!("JobId={}", site.id());
+    let update = ["scontrol", "update", &job, "EndTime=now+1"];
     site.bed.run(&site.place.path(""), &update).good();
     let ran = run.end(&site);
     complete(&ran);
@@ -75,7 +77,9 @@ fn what_slurm_refuses_is_said_in_its_words_under_openmpi() {
     let campaign = CAMPAIGN.replace("partition: debug", "partition: nonsense");
     site.place.write("small.yaml", campaign);
     let ran = site.run(&["tune", "small.yaml"]);
-    ran.bad(2, &["nonsense", "nvalid partition"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    let words = "invalid partition specified: nonsense";
+    assert!(ran.err.contains(words), "{}", ran.err);
     let all = ["squeue", "-h", "-t", "all"];
     let queue = site.bed.run(&site.place.path(""), &all).good().out;
     assert_eq!(queue, "");

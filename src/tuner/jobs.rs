@@ -11,7 +11,7 @@ use wire::Record;
 use crate::agenda::Stock;
 use crate::import::Definition;
 use crate::launch::Launch;
-use crate::{Agenda, Progress, Silent, TunerError};
+use crate::{Agenda, Places, Progress, Silent, TunerError, store_file};
 
 /// How long a colltune that follows a job may take to notice that it was cancelled.
 const NOTICED_WITHIN: Duration = Duration::from_secs(60);
@@ -64,8 +64,9 @@ pub fn jobs(launches: &Path, path: &OsStr) -> Result<Vec<JobRow>, TunerError> {
 pub fn cancel(
     launches: &Path,
     only: Option<&[String]>,
-    path: &OsStr,
+    places: &Places,
 ) -> Result<Cancelled, TunerError> {
+    let path = places.path.as_os_str();
     let jobs = launcher::cancel(launches, only, path)?;
     let mut cancelled = Cancelled {
         campaign: campaign_name(launches),
@@ -73,7 +74,7 @@ pub fn cancel(
         taken_in: 0,
         progress: None,
     };
-    let place = store_of(launches);
+    let place = store_file(&store_of(launches), &places.homes);
     if !place.exists() {
         return Ok(cancelled);
     }

@@ -34,6 +34,7 @@ mod origin;
 mod pairs;
 mod repetitions;
 mod scripts;
+mod shelf;
 mod starts;
 mod tune;
 mod view;
@@ -55,5 +56,6 @@ pub use measure::{Measured, Submitted, SubmittedJob, measure, measure_cells, sub
 pub use observer::{Event, Observer, Silent};
 pub use origin::Origin;
 pub use scripts::{Script, scripts};
+pub use shelf::{Homes, store_file};
 pub use tune::{Tuned, check_outputs, conclude, tune};
 pub use workplace::{Places, Workplace};

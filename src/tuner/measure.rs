@@ -1,5 +1,6 @@
 //! Launch after launch, until everything is measured.
 
+mod adopt;
 mod conclude;
 mod hold;
 mod recover;
@@ -114,7 +115,7 @@ pub fn measure_cells(
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
     let hold = Hold::of(at)?;
-    let store = Store::open_or_create(&at.campaign.output.store)?;
+    let store = Store::open_or_create(at.store())?;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches));
     let mut measuring = Measuring::new(at, &of_cells, store, &hold, observer, stop, Watch::Own);
     measuring.carry_out()?;
@@ -125,7 +126,10 @@ pub fn measure_cells(
 }
 
 fn open(at: &Workplace) -> Result<Store, TunerError> {
-    let store = Store::open_or_create(&at.campaign.output.store)?;
+    let mut store = Store::open_or_create(at.store())?;
+    if at.relocated.is_some() {
+        adopt::adopt(&mut store, at)?;
+    }
     check_conditions(&store, at)?;
     Ok(store)
 }
@@ -138,12 +142,15 @@ fn of_campaign(at: &Workplace) -> impl Fn(&Store) -> Result<Agenda, TunerError> 
 }
 
 /// Measurements under other launcher options or another environment are other measurements: the
-/// store must not hold any of this library.
+/// store must not hold any of this library. A launch that never was up has measured nothing, as where the
+/// batch system refused its job.
 fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
+    let up = store.environments(&at.library)?;
+    let up: BTreeSet<u32> = up.into_iter().map(|(number, _)| number).collect();
     let launched: BTreeSet<String> = store
         .launches()?
         .into_iter()
-        .filter(|launch| launch.library == at.library)
+        .filter(|launch| up.contains(&launch.number))
         .map(|launch| launch.campaign)
         .collect();
     for row in store.campaigns()? {
@@ -214,6 +221,9 @@ impl<'a> Measuring<'a> {
         let campaign = &self.at.campaign;
         let (digest, name) = (campaign.digest(), &campaign.name);
         self.store.record_campaign(&digest, name, campaign.text())?;
+        if self.at.relocated.is_some() {
+            adopt::leave_campaign(self.at)?;
+        }
         let done = self.go_through();
         if self.left.is_some() {
             return done;

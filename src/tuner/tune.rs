@@ -69,8 +69,10 @@ pub fn conclude(
 ) -> Result<Tuned, TunerError> {
     let output = &at.campaign.output;
     let page = output.page();
-    let store = Store::open(&output.store)?;
-    let analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
+    let store = Store::open(at.store())?;
+    let mut analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
+    // The name by which all hosts find it.
+    analysis.origin.store.clone_from(&output.store);
     let table = analysis.table()?;
     if let Ok(before) = Table::load(&output.table) {
         let (old, new) = (&before.provenance, &table.provenance);

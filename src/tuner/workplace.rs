@@ -11,8 +11,9 @@ use campaign::{BatchOptions, Campaign, Launching, LibraryChoice, LocalOptions, S
 use simulated::SimulatedLauncher;
 use wire::{Library, NativeAlgorithm, Warning};
 
-use crate::TunerError;
 use crate::machine::{check_suffices, load_machine};
+use crate::shelf::relocated;
+use crate::{Homes, TunerError};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Places {
     pub libdir: Option<OsString>,
     /// This program.
     pub executable: PathBuf,
+    /// Where stores may go that must not be on a file system that hosts share.
+    pub homes: Homes,
 }
 
 impl Places {
@@ -49,6 +52,8 @@ pub struct Workplace {
     /// Variables that launches have in their environment beyond those of the campaign, which say what
     /// is measured and not how: a store holds measurements with one such environment only.
     pub environment: Vec<(OsString, OsString)>,
+    /// Where the store is if not where the campaign says: launches are beside that path all the same.
+    pub relocated: Option<PathBuf>,
     /// What is known to make the numbers less trustworthy before anything ran.
     pub warnings: Vec<Warning>,
 }
@@ -92,6 +97,12 @@ impl Workplace {
         }
     }
 
+    /// The file of the store.
+    pub fn store(&self) -> &Path {
+        let named = &self.campaign.output.store;
+        self.relocated.as_deref().unwrap_or(named)
+    }
+
     fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
         let machine = load_machine(options.machine.as_deref())?;
         check_suffices(&machine, &campaign)?;
@@ -102,6 +113,7 @@ impl Workplace {
             natives: Vec::new(),
             cores: None,
             environment: Vec::new(),
+            relocated: None,
             warnings: vec![Warning::Simulated {
                 machine: machine.name.clone(),
             }],
@@ -133,6 +145,7 @@ impl Workplace {
             cores: None,
             launcher: Box::new(launcher),
             environment: Vec::new(),
+            relocated: relocated(&campaign, &places.homes),
             warnings: Vec::new(),
             campaign,
         })
@@ -165,6 +178,7 @@ impl Workplace {
             cores: planned,
             launcher: Box::new(launcher),
             environment: Vec::new(),
+            relocated: None,
             warnings,
         })
     }

@@ -37,10 +37,10 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let path = places().path;
+        let places = places();
         let mut ended = Vec::new();
         for (folder, ids) in self.meant_by_folder()? {
-            ended.push(tuner::cancel(&folder, ids.as_deref(), &path)?);
+            ended.push(tuner::cancel(&folder, ids.as_deref(), &places)?);
         }
         if self.json {
             console.json(&ended.iter().map(to_json).collect::<Vec<_>>())?;

@@ -16,7 +16,7 @@ pub(super) fn tell(
     console: Console,
 ) -> Result<(), CliError> {
     let Progress { done, total } = submitted.progress;
-    let store = &at.campaign.output.store;
+    let store = at.store();
     if as_json {
         let job = submitted.job.as_ref().map(|job| {
             let state = state(&RecordedState::Standing(job.standing.clone()));

@@ -44,7 +44,7 @@ impl Args {
             let mut progress = ProgressDisplay::new(console);
             tuner::measure(&at, &mut progress, &stop)?
         };
-        let store = &at.campaign.output.store;
+        let store = at.store();
         let tuner::Progress { done, total } = measured.progress;
         if self.json {
             console.json(&json!({

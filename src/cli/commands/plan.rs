@@ -50,7 +50,7 @@ Examples:
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.workplace.prepare()?;
-        let path = &at.campaign.output.store;
+        let path = at.store();
         let store = path.exists().then(|| Store::open(path)).transpose()?;
         let scripts = match self.render {
             true => tuner::scripts(&at, store.as_ref())?,
@@ -149,7 +149,7 @@ impl Plan<'_> {
             "name": at.campaign.name,
             "library": at.library,
             "driver": at.driver,
-            "store": output.store,
+            "store": at.store(),
             "table": output.table,
             "report": output.report,
             "page": output.page(),
@@ -208,7 +208,7 @@ impl Plan<'_> {
                 "store",
                 format!(
                     "{}: {} of {} measurements done",
-                    output.store.display(),
+                    at.store().display(),
                     forecast.progress.done,
                     forecast.progress.total
                 ),

@@ -14,10 +14,9 @@ pub(crate) struct Hold {
 
 impl Hold {
     pub(crate) fn of(at: &Workplace) -> Result<Self, TunerError> {
-        let store = &at.campaign.output.store;
-        let lock = Lock::acquire(store)?;
+        let lock = Lock::acquire(at.store())?;
         let lease = match at.launcher.outlives() {
-            true => Some(Lease::acquire(&folder(store))?),
+            true => Some(Lease::acquire(&folder(&at.campaign.output.store))?),
             false => None,
         };
         Ok(Self { _lock: lock, lease })

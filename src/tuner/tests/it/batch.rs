@@ -361,3 +361,38 @@ fn waiting_costs_no_budget() {
     let spent = store.spent_seconds(&library()).expect("spent");
     assert!((spent - 0.01 * f64::from(tasks)).abs() < 1e-9, "{spent}");
 }
+
+#[test]
+fn another_login_node_makes_its_store_from_the_launches() {
+    let mut bench = bench("");
+    bench.relocated = Some(bench.path("login1/bench.db"));
+    let fate = Fate {
+        after_tasks: Some((4, BatchEnd::NodeFailed)),
+        ..Fate::default()
+    };
+    bench.cluster().fates.insert(3, fate);
+    let error = interrupted(&bench, 90);
+    assert!(matches!(error, TunerError::Left { .. }), "{error}");
+    bench.relocated = Some(bench.path("login2/bench.db"));
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    let launches = bench.cluster().asked.len();
+    assert_eq!(launches, 8);
+
+    bench.relocated = Some(bench.path("login1/bench.db"));
+    let again = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    assert_eq!(
+        bench.cluster().asked.len(),
+        launches,
+        "nothing is measured again"
+    );
+    complete(again.measured);
+    // All say the same, by the name that all know.
+    let named = bench.campaign().output.store;
+    assert_eq!(again.table.provenance.store, named.display().to_string());
+    assert!(!named.exists());
+    let samples = |name: &str| {
+        let store = Store::open(&bench.path(name)).expect("a store");
+        store.samples(&library()).expect("samples")
+    };
+    assert_eq!(samples("login1/bench.db"), samples("login2/bench.db"));
+}

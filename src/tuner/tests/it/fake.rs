@@ -47,6 +47,8 @@ pub(crate) struct Bench {
     pub(crate) plans: Arc<Mutex<Vec<Plan>>>,
     /// The batch system that jobs are given to, if there is one.
     cluster: Option<Arc<Mutex<Cluster>>>,
+    /// Where the store is in place of where the campaign says.
+    pub(crate) relocated: Option<std::path::PathBuf>,
 }
 
 pub(crate) fn library() -> Library {
@@ -77,6 +79,7 @@ impl Bench {
             elapsed_seconds: 0.01,
             plans: Arc::default(),
             cluster: None,
+            relocated: None,
         }
     }
 
@@ -118,6 +121,7 @@ impl Bench {
                 }),
             },
             environment: Vec::new(),
+            relocated: self.relocated.clone(),
             warnings: Vec::new(),
         }
     }

@@ -99,6 +99,12 @@ impl Site {
         ran.json().as_array().unwrap().clone()
     }
 
+    /// The id of the first launch's job.
+    pub(super) fn id(&self) -> String {
+        let id = &self.jobs()[0]["id"];
+        id.as_str().unwrap().to_owned()
+    }
+
     /// Lines of `squeue`, once jobs that are over have left it.
     pub(super) fn queue(&self) -> String {
         let end = Instant::now() + PATIENCE;

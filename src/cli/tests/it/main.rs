@@ -29,3 +29,4 @@ mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
+mod unmodified;

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::Placement;
 use schedule::Collective;
 use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Field, LibraryChoice, Problem, Selection, Strategy, cores, digest};
+use crate::{CampaignError, Launching, LibraryChoice, Selection, Strategy, cores, digest, reading};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -71,66 +70,6 @@ pub struct Campaign {
     /// Where results go.
     pub output: Output,
     pub(crate) text: String,
-}
-
-/// What measures: MPI programs, or the simulator in their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Launching {
-    /// Ranks on this machine, or on hosts that its launcher reaches.
-    Local(LocalOptions),
-    /// A simulated machine, without MPI.
-    Simulated(SimulatedOptions),
-}
-
-impl Default for Launching {
-    fn default() -> Self {
-        Self::Local(LocalOptions::default())
-    }
-}
-
-/// What is simulated instead of measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedOptions {
-    /// The machine file, relative to the working directory; absent for the reference machine.
-    pub machine: Option<PathBuf>,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-    /// What the noise is drawn from: the same seed gives the same noise.
-    pub seed: u32,
-}
-
-/// The local launcher's options.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocalOptions {
-    /// Further arguments of mpirun or mpiexec, before the program.
-    pub options: Vec<String>,
-    /// Whether more ranks than cores may run.
-    pub oversubscribe: Oversubscribe,
-    /// Environment variables of the launcher and the ranks.
-    pub environment: BTreeMap<String, String>,
-    /// Where the ranks go; absent for this machine.
-    pub hosts: Option<Hosts>,
-}
-
-/// The nodes of a cluster, and how ranks are dealt to them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hosts {
-    /// The file that lists them, one a line, relative to the working directory.
-    pub file: PathBuf,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-}
-
-/// Whether more ranks than cores may run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Oversubscribe {
-    /// If there are more ranks than cores.
-    #[default]
-    Auto,
-    /// Such shapes are an error.
-    Never,
-    /// Launch as if there were too few cores: unbound.
-    Always,
 }
 
 /// The parameter values that algorithms are given.
@@ -217,7 +156,7 @@ impl Campaign {
     /// its store has kept.
     ///
     /// Any number of ranks is accepted, even with `oversubscribe: never`, and any number of nodes if
-    /// it names a host file, which may be gone. `shapes: auto` means what it means on this machine,
+    /// it names a host file, which may be gone. Job specifications and templates it has kept. `shapes: auto` means what it means on this machine,
     /// so that the digest may be another than when it was measured.
     ///
     /// # Errors
@@ -238,11 +177,11 @@ impl Campaign {
 
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let source = Source::parse(path, text)?;
-        let definition = read_definition(&source, text)?;
+        let definition: Definition = reading::read(&source, text)?;
         validate::campaign(&source, &definition, text, machine)
     }
 
-    /// The file as it was read.
+    /// The file as it was read, with what it names of jobs (`job`, `template`) in the place of the names.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -265,6 +204,7 @@ impl Campaign {
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,
+            (Launching::Batch(mine), Launching::Batch(other)) => mine.same_conditions(other),
             (Launching::Simulated(mine), Launching::Simulated(other)) => {
                 (mine.placement, mine.seed) == (other.placement, other.seed)
             }
@@ -281,7 +221,7 @@ impl Campaign {
     /// What is drawn from where something is left to chance, such as the order of candidates.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
-            Launching::Local(_) => {
+            Launching::Local(_) | Launching::Batch(_) => {
                 let digest = self.digest();
                 let start = digest.get(..16).map(|hex| u64::from_str_radix(hex, 16));
                 start.and_then(Result::ok).unwrap_or(0)
@@ -328,80 +268,4 @@ impl Campaign {
             .map(|cores| Warning::Oversubscribed { ranks, cores })
             .collect()
     }
-}
-
-/// Reads keys and forms; the marked text only serves to find the place of an error.
-fn read_definition(source: &Source<'_>, text: &str) -> Result<Definition, CampaignError> {
-    let value: serde_yaml::Value = serde_yaml::from_str(text).map_err(|error| {
-        let (line, column) = error
-            .location()
-            .map_or((1, 1), |at| (at.line(), at.column()));
-        source.at(
-            line,
-            column,
-            Problem::Syntax {
-                message: error.to_string(),
-            },
-        )
-    })?;
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let field = Field::from(error.path());
-        form_error(source, &field, &error.inner().to_string())
-    })
-}
-
-/// Turns serde's message, whose wording is part of serde's stable trait methods, into a problem.
-fn form_error(source: &Source<'_>, field: &Field, message: &str) -> CampaignError {
-    let quoted: Vec<String> = message
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .map(str::to_owned)
-        .collect();
-    match (message.split_once(": "), quoted.split_first()) {
-        (_, Some((key, known))) if message.starts_with("unknown field") => source.at_key(
-            field,
-            Problem::UnknownKey {
-                key: key.clone(),
-                known: known.to_vec(),
-            },
-        ),
-        (_, Some((key, _))) if message.starts_with("missing field") => {
-            source.at_value(field, Problem::MissingKey { key: key.clone() })
-        }
-        (Some((_, detail)), _) => {
-            let (found, expected) = detail
-                .rsplit_once(", expected ")
-                .unwrap_or((detail, "another"));
-            let problem = unquoted(source, field, found).unwrap_or_else(|| Problem::Form {
-                expected: expected.into(),
-                found: found.into(),
-            });
-            source.at_value(field, problem)
-        }
-        _ => source.at_value(
-            field,
-            Problem::Syntax {
-                message: message.to_owned(),
-            },
-        ),
-    }
-}
-
-/// The problem of a number or truth value where any text is meant: YAML would turn `4.10` into
-/// 4.1, so that the text cannot be taken from the value.
-fn unquoted(source: &Source<'_>, field: &Field, found: &str) -> Option<Problem> {
-    let kinds = ["floating point", "integer", "boolean"];
-    let free = ["name", "library.version", "launcher.local.options"];
-    let path = field.to_string();
-    let is_free = free.iter().any(|free| path == *free)
-        || path.starts_with("launcher.local.options[")
-        || path.starts_with("launcher.local.environment.");
-    if !is_free || !kinds.iter().any(|kind| found.starts_with(kind)) {
-        return None;
-    }
-    Some(Problem::Unquoted {
-        key: field.last_key().map(str::to_owned),
-        text: source.text(field)?,
-    })
 }

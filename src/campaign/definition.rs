@@ -55,7 +55,44 @@ pub(crate) struct LibraryDefinition {
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub(crate) struct LauncherDefinition {
     pub(crate) local: Option<LocalDefinition>,
+    pub(crate) slurm: Option<BatchDefinition>,
+    pub(crate) pbs: Option<BatchDefinition>,
     pub(crate) simulated: Option<SimulatedDefinition>,
+}
+
+/// `launcher.slurm` or `launcher.pbs`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct BatchDefinition {
+    pub(crate) job: Option<Shorthand<Scalar, JobDefinition>>,
+    pub(crate) options: Option<OneOrMany<Scalar>>,
+    pub(crate) environment: Option<BTreeMap<String, Scalar>>,
+    pub(crate) placement: Option<Scalar>,
+    pub(crate) allocation: Option<Scalar>,
+    pub(crate) spread: Option<Scalar>,
+}
+
+/// A job specification, in a file of its own or under `job`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct JobDefinition {
+    pub(crate) account: Option<Scalar>,
+    #[serde(alias = "queue")]
+    pub(crate) partition: Option<Scalar>,
+    pub(crate) qos: Option<Scalar>,
+    pub(crate) constraint: Option<Scalar>,
+    pub(crate) wall_time: Option<Scalar>,
+    pub(crate) exclusive: Option<bool>,
+    pub(crate) modules: Option<OneOrMany<Scalar>>,
+    pub(crate) directives: Option<OneOrMany<Scalar>>,
+    pub(crate) template: Option<Shorthand<Scalar, TemplateDefinition>>,
+}
+
+/// `template`, spelled out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a mapping")]
+pub(crate) struct TemplateDefinition {
+    pub(crate) text: String,
 }
 
 /// `launcher.simulated`.

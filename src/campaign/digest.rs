@@ -5,7 +5,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 use wire::Cache;
 
-use crate::{Campaign, Hosts, Launching, LocalOptions, Strategy};
+use crate::{BatchOptions, Campaign, Hosts, JobSpecification, Launching, LocalOptions, Strategy};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
@@ -54,6 +54,7 @@ fn canonical(campaign: &Campaign) -> String {
         format!("library {library:?}"),
         match launcher {
             Launching::Local(options) => local(options),
+            Launching::Batch(options) => batch(options),
             Launching::Simulated(options) => format!("simulated {options:?}"),
         },
         format!("shapes {shapes:?}"),
@@ -109,4 +110,34 @@ fn local(options: &LocalOptions) -> String {
         let _ = write!(text, "\nhosts {file:?} {placement}");
     }
     text
+}
+
+/// Who pays, for how long and when makes no difference to what is asked for.
+fn batch(options: &BatchOptions) -> String {
+    let BatchOptions {
+        system,
+        job,
+        options,
+        environment,
+        placement,
+        allocation,
+        spread: _,
+    } = options;
+    let JobSpecification {
+        account: _,
+        partition,
+        qos: _,
+        constraint,
+        wall_time: _,
+        exclusive,
+        modules,
+        directives,
+        template,
+    } = job;
+    let template = template.as_ref().map(|template| &template.text);
+    format!(
+        "launcher {} {options:?} {environment:?} {placement} {allocation:?}\n\
+         nodes {partition:?} {constraint:?} {exclusive} {modules:?} {directives:?} {template:?}",
+        system.name()
+    )
 }

@@ -4,11 +4,17 @@
 //! of them, [`find_driver`] finds the measuring program that was built for it.
 
 mod ask;
+mod batch;
 mod command;
 mod discover;
 mod driver;
 mod error;
 mod local;
+mod pbs;
+mod recorded;
+mod scheduler;
+mod slurm;
+mod submission;
 mod tree;
 
 use std::ffi::OsString;
@@ -16,10 +22,14 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use batch::BatchLauncher;
+pub(crate) use batch::{check_template, is_shell_variable};
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use local::{Binding, LocalLauncher};
+pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
+pub use submission::Submission;
 
 /// Something that can start a program on several ranks.
 pub trait Launcher {
@@ -28,6 +38,37 @@ pub trait Launcher {
     /// # Errors
     /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
+
+    /// Whether jobs go on when this process ends; then [`Launcher::resume`] finds them again, and
+    /// plans must not name a leash.
+    fn outlives(&self) -> bool {
+        false
+    }
+
+    /// Takes up a job that an earlier process started and that may have ended meanwhile; `None` if it
+    /// never reached the batch system, or jobs of this launcher end with their process.
+    ///
+    /// # Errors
+    /// The batch system does not answer, or what is recorded of the job cannot be read.
+    fn resume(&self, _job: &Job) -> Result<Option<Box<dyn Running>>, LaunchError> {
+        Ok(None)
+    }
+
+    /// The script by which a job would be submitted; `None` if jobs of this launcher have none.
+    ///
+    /// # Errors
+    /// A template that cannot be filled in.
+    fn render(&self, _job: &Job) -> Result<Option<String>, LaunchError> {
+        Ok(None)
+    }
+
+    /// Nothing more will be started: gives back what is held for further launches.
+    ///
+    /// # Errors
+    /// The batch system does not answer.
+    fn close(&self) -> Result<(), LaunchError> {
+        Ok(())
+    }
 }
 
 /// A program to run on several ranks.
@@ -45,17 +86,32 @@ pub struct Job {
     pub log: PathBuf,
     /// Environment variables of launcher and ranks, beyond those of this process.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long the job may run before it is killed.
+    /// How long the job may run before it is killed; waiting for nodes does not count.
     pub timeout: Option<Duration>,
+    /// How long from now nodes shall not be asked for, where there is a queue: such a job has nodes of its
+    /// own, which no earlier launch had.
+    pub begin_in: Option<Duration>,
+    /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
+    pub keep: bool,
 }
 
-/// A job under way; dropping it kills it.
+/// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.
 pub trait Running: Send {
     /// How the job ended, or `None` while it runs. A job past its timeout is killed here.
     ///
     /// # Errors
     /// When the operating system refuses to say, or processes cannot be killed.
     fn poll(&mut self) -> Result<Option<Exit>, LaunchError>;
+
+    /// The batch system's id of the job; `None` where there is no batch system.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where the job stands by what was last heard; asks nobody. Jobs of launchers without a queue run.
+    fn standing(&self) -> Standing {
+        Standing::Running { nodes: Vec::new() }
+    }
 
     /// Ends the job and waits until none of its processes is left.
     ///
@@ -86,6 +142,25 @@ pub trait Running: Send {
     }
 }
 
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It waits for nodes.
+    Queued {
+        /// The batch system's id of it.
+        id: String,
+        /// Why, in the scheduler's words, if it says.
+        reason: Option<String>,
+    },
+    /// It runs.
+    Running {
+        /// On which nodes, if that is known.
+        nodes: Vec<String>,
+    },
+    /// It is over.
+    Ended,
+}
+
 /// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
@@ -95,6 +170,8 @@ pub struct Exit {
     pub log: PathBuf,
     /// The last lines of it.
     pub tail: Vec<String>,
+    /// Nodes that failed, where the batch system names them.
+    pub failed_nodes: Vec<String>,
 }
 
 /// The ways in which a job ends.
@@ -110,6 +187,27 @@ pub enum Outcome {
     TimedOut,
     /// The job was killed by [`Running::kill`].
     Killed,
+    /// The batch system ended it: nothing that was measured is to blame.
+    Ended(BatchEnd),
+}
+
+/// Why a batch system ended a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchEnd {
+    /// Its wall time was over.
+    WallTime,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// Another job needed its nodes.
+    Preempted,
+    /// A node failed; [`Exit::failed_nodes`] says which.
+    NodeFailed,
+    /// It needed more memory than it was given.
+    OutOfMemory,
+    /// It ended before this launch began, as when an allocation is over: nothing was lost.
+    NotBegun,
+    /// The batch system knows nothing of it any more, and it has not said how it ended.
+    Lost,
 }
 
 impl Exit {
@@ -124,6 +222,7 @@ impl Exit {
                 outcome,
                 log: self.log,
                 tail: self.tail,
+                failed_nodes: self.failed_nodes,
             }),
         }
     }

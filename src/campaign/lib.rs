@@ -24,24 +24,27 @@ mod field;
 mod form;
 mod hosts;
 pub mod launcher;
+mod launching;
 mod library;
 mod machine;
 mod natives;
 mod problem;
+mod reading;
 mod source;
 mod strategy;
 mod template;
 pub mod twins;
 mod validate;
 
-pub use campaign::{
-    Campaign, Hosts, Launching, LocalOptions, Output, Oversubscribe, ParameterGrid, Repetitions,
-    SimulatedOptions, Slice,
-};
+pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};
 pub use candidates::{Family, Selection};
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
 pub use hosts::HostFileError;
+pub use launching::{
+    Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
+    Oversubscribe, SimulatedOptions, Template,
+};
 pub use library::{LibraryChoice, LibraryName};
 pub use machine::cores;
 pub use problem::Problem;

@@ -186,6 +186,57 @@ pub enum Problem {
     /// A cluster, and no word on how many of its nodes to use.
     #[error("`auto` is about one machine: with a host file, `shapes` must name nodes and ranks")]
     HostShapes,
+    /// A batch system, and no word on how many nodes to ask it for.
+    #[error("`auto` is about one machine: with a batch system, `shapes` must name nodes and ranks")]
+    BatchShapes,
+    /// A job specification that cannot be read.
+    #[error("cannot read the job specification `{}`: {reason}", path.display())]
+    JobFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A job specification that is something else.
+    #[error("a job specification is one mapping of keys to values")]
+    JobNotAMapping,
+    /// A template of a script that cannot be read.
+    #[error("cannot read the template `{}`: {reason}", path.display())]
+    TemplateFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A template of a script that makes no sense.
+    #[error("this is not a template: {message}")]
+    TemplateSyntax {
+        /// What the engine says.
+        message: String,
+    },
+    /// A word that cannot stand in a directive.
+    #[error("`{}` cannot be the {what} of a job", value.escape_debug())]
+    JobWord {
+        /// The key in words.
+        what: &'static str,
+        /// What is written.
+        value: String,
+    },
+    /// A directive that is no single line, or not only what stands behind the system's mark.
+    #[error("`{}` cannot be a directive", text.escape_debug())]
+    Directive {
+        /// What is written.
+        text: String,
+    },
+    /// A quality of service where there is none.
+    #[error("PBS has no quality of service")]
+    PbsQos,
+    /// Something that a variable of a shell cannot be called.
+    #[error("`{name}` cannot be the name of a variable in a job's script")]
+    ShellVariable {
+        /// The name.
+        name: String,
+    },
     /// Cold caches of a machine that has none.
     #[error("a simulated machine has no caches that could be cold")]
     SimulatedCache,
@@ -323,8 +374,26 @@ impl Problem {
             Self::TooManyRanks { .. } => "use fewer ranks",
             Self::PlacementWithoutHosts => "add `hostfile: FILE`, or remove `placement`",
             Self::HostShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x2]`",
+            Self::BatchShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x32]`",
+            Self::JobFile { .. } | Self::TemplateFile { .. } => {
+                "name a file by its path from the working directory; jobs/README.md shows one"
+            }
+            Self::JobNotAMapping => {
+                "write keys such as `partition: NAME`; jobs/cluster.yaml has all"
+            }
+            Self::TemplateSyntax { .. } => "jobs/README.md says how templates are written",
+            Self::JobWord { .. } => {
+                "use the name as the batch system lists it, without spaces or quotes"
+            }
+            Self::Directive { .. } => {
+                "write one line, as it stands behind `#SBATCH` or `#PBS`, as in `--mem=0`"
+            }
+            Self::PbsQos => "remove it, or write what your site has instead under `directives`",
+            Self::ShellVariable { .. } => {
+                "use letters, digits and `_`, beginning with no digit; others can be passed by `options`"
+            }
             Self::SimulatedCache => "remove `cache`, or measure with `launcher: local`",
-            Self::NotOneLauncher => "write `local` or `simulated` under `launcher`",
+            Self::NotOneLauncher => "write `local`, `slurm`, `pbs` or `simulated` under `launcher`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
             Self::NotSimulated { .. } => {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"

@@ -71,6 +71,19 @@ impl<'a> Source<'a> {
         Some(text.trim().to_owned())
     }
 
+    /// The whole text with another value of a field; `None` if the field is not written, or no scalar.
+    pub(crate) fn with(&self, field: &Field, value: &str) -> Option<String> {
+        let mut steps = field.steps().iter();
+        let node = steps.try_fold(&self.root, |node, step| Some(child(node, step)?.1))?;
+        if !matches!(node.data, YamlData::Value(_) | YamlData::Representation(..)) {
+            return None;
+        }
+        let characters = || self.text.chars();
+        let before = characters().take(node.span.start.index());
+        let after = characters().skip(node.span.start.index() + node.span.len());
+        Some(before.chain(value.chars()).chain(after).collect())
+    }
+
     /// Points at the deepest part of `field` that is written in the file: short forms and
     /// defaults leave parts of a path out.
     fn error(&self, field: &Field, problem: Problem, part: Part) -> CampaignError {

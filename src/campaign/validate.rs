@@ -1,6 +1,7 @@
 //! From the definition to the campaign: every value is checked here, and every default stands
 //! here.
 
+mod batch;
 mod elements;
 mod launcher;
 mod library;
@@ -14,7 +15,8 @@ pub(crate) use shapes::auto_shapes;
 use wire::units::parse_seconds;
 use wire::{Cache, Synchronisation};
 
-use crate::campaign::{Launching, Repetitions, Slice};
+use crate::Launching;
+use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};
 use crate::source::Source;
@@ -110,11 +112,11 @@ pub(crate) fn campaign(
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
-        launcher,
         selection,
         datatype,
         operator,
-        text: text.to_owned(),
+        text: batch::with_job(source, &launcher, text),
+        launcher,
     })
 }
 

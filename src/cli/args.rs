@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, decide, diff, doctor, evaluate, explain, export, fit, import, init, lookup,
-    man, measure, plan, report, run, schedule, simulate, tune, validate,
+    cancel, check, completions, decide, diff, doctor, evaluate, explain, export, fit, import, init,
+    jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -43,6 +43,8 @@ enum Verb {
     Plan(plan::Args),
     Tune(tune::Args),
     Measure(measure::Args),
+    Jobs(jobs::Args),
+    Cancel(cancel::Args),
     Fit(fit::Args),
     Decide(decide::Args),
     Evaluate(evaluate::Args),
@@ -71,6 +73,8 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Plan(args) => args.run(console),
         Verb::Tune(args) => args.run(console),
         Verb::Measure(args) => args.run(console),
+        Verb::Jobs(args) => args.run(console),
+        Verb::Cancel(args) => args.run(console),
         Verb::Fit(args) => args.run(console),
         Verb::Decide(args) => args.run(console),
         Verb::Evaluate(args) => args.run(console),

@@ -1,5 +1,6 @@
 //! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
 
+pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod decide;
@@ -11,6 +12,7 @@ pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod jobs;
 pub(crate) mod lookup;
 pub(crate) mod man;
 pub(crate) mod measure;
@@ -22,8 +24,10 @@ pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod validate;
 
+mod detached;
 mod grid;
 mod guarded;
+mod launches;
 mod query;
 mod stored;
 mod supervised;

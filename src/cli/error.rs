@@ -44,6 +44,9 @@ pub(crate) enum CliError {
         /// The collective.
         collective: Collective,
     },
+    /// Scripts of a campaign that is not measured in jobs.
+    #[error("nothing would be submitted: the campaign's launcher has no jobs")]
+    NothingSubmitted,
     /// A length for a collective whose calls move no data.
     #[error("a call of {collective} has no data, so it cannot have a length of `--bytes`")]
     NoData {
@@ -144,6 +147,25 @@ pub(crate) enum CliError {
         /// The file.
         path: PathBuf,
     },
+    /// Jobs that end with the command.
+    #[error("only jobs of a batch system go on without colltune, and this campaign starts none")]
+    NotDetachable,
+    /// No job of this id.
+    #[error("there is no job {id} in {}", list(searched))]
+    UnknownJob {
+        /// The id given.
+        id: String,
+        /// The folders of launches looked into.
+        searched: Vec<PathBuf>,
+    },
+    /// A folder that cannot be listed.
+    #[error("cannot list {}: {source}", path.display())]
+    List {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
@@ -209,7 +231,21 @@ impl CliError {
             Self::NoPreload { .. } => {
                 Some("`make driver MPICC=...` builds it, with the measuring program".to_owned())
             }
+            Self::NothingSubmitted => Some(
+                "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
+                    .to_owned(),
+            ),
+            Self::NotDetachable => Some(
+                "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
+                    .to_owned(),
+            ),
+            Self::UnknownJob { .. } => Some(
+                "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
+                 `output.store` elsewhere are named by their files"
+                    .to_owned(),
+            ),
             Self::Unsupported(_)
+            | Self::List { .. }
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)

@@ -113,6 +113,10 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::StoreMoved { .. }
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
+        | CliError::NotDetachable
+        | CliError::NothingSubmitted
+        | CliError::UnknownJob { .. }
+        | CliError::List { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_)
         | CliError::NoLauncher { .. }
@@ -166,8 +170,12 @@ fn of_tuner(error: &TunerError) -> Code {
             TableError::Unsound(_) | TableError::Altered { .. } => Code::Internal,
             _ => Code::Input,
         },
-        TunerError::Interrupted => Code::Interrupted,
-        TunerError::NoProgress { .. } => Code::Environment,
+        TunerError::Interrupted | TunerError::Left { .. } => Code::Interrupted,
+        TunerError::ShortWallTime { .. } => Code::Input,
+        TunerError::NoProgress { .. }
+        | TunerError::Cancelled
+        | TunerError::LeaseLost
+        | TunerError::NeverBegun { .. } => Code::Environment,
     }
 }
 
@@ -188,7 +196,13 @@ fn of_guard(error: &GuardError) -> Code {
 
 fn of_launch(error: &LaunchError) -> Code {
     match error {
-        LaunchError::SeveralNodes { .. } | LaunchError::Log { .. } => Code::Input,
+        LaunchError::SeveralNodes { .. }
+        | LaunchError::Log { .. }
+        | LaunchError::Refused { .. }
+        | LaunchError::Template { .. }
+        | LaunchError::NotText { .. }
+        | LaunchError::File { .. }
+        | LaunchError::Record { .. } => Code::Input,
         LaunchError::NoMpi { .. }
         | LaunchError::NotInstalled { .. }
         | LaunchError::Unusable { .. }
@@ -200,6 +214,9 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::Start { .. }
         | LaunchError::Watch(_)
         | LaunchError::Survivors { .. }
+        | LaunchError::NoCommand { .. }
+        | LaunchError::Silent { .. }
+        | LaunchError::NotCancelled { .. }
         | LaunchError::Failed { .. } => Code::Environment,
     }
 }

@@ -1,5 +1,6 @@
 //! Measuring, as a person watches it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -10,6 +11,10 @@ use crate::console::{Console, complain};
 /// A progress bar with an estimate of the time to come, and warnings above it.
 pub(crate) struct ProgressDisplay {
     bar: ProgressBar,
+    /// Whether a line says what a bar would show of jobs.
+    notes: bool,
+    /// Jobs that were spoken of, and whether they ran.
+    noted: BTreeSet<(String, bool)>,
     begun: bool,
     /// What gives more time.
     budget: &'static str,
@@ -32,6 +37,8 @@ impl ProgressDisplay {
         }
         Self {
             bar,
+            notes: !console.is_quiet() && !console.shows_progress(),
+            noted: BTreeSet::new(),
             begun: false,
             budget: "a larger `budget` in the campaign goes on from here",
         }
@@ -59,6 +66,23 @@ impl ProgressDisplay {
         }
     }
 
+    /// Where the job of a launch stands: always on the bar, in a line of its own when it begins to wait or
+    /// to run.
+    fn job(&mut self, number: u32, id: &str, runs: bool, what: &str) {
+        let text = format!("launch {number}, job {id} {what}");
+        if runs {
+            // Waiting says nothing about the speed of measuring.
+            self.bar.reset_eta();
+        }
+        // One job may serve several launches.
+        let is_known = self.noted.contains(&(id.to_owned(), true));
+        let is_news = self.noted.insert((id.to_owned(), runs)) && !is_known;
+        if self.notes && is_news {
+            complain("note", &text);
+        }
+        self.bar.set_message(text);
+    }
+
     fn warn(&self, text: &str) {
         self.bar.suspend(|| complain("warning", text));
     }
@@ -81,6 +105,21 @@ impl Observer for ProgressDisplay {
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
+            Event::Queued { number, id, reason } => {
+                let reason = reason.map(|reason| format!(": {reason}"));
+                let what = format!("waits{}", reason.unwrap_or_default());
+                self.job(number, id, false, &what);
+            }
+            Event::Running { number, id, nodes } => {
+                let what = match nodes {
+                    [] => "runs".to_owned(),
+                    nodes => format!("runs on {}", nodes.join(", ")),
+                };
+                self.job(number, id, true, &what);
+            }
+            Event::WallTime { number } => self.warn(&format!(
+                "launch {number} stopped when its job's wall time was nearly over; another job goes on"
+            )),
             Event::Stored { progress } => self.advance(progress),
             Event::Failed {
                 subject,

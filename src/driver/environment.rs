@@ -9,7 +9,9 @@ use ::environment::{
 };
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, Clock};
-use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, Warning};
+use wire::{
+    ColdCaches, Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, UNTIL_VARIABLE, Warning,
+};
 
 use crate::error::DriverError;
 use crate::settings;
@@ -45,6 +47,11 @@ pub(crate) fn nodes(
         nodes.push(serde_json::from_slice(&text)?);
     }
     Ok(nodes)
+}
+
+/// When the batch system's time is over, in seconds since 1970, if it says.
+pub(crate) fn until() -> Option<u64> {
+    std::env::var(UNTIL_VARIABLE).ok()?.parse().ok()
 }
 
 /// Collects the environment. Collective; complete on rank 0. `nodes` are as [`nodes`] says,

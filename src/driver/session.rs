@@ -91,6 +91,7 @@ fn carry_out(
         timer,
         cold,
         clock,
+        until: environment::until(),
         spool,
         watchdog,
     };
@@ -168,6 +169,8 @@ struct Session<'a> {
     cold: Option<ColdCaches>,
     /// Kept from task to task, where starts are agreed upon.
     clock: Option<GlobalClock>,
+    /// When the batch system's time is over, in seconds since 1970, if there is a batch system.
+    until: Option<u64>,
     spool: Spool,
     watchdog: Watchdog,
 }
@@ -212,12 +215,11 @@ impl Session<'_> {
         }
     }
 
-    /// Rank 0's clock decides for all.
+    /// Rank 0's clocks decide for all.
     fn may_begin(&self, start: Instant) -> Result<bool, DriverError> {
-        let in_time = self
-            .plan
-            .deadline_seconds
-            .is_none_or(|end| start.elapsed().as_secs_f64() < end);
+        let planned = self.plan.deadline_seconds;
+        let in_time = planned.is_none_or(|end| start.elapsed().as_secs_f64() < end)
+            && self.until.is_none_or(|end| unix_seconds() < end);
         let mut answer = vec![u8::from(in_time)];
         self.world.share(&mut answer, 0)?;
         Ok(answer == [1])

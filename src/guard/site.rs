@@ -6,7 +6,7 @@ use campaign::{Campaign, Launching, LibraryChoice, LibraryName, Slice, Strategy}
 use store::Store;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{Places, Workplace};
+use tuner::{Homes, Places, Workplace, store_file};
 use wire::CommShape;
 
 use crate::{GuardError, Point};
@@ -35,14 +35,18 @@ pub struct Site {
 ///
 /// # Errors
 /// If none of these is to be had, or a file has a mistake.
-pub fn campaign_of(table: &Table, file: Option<&Path>) -> Result<Campaign, GuardError> {
+pub fn campaign_of(
+    table: &Table,
+    file: Option<&Path>,
+    homes: &Homes,
+) -> Result<Campaign, GuardError> {
     if let Some(file) = file {
         return Ok(Campaign::load(file)?);
     }
     let provenance = &table.provenance;
-    let store = Path::new(&provenance.store);
+    let store = store_file(Path::new(&provenance.store), homes);
     if store.exists() {
-        let rows = Store::open(store)?.campaigns()?;
+        let rows = Store::open(&store)?.campaigns()?;
         let row = rows.iter().find(|row| row.digest == provenance.campaign);
         // What was imported is no campaign.
         if let Some(campaign) = row.and_then(|row| Campaign::parse_stored(&row.text).ok()) {
@@ -57,7 +61,7 @@ pub fn campaign_of(table: &Table, file: Option<&Path>) -> Result<Campaign, Guard
     if !is_known || shapes.iter().any(|shape| shape.nodes > 1) {
         return Err(GuardError::NoCampaign {
             library: library.clone(),
-            store: store.to_owned(),
+            store,
         });
     }
     let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
@@ -88,7 +92,7 @@ impl Site {
         let beside = beside.filter(|folder| *folder != Path::new(""));
         let beside = beside.unwrap_or(Path::new(".")).to_owned();
         let choice = match &campaign.launcher {
-            Launching::Local(_) => Some(choice(table, &campaign, options)?),
+            Launching::Local(_) | Launching::Batch(_) => Some(choice(table, &campaign, options)?),
             Launching::Simulated(_) => None,
         };
         narrow(&mut campaign, points, options);
@@ -102,6 +106,8 @@ impl Site {
         }
         let folder = folder(&beside)?;
         at.campaign.output.store = folder.path().join("measured.db");
+        // It is gone as soon as the question is answered.
+        at.relocated = None;
         Ok(Self { at, folder })
     }
 

@@ -141,6 +141,7 @@ impl Running for SimulatedRun {
             outcome,
             log: self.log.clone(),
             tail: log.lines().map(str::to_owned).collect(),
+            failed_nodes: Vec::new(),
         }))
     }
 

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::Holder;
+
 /// Why a store cannot do what it was asked. No error leaves a half-done change behind.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -121,13 +123,13 @@ pub enum StoreError {
     #[error(
         "another colltune is at work on {}{}; wait for it to end, or stop it",
         store.display(),
-        holder.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+        holder.as_ref().map(|holder| format!(" ({holder})")).unwrap_or_default()
     )]
     Locked {
         /// Which store.
         store: PathBuf,
         /// Process that holds it, as far as it has said so.
-        holder: Option<u32>,
+        holder: Option<Holder>,
     },
     /// The same was imported before.
     #[error(

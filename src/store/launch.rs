@@ -166,6 +166,36 @@ impl Store {
         })
     }
 
+    /// The last launch of a campaign with a library that has measured cells, or began to: its plan and when it
+    /// was up, in seconds since the Unix epoch.
+    pub fn last_of_cells(
+        &self,
+        library: &Library,
+        campaign: &str,
+    ) -> Result<Option<(Plan, u64)>, StoreError> {
+        self.read(|connection| {
+            let of_cells = "EXISTS (SELECT 1 FROM json_each(plan, '$.tasks') AS task
+                WHERE json_type(task.value, '$.work.compare') IS NOT NULL)";
+            connection
+                .query_row(
+                    &format!(
+                        "SELECT plan, json_extract(environment, '$.unix_seconds')
+                         FROM launch JOIN campaign ON campaign.id = launch.campaign
+                         WHERE digest = ?1 AND library_name = ?2 AND library_version = ?3
+                             AND environment IS NOT NULL AND {of_cells}
+                         ORDER BY number DESC LIMIT 1"
+                    ),
+                    params![campaign, library.name, library.version],
+                    |row| {
+                        let Json(plan) = row.get(0)?;
+                        let seconds: i64 = row.get(1)?;
+                        Ok((plan, seconds.unsigned_abs()))
+                    },
+                )
+                .optional()
+        })
+    }
+
     /// Launches that were begun and not ended, oldest first.
     ///
     /// The holder of the [`crate::Lock`] ingests what their spool files still hold, and ends them.

@@ -5,7 +5,8 @@
 //!
 //! The path of a measurement:
 //!
-//! 1. [`Lock::acquire`]: one measuring colltune per store; the lock ends with the process.
+//! 1. [`Lock::acquire`]: one measuring colltune per store; the lock ends with the process. Where several
+//!    hosts could measure, [`Lease::acquire`] too, which works on network file systems.
 //! 2. [`Store::open_or_create`], [`Store::record_campaign`].
 //! 3. [`Store::begin_launch`] with a plan numbered by [`Store::next_launch`].
 //! 4. A [`SpoolReader`] follows what the driver writes; [`Store::ingest`] takes each record in a
@@ -18,9 +19,12 @@
 
 mod columns;
 mod error;
+mod file_system;
+mod holder;
 mod import;
 mod ingest;
 mod launch;
+mod lease;
 mod lock;
 mod open;
 mod query;
@@ -29,8 +33,11 @@ mod schema;
 mod spool;
 
 pub use error::{Found, Obstacle, StoreError};
+pub use file_system::network_file_system;
+pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
 pub use launch::{Outcome, UnfinishedLaunch};
+pub use lease::Lease;
 pub use lock::Lock;
 pub use open::Store;
 pub use query::{CampaignRow, FailureRow, LaunchRow};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::StoreError;
+use crate::{Holder, StoreError};
 
 /// Drivers take the lock in shared mode for an instant, to see whether their master still lives.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -86,11 +86,11 @@ impl Lock {
 fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
-    writeln!(file, "{}", std::process::id())
+    file.write_all(Holder::this().line().as_bytes())
 }
 
-fn read_holder(file: &mut File) -> Option<u32> {
+fn read_holder(file: &mut File) -> Option<Holder> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    text.parse().ok()
 }

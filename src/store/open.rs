@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 #[cfg(doc)]
 use crate::Obstacle;
 use crate::error::{Found, StoreError};
+use crate::file_system::network_file_system;
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
@@ -19,8 +20,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open store.
 ///
-/// Any number of processes may read while one writes. Writing goes through the write-ahead log
-/// and is on disk when a method returns.
+/// Any number of processes may read while one writes. Writing goes through the write-ahead log, on
+/// network file systems through a journal, and is on disk when a method returns.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -93,7 +94,7 @@ impl Store {
         connection.busy_timeout(PATIENCE).map_err(at)?;
         check_version(&connection, path)?;
         check_integrity(&connection, path)?;
-        prepare(&mut connection).map_err(at)?;
+        prepare(&mut connection, journal_mode(path)).map_err(at)?;
         Ok(Self::new(connection, path))
     }
 
@@ -198,15 +199,24 @@ pub(crate) fn check_integrity(connection: &Connection, path: &Path) -> Result<()
     })
 }
 
+/// The write-ahead log needs memory that all readers share, which hosts cannot
+/// (<https://www.sqlite.org/wal.html>).
+fn journal_mode(path: &Path) -> &'static str {
+    match network_file_system(path) {
+        Some(_) => "delete",
+        None => "wal",
+    }
+}
+
 /// Settings of the connection; creates or updates the schema.
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "full")?;
     // Before the log is switched on, so that the header of a new file is ours from its first
     // byte on; see `check_header`.
     schema::migrate(connection)?;
     // A file system without shared memory answers with another mode, which is as durable.
-    connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))
+    connection.pragma_update_and_check(None, "journal_mode", journal_mode, |_| Ok(()))
 }
 
 #[cfg(test)]

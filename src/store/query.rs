@@ -290,7 +290,7 @@ impl Store {
     /// that of the launches' wall-clock time from begin to end, which contains starting up and the
     /// turns that hung or crashed; a launch that has not ended counts with its tasks, and so does
     /// one that was interrupted, because its end may have been written down long after it, when
-    /// the next run found it. No launch counts with more than its deadline and one watchdog.
+    /// the next run found it, and one without a leash, which waits in a queue first. No launch counts with more than its deadline and one watchdog.
     pub fn spent_seconds(&self, library: &Library) -> Result<f64, StoreError> {
         let [name, version] = of(library);
         self.read(|connection| {
@@ -298,7 +298,8 @@ impl Store {
                 "WITH cost AS (
                      SELECT (SELECT total(elapsed_seconds) FROM task
                              WHERE task.launch = launch.number) AS tasks,
-                            CASE WHEN outcome != ?3 THEN max(ended - started, 0) END AS wall,
+                            CASE WHEN outcome != ?3 AND json_extract(plan, '$.leash') IS NOT NULL
+                                 THEN max(ended - started, 0) END AS wall,
                             json_extract(plan, '$.deadline_seconds')
                                 + json_extract(plan, '$.watchdog_seconds') AS most
                      FROM launch WHERE library_name = ?1 AND library_version = ?2

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use campaign::CampaignError;
-use campaign::launcher::LaunchError;
+use campaign::launcher::{LaunchError, Standing};
 use fit::FitError;
 use simulated::RulesError;
 use store::StoreError;
@@ -57,6 +58,42 @@ pub enum TunerError {
     /// The user asked to stop.
     #[error("interrupted; what was measured is stored, run the same command to go on")]
     Interrupted,
+    /// The user asked to stop following a job that goes on without us.
+    #[error(
+        "interrupted; job {id} goes on ({}), and what it measures is stored by the same command, run again",
+        describe(standing)
+    )]
+    Left {
+        /// The batch system's id of it.
+        id: String,
+        /// Where it stands.
+        standing: Standing,
+    },
+    /// Somebody cancelled the job that was followed.
+    #[error("the job was cancelled; what was measured is stored, run the same command to go on")]
+    Cancelled,
+    /// Another process has taken over the campaign.
+    #[error(
+        "another colltune has taken over this campaign, since this one was away for more than ten minutes"
+    )]
+    LeaseLost,
+    /// Job after job ends before its launch begins.
+    #[error("{jobs} jobs in a row ended before they began to measure; the last said: {last}")]
+    NeverBegun {
+        /// How many.
+        jobs: u32,
+        /// How the last one ended.
+        last: String,
+    },
+    /// A job's wall time ends before anything is measured.
+    #[error(
+        "a job's wall time of {} does not suffice to measure one cell",
+        span(*wall_time)
+    )]
+    ShortWallTime {
+        /// What a job is given.
+        wall_time: Duration,
+    },
     /// Launch after launch ends without a result.
     #[error("{launches} launches in a row ended without measuring anything; the last said: {last}")]
     NoProgress {
@@ -146,6 +183,26 @@ impl From<FitError> for TunerError {
     }
 }
 
+/// As in `1h 30m`.
+fn span(time: Duration) -> String {
+    jiff::SignedDuration::try_from(time)
+        .map_or_else(|_| format!("{time:?}"), |time| format!("{time:#}"))
+}
+
+/// Where a job stands, as a clause.
+fn describe(standing: &Standing) -> String {
+    match standing {
+        Standing::Queued {
+            reason: Some(reason),
+            ..
+        } => format!("it waits: {reason}"),
+        Standing::Queued { reason: None, .. } => "it waits".to_owned(),
+        Standing::Running { nodes } if nodes.is_empty() => "it runs".to_owned(),
+        Standing::Running { nodes } => format!("it runs on {}", nodes.join(", ")),
+        Standing::Ended => "it has just ended".to_owned(),
+    }
+}
+
 fn of(library: &Option<Library>) -> String {
     library
         .as_ref()
@@ -183,6 +240,17 @@ impl TunerError {
             }
             Self::OtherConditions { .. } => Some(
                 "the two cannot be compared: choose another `name`, or another `output.store`"
+                    .to_owned(),
+            ),
+            Self::Left { id, .. } => Some(format!(
+                "`colltune jobs` shows it, `colltune cancel {id}` ends it"
+            )),
+            Self::NeverBegun { .. } => Some(
+                "what jobs printed is beside the plans of their launches; `colltune plan --render` shows                  their scripts"
+                    .to_owned(),
+            ),
+            Self::ShortWallTime { .. } => Some(
+                "give `job.wall_time` more, or cells fewer `candidates`, or candidates less time with                  `repetitions.slice`"
                     .to_owned(),
             ),
             Self::NoProgress { .. } => Some(

@@ -82,7 +82,7 @@ impl Agenda {
 /// # Errors
 /// If another process measures into the store, or it cannot be written.
 pub fn forget_failures(at: &Workplace) -> Result<usize, TunerError> {
-    let path = &at.campaign.output.store;
+    let path = at.store();
     if !path.exists() {
         return Ok(0);
     }

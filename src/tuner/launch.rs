@@ -1,31 +1,34 @@
 //! One launch of the driver, from plan to last record.
 
-use std::fs::File;
+mod follow;
+mod judge;
+mod leash;
+
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use campaign::launcher::{Exit, Job, LaunchError, Outcome, Running};
-use nix::fcntl::{Flock, FlockArg};
+use campaign::launcher::{BatchEnd, Job, Standing};
 use store::{SpoolReader, Store};
-use wire::{Candidate, FailureKind, Finish, Plan, Record, Subject, Work, exit_code};
+use wire::{Candidate, Finish, Plan, Record, Subject, Work};
 
+use self::leash::Leash;
+use crate::allotment::Allotment;
 use crate::{Event, Observer, Progress, TunerError, Workplace, write_atomically};
-
-/// How often the spool is looked at.
-const PERIOD: Duration = Duration::from_millis(50);
-
-/// How long the driver may take to report that it is up.
-const START_PATIENCE: Duration = Duration::from_secs(90);
-
-/// How long ranks may take to end when all is done.
-const END_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
 
-/// What the driver's own error messages begin with.
-const DRIVER_SAYS: &str = "colltune-driver: ";
+/// Whether one waits for a launch, and what an interrupt does to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// An interrupt ends the launch.
+    Own,
+    /// An interrupt leaves a launch alone that goes on without us.
+    Follow,
+    /// One does not wait.
+    Submit,
+}
 
 /// How a launch ended.
 #[derive(Debug)]
@@ -36,6 +39,10 @@ pub(crate) enum Ended {
     ByCandidate { message: String },
     /// The launcher was killed from outside.
     Killed { message: String },
+    /// The batch system ended its job.
+    Batch { end: BatchEnd, message: String },
+    /// It goes on, and nobody waits for it.
+    GoesOn { id: String, standing: Standing },
 }
 
 /// A launch under way.
@@ -52,15 +59,23 @@ pub(crate) struct Launch<'a> {
     finish: Option<Finish>,
     /// Whose turn it was when a launch ended before and nobody knows why.
     pub(crate) suspect: Option<(Subject, Candidate)>,
-    /// Whether a result was stored, if only that a candidate fails.
+    /// Whether it has given a result, if only that a candidate fails.
     pub(crate) fruitful: bool,
+    /// Whether its job goes on without us, so that its end is not to be written down.
+    pub(crate) goes_on: bool,
 }
 
-/// The files of a launch, beside the store: `NAME.db.launches/0001.plan.json` and so on.
+/// The files of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` and so
+/// on.
 pub(crate) fn file(store: &Path, number: u32, kind: &str) -> PathBuf {
+    folder(store).join(format!("{number:04}.{kind}"))
+}
+
+/// The folder of these files.
+pub(crate) fn folder(store: &Path) -> PathBuf {
     let mut folder = store.as_os_str().to_owned();
     folder.push(".launches");
-    PathBuf::from(folder).join(format!("{number:04}.{kind}"))
+    PathBuf::from(folder)
 }
 
 impl<'a> Launch<'a> {
@@ -81,72 +96,77 @@ impl<'a> Launch<'a> {
             finish: None,
             suspect: None,
             fruitful: false,
+            goes_on: false,
         }
     }
 
-    /// Starts the driver and follows it to its end. A stop that is asked for kills it.
-    pub(crate) fn run(&mut self, at: &Workplace, stop: &AtomicBool) -> Result<Ended, TunerError> {
-        let store = self.store.path().to_owned();
-        let path = file(&store, self.plan.launch, "plan.json");
+    /// Starts the driver and follows it to its end, if it is waited for.
+    pub(crate) fn run(
+        &mut self,
+        at: &Workplace,
+        allotment: Allotment,
+        watch: Watch,
+        stop: &AtomicBool,
+    ) -> Result<Ended, TunerError> {
+        let job = self.job(at, allotment)?;
         let text = serde_json::to_string(self.plan).map_err(|error| TunerError::File {
             action: "write",
-            path: path.clone(),
+            path: job.plan.clone(),
             source: error.into(),
         })?;
-        write_atomically(&path, &text)?;
-        let seconds = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX)) + GRACE_SECONDS;
-        let shape = at.campaign.largest_shape();
+        write_atomically(&job.plan, &text)?;
         let leash = match &self.plan.leash {
             Some(leash) => Some(Leash::hold(leash)?),
             None => None,
         };
-        let mut running = at.launcher.start(&Job {
-            driver: at.driver.clone().unwrap_or_default(),
-            plan: path,
-            ranks: shape.ranks(),
-            ppn: shape.ppn,
-            log: file(&store, self.plan.launch, "log"),
-            environment: at.environment.clone(),
-            timeout: Some(Duration::from_secs_f64(
-                seconds + self.plan.watchdog_seconds,
-            )),
-        })?;
-        let exit = self.follow(running.as_mut(), stop)?;
-        let ended = self.judge(exit);
+        let mut running = at.launcher.start(&job)?;
+        let ended = self.attend(at, running.as_mut(), watch, stop);
         drop(leash);
         ended
     }
 
-    fn follow(&mut self, running: &mut dyn Running, stop: &AtomicBool) -> Result<Exit, TunerError> {
-        let begun = Instant::now();
-        let mut finished: Option<Instant> = None;
-        loop {
-            if stop.load(Ordering::Relaxed) {
-                running.kill()?;
-                self.drain()?;
-                return Err(TunerError::Interrupted);
+    /// Takes up a launch that an earlier process started; `None` if its job is not to be found.
+    pub(crate) fn resume(
+        &mut self,
+        at: &Workplace,
+        allotment: Allotment,
+        watch: Watch,
+        stop: &AtomicBool,
+    ) -> Result<Option<Ended>, TunerError> {
+        let job = self.job(at, allotment)?;
+        // It may go on, as long as nobody can say that it does not.
+        self.goes_on = true;
+        let resumed = at.launcher.resume(&job)?;
+        self.goes_on = false;
+        let Some(mut running) = resumed else {
+            return Ok(None);
+        };
+        self.attend(at, running.as_mut(), watch, stop).map(Some)
+    }
+
+    fn job(&self, at: &Workplace, allotment: Allotment) -> Result<Job, TunerError> {
+        let place = |kind: &str| {
+            let path = file(&at.campaign.output.store, self.plan.launch, kind);
+            // Another node's working directory may be another.
+            match at.launcher.outlives() {
+                true => absolute(&path),
+                false => Ok(path),
             }
-            let exit = running.wait_timeout(PERIOD)?;
-            if let Err(error) = self.drain() {
-                running.kill()?;
-                return Err(error);
-            }
-            if let Some(exit) = exit {
-                // Whoever stops us may have stopped the launcher at the same time.
-                if stop.load(Ordering::Relaxed) && self.finish.is_none() {
-                    return Err(TunerError::Interrupted);
-                }
-                return Ok(exit);
-            }
-            // MPI may hang before anything runs, or when all is done; no watchdog is up then.
-            if self.finish.is_some() {
-                finished.get_or_insert_with(Instant::now);
-            }
-            let never_started = !self.started && begun.elapsed() > START_PATIENCE;
-            if never_started || finished.is_some_and(|since| since.elapsed() > END_PATIENCE) {
-                running.kill()?;
-            }
-        }
+        };
+        let seconds = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX)) + GRACE_SECONDS;
+        Ok(Job {
+            driver: at.driver.clone().unwrap_or_default(),
+            plan: place("plan.json")?,
+            ranks: allotment.shape.ranks(),
+            ppn: allotment.shape.ppn,
+            log: place("log")?,
+            environment: at.environment.clone(),
+            timeout: Some(Duration::from_secs_f64(
+                seconds + self.plan.watchdog_seconds,
+            )),
+            begin_in: allotment.begin_in,
+            keep: allotment.keep,
+        })
     }
 
     /// Stores what has been written to the spool since the last look.
@@ -159,7 +179,7 @@ impl<'a> Launch<'a> {
 
     fn take(&mut self, record: &Record) -> Result<(), TunerError> {
         let new = self.store.ingest(self.plan, record)?;
-        self.fruitful |= new && matches!(record, Record::Done(_) | Record::Failed { .. });
+        self.fruitful |= matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
             Record::Started(_) => self.started = true,
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
@@ -170,7 +190,8 @@ impl<'a> Launch<'a> {
                 message,
             } => {
                 self.in_flight = None;
-                if let Some((subject, candidate)) = self.entrant(*task, *candidate) {
+                let entrant = self.entrant(*task, *candidate);
+                if let Some((subject, candidate)) = entrant.filter(|_| new) {
                     let (kind, subject, candidate) = (*kind, &subject, &candidate);
                     self.observer.notice(Event::Failed {
                         subject,
@@ -196,6 +217,11 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
+    /// Why the launch ended in order, if it has.
+    pub(crate) fn finish(&self) -> Option<Finish> {
+        self.finish
+    }
+
     fn entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
         let task = self.plan.tasks.iter().find(|known| known.id == task)?;
         Some(match &task.work {
@@ -206,127 +232,13 @@ impl<'a> Launch<'a> {
             ),
         })
     }
-
-    /// What the way in which the launcher ended means.
-    fn judge(&mut self, exit: Exit) -> Result<Ended, TunerError> {
-        if let Some(finish) = self.finish {
-            return Ok(Ended::Finished(finish));
-        }
-        let described = LaunchError::Failed {
-            outcome: exit.outcome,
-            log: exit.log.clone(),
-            tail: exit.tail.clone(),
-        };
-        let message = described.to_string();
-        // Launchers do not always pass on the code of the rank that ended first (MPICH's may report
-        // the signal that it ended the others with), but what the driver says is in the log.
-        if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
-            return Err(described.into());
-        }
-        match exit.outcome {
-            Outcome::Code(exit_code::HANG) => self.blame(FailureKind::Hang, message),
-            Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
-                Err(described.into())
-            }
-            // The driver ends hanging turns itself; whoever was in flight at the timeout was not.
-            Outcome::Code(exit_code::ORPHANED)
-            | Outcome::Signal(_)
-            | Outcome::TimedOut
-            | Outcome::Killed
-                if self.started =>
-            {
-                Ok(Ended::Killed { message })
-            }
-            Outcome::Code(exit_code::TURN) => self.blame(FailureKind::MpiError, message),
-            Outcome::Code(code) if self.started && asked_to_end(code) => {
-                Ok(Ended::Killed { message })
-            }
-            outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
-            _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
-            _ if self.started => Ok(Ended::Killed { message }),
-            _ => Err(described.into()),
-        }
-    }
-
-    /// The launcher may have been asked to end, or the candidate whose turn it was be to blame: it is
-    /// if the same happens again in its next turn.
-    fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
-        let in_flight = self
-            .in_flight
-            .and_then(|(task, candidate)| self.entrant(task, candidate));
-        if in_flight.is_some() && in_flight == self.suspect {
-            return self.blame(FailureKind::Crash, message);
-        }
-        self.suspect = in_flight;
-        Ok(Ended::Killed { message })
-    }
-
-    /// Stores that the candidate whose turn it was took the launch down, unless the driver could
-    /// still say so itself.
-    fn blame(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
-        if let Some((task, candidate)) = self.in_flight.take() {
-            self.take(&Record::Failed {
-                task,
-                candidate,
-                kind,
-                message: message.clone(),
-            })?;
-        }
-        Ok(Ended::ByCandidate { message })
-    }
 }
 
-/// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,
-/// SIGINT or SIGTERM: no candidate does that. Launchers report 128 and the signal's number, MPICH's
-/// also the bare number.
-fn asked_to_end(code: i32) -> bool {
-    matches!(code, 129 | 130 | 143 | 2 | 15)
-}
-
-/// Whether a launcher ended early without a word about a process that did: so do launchers that are
-/// asked to end themselves, MPICH's often as if all were well, and Open MPI's with 1. Both tell it in
-/// several lines if a rank ends first.
-fn is_unexplained(outcome: Outcome, tail: &[String]) -> bool {
-    let names_a_process = |line: &String| {
-        let line = line.to_lowercase();
-        !line.contains("ctrl-c") && (line.contains("process") || line.contains("rank"))
-    };
-    match outcome {
-        Outcome::Success => true,
-        Outcome::Code(1) => !tail.iter().any(names_a_process),
-        _ => false,
-    }
-}
-
-/// The lock on a launch's own file by which its ranks see that somebody waits for them.
-///
-/// It is the launch's own, not the store's: whoever continues after a kill locks the store at
-/// once, and must not thereby keep the ranks of the killed launch alive.
-struct Leash {
-    path: PathBuf,
-    _lock: Flock<File>,
-}
-
-impl Leash {
-    fn hold(path: &Path) -> Result<Self, TunerError> {
-        let failed = |source| TunerError::File {
-            action: "lock",
-            path: path.to_owned(),
-            source,
-        };
-        let file = File::create(path).map_err(failed)?;
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|(_, errno)| failed(errno.into()))?;
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: lock,
-        })
-    }
-}
-
-impl Drop for Leash {
-    fn drop(&mut self) {
-        // Left behind, it is an empty file and nothing worse.
-        let _ = std::fs::remove_file(&self.path);
-    }
+/// A path that does not depend on the working directory.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, TunerError> {
+    std::path::absolute(path).map_err(|source| TunerError::File {
+        action: "find",
+        path: path.to_owned(),
+        source,
+    })
 }

@@ -1,18 +1,24 @@
 //! Launch after launch, until everything is measured.
 
+mod adopt;
+mod conclude;
+mod hold;
+mod recover;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use store::{Lock, Outcome, Store};
-use wire::{Candidate, Cell, Finish, Plan, Racing, Subject, WIRE_VERSION};
+use campaign::launcher::Standing;
+use store::Store;
+use wire::{Candidate, Cell, Plan, Racing, Subject, WIRE_VERSION};
 
+use self::conclude::Patience;
+pub(crate) use self::hold::Hold;
 use crate::agenda::{Stock, repetition, spent_seconds};
+use crate::allotment::{Allotment, on_the_same_nodes};
 use crate::import::Definition;
-use crate::launch::{Ended, Launch, file};
+use crate::launch::{Launch, Watch, absolute, file};
 use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
-
-/// Launches in a row without a result after which it is no use to go on.
-const PATIENCE: u32 = 3;
 
 /// What measuring came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,27 +29,72 @@ pub struct Measured {
     pub progress: Progress,
 }
 
+/// What submitting came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// The launch under way; `None` if nothing is left to do, or to spend.
+    pub job: Option<SubmittedJob>,
+    /// What is done and what is to do.
+    pub progress: Progress,
+}
+
+/// A launch that goes on without us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubmittedJob {
+    /// The launch's number.
+    pub launch: u32,
+    /// The batch system's id of its job.
+    pub id: String,
+    /// Where it stands.
+    pub standing: Standing,
+    /// Whether it was submitted now, and not found.
+    pub is_new: bool,
+}
+
 /// Measures what a campaign asks for and its store does not yet have.
 ///
-/// What an earlier run left behind is taken in first. Setting `stop` ends the launch under way;
-/// what is complete is stored, and the next call continues. Only one process measures into a
-/// store at a time.
+/// What an earlier run left behind is taken in first. Setting `stop` ends the launch under way, or leaves
+/// it alone if it is a job that goes on without this process; what is complete is stored, and the next call
+/// continues. Only one process measures into a store at a time.
 ///
 /// # Errors
-/// [`TunerError::Interrupted`]; a store that cannot be written; a launcher or driver that does not
-/// work at all. Candidates that fail are not errors: they are recorded and left out.
+/// [`TunerError::Interrupted`] or [`TunerError::Left`]; a store that cannot be written; a launcher or driver
+/// that does not work at all. Candidates that fail are not errors: they are recorded and left out.
 pub fn measure(
     at: &Workplace,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let path = &at.campaign.output.store;
-    let _lock = Lock::acquire(path)?;
-    let store = Store::open_or_create(path)?;
-    check_conditions(&store, at)?;
-    let of_campaign =
-        |store: &Store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives);
-    carry_out(at, store, &of_campaign, observer, stop)
+    let hold = Hold::of(at)?;
+    let store = open(at)?;
+    let agenda = of_campaign(at);
+    let mut measuring = Measuring::new(at, &agenda, store, &hold, observer, stop, Watch::Follow);
+    measuring.carry_out()?;
+    Ok(Measured {
+        launches: measuring.launches,
+        progress: measuring.progress()?,
+    })
+}
+
+/// Takes in what launches have measured by now, and submits the next one if none is under way; waits for
+/// nothing. Where jobs end with this process it is the same as [`measure`].
+///
+/// # Errors
+/// As of [`measure`].
+pub fn submit(
+    at: &Workplace,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Submitted, TunerError> {
+    let hold = Hold::of(at)?;
+    let store = open(at)?;
+    let agenda = of_campaign(at);
+    let mut measuring = Measuring::new(at, &agenda, store, &hold, observer, stop, Watch::Submit);
+    measuring.carry_out()?;
+    Ok(Submitted {
+        job: measuring.left.take(),
+        progress: measuring.progress()?,
+    })
 }
 
 /// Measures each of these cells with its candidates, the default among them, until the store has it from
@@ -51,7 +102,8 @@ pub fn measure(
 /// besides.
 ///
 /// The store is that of the workplace's campaign and should be of nothing else: conditions of earlier
-/// measurements are not looked at. Otherwise as [`measure`].
+/// measurements are not looked at. An interrupt ends the launch under way, whatever the launcher. Otherwise
+/// as [`measure`].
 ///
 /// # Errors
 /// As of [`measure`].
@@ -62,50 +114,43 @@ pub fn measure_cells(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let path = &at.campaign.output.store;
-    let _lock = Lock::acquire(path)?;
-    let store = Store::open_or_create(path)?;
+    let hold = Hold::of(at)?;
+    let store = Store::open_or_create(at.store())?;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches));
-    carry_out(at, store, &of_cells, observer, stop)
+    let mut measuring = Measuring::new(at, &of_cells, store, &hold, observer, stop, Watch::Own);
+    measuring.carry_out()?;
+    Ok(Measured {
+        launches: measuring.launches,
+        progress: measuring.progress()?,
+    })
+}
+
+fn open(at: &Workplace) -> Result<Store, TunerError> {
+    let mut store = Store::open_or_create(at.store())?;
+    if at.relocated.is_some() {
+        adopt::adopt(&mut store, at)?;
+    }
+    check_conditions(&store, at)?;
+    Ok(store)
 }
 
 /// What there is to do, given what a store has.
 type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
 
-fn carry_out(
-    at: &Workplace,
-    mut store: Store,
-    agenda: &AgendaOf<'_>,
-    observer: &mut dyn Observer,
-    stop: &AtomicBool,
-) -> Result<Measured, TunerError> {
-    store.record_campaign(&at.campaign.digest(), &at.campaign.name, at.campaign.text())?;
-    recover(&mut store, observer)?;
-    let mut campaign = Measuring {
-        at,
-        agenda,
-        store,
-        observer,
-        stop,
-        launches: 0,
-        fruitless: 0,
-        suspect: None,
-    };
-    while campaign.step()? {}
-    let progress = campaign.progress()?;
-    Ok(Measured {
-        launches: campaign.launches,
-        progress,
-    })
+fn of_campaign(at: &Workplace) -> impl Fn(&Store) -> Result<Agenda, TunerError> + '_ {
+    |store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives)
 }
 
 /// Measurements under other launcher options or another environment are other measurements: the
-/// store must not hold any of this library.
+/// store must not hold any of this library. A launch that never was up has measured nothing, as where the
+/// batch system refused its job.
 fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
+    let up = store.environments(&at.library)?;
+    let up: BTreeSet<u32> = up.into_iter().map(|(number, _)| number).collect();
     let launched: BTreeSet<String> = store
         .launches()?
         .into_iter()
-        .filter(|launch| launch.library == at.library)
+        .filter(|launch| up.contains(&launch.number))
         .map(|launch| launch.campaign)
         .collect();
     for row in store.campaigns()? {
@@ -123,47 +168,79 @@ fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
     Ok(())
 }
 
-/// Takes in what launches of a killed colltune had written.
-fn recover(store: &mut Store, observer: &mut dyn Observer) -> Result<(), TunerError> {
-    let unfinished = store.unfinished_launches()?;
-    for launch in &unfinished {
-        let taken = Launch::new(&launch.plan, store, observer, Progress::default()).drain();
-        // A damaged spool costs what is behind the damage, not the whole campaign.
-        let outcome = match taken {
-            Ok(()) => Outcome::Interrupted,
-            Err(error) => Outcome::Died {
-                message: error.to_string(),
-            },
-        };
-        store.end_launch(launch.number, &outcome)?;
-    }
-    if !unfinished.is_empty() {
-        observer.notice(Event::Recovered {
-            launches: unfinished.len(),
-        });
-    }
-    Ok(())
-}
-
 /// What a launch means for the next one.
 enum Verdict {
     GoOn,
     /// The deadline passed before the first task.
     NothingBegan,
+    /// It goes on without us.
+    Left,
 }
 
 struct Measuring<'a> {
     at: &'a Workplace,
     agenda: &'a AgendaOf<'a>,
     store: Store,
+    hold: &'a Hold,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
+    watch: Watch,
     launches: u32,
-    fruitless: u32,
+    patience: Patience,
     suspect: Option<(Subject, Candidate)>,
+    /// The launch that goes on without us.
+    left: Option<SubmittedJob>,
 }
 
-impl Measuring<'_> {
+impl<'a> Measuring<'a> {
+    fn new(
+        at: &'a Workplace,
+        agenda: &'a AgendaOf<'a>,
+        store: Store,
+        hold: &'a Hold,
+        observer: &'a mut dyn Observer,
+        stop: &'a AtomicBool,
+        watch: Watch,
+    ) -> Self {
+        Self {
+            at,
+            agenda,
+            store,
+            hold,
+            observer,
+            stop,
+            watch,
+            launches: 0,
+            patience: Patience::default(),
+            suspect: None,
+            left: None,
+        }
+    }
+
+    fn carry_out(&mut self) -> Result<(), TunerError> {
+        let campaign = &self.at.campaign;
+        let (digest, name) = (campaign.digest(), &campaign.name);
+        self.store.record_campaign(&digest, name, campaign.text())?;
+        if self.at.relocated.is_some() {
+            adopt::leave_campaign(self.at)?;
+        }
+        let done = self.go_through();
+        if self.left.is_some() {
+            return done;
+        }
+        // Whatever else went wrong is told first.
+        let closed = self.at.launcher.close();
+        done?;
+        Ok(closed?)
+    }
+
+    fn go_through(&mut self) -> Result<(), TunerError> {
+        if self.recover()? {
+            while self.step()? {}
+        }
+        Ok(())
+    }
+
     fn progress(&self) -> Result<Progress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
         Ok(agenda.progress(&Stock::of(&self.store, &self.at.library)?))
@@ -171,12 +248,13 @@ impl Measuring<'_> {
 
     /// Makes the next launch; false if there is nothing left to do or to spend.
     fn step(&mut self) -> Result<bool, TunerError> {
+        self.hold.check()?;
         let Workplace {
             campaign, library, ..
         } = self.at;
         let agenda = (self.agenda)(&self.store)?;
         let stock = Stock::of(&self.store, library)?;
-        let tasks = agenda.next(&stock);
+        let tasks = on_the_same_nodes(campaign, agenda.next(&stock));
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {
             return Ok(false);
@@ -187,18 +265,22 @@ impl Measuring<'_> {
             self.observer.notice(Event::BudgetSpent { progress });
             return Ok(false);
         }
+        let allotment = Allotment::of(campaign, library, &self.store, &tasks, self.watch)?;
         let number = self.store.next_launch()?;
-        let spool = file(self.store.path(), number, "spool");
+        let place = |kind| absolute(&file(&campaign.output.store, number, kind));
         let plan = Plan {
             version: WIRE_VERSION,
             campaign: campaign.digest(),
             launch: number,
             seed: campaign.seed(),
             library: library.clone(),
-            spool: absolute(&spool)?,
+            spool: place("spool")?,
             cores: self.at.cores,
             pretended_ppn: None,
-            leash: Some(absolute(&file(self.store.path(), number, "leash"))?),
+            leash: match self.at.launcher.outlives() {
+                true => None,
+                false => Some(place("leash")?),
+            },
             deadline_seconds: Some(left),
             watchdog_seconds: campaign.watchdog_seconds,
             repetition: repetition(campaign, &agenda, &stock, &tasks, left),
@@ -210,15 +292,22 @@ impl Measuring<'_> {
             tasks,
         };
         self.observer.notice(Event::Launch { number, progress });
-        let ended = self.launch(&plan, progress)?;
-        if matches!(ended, Verdict::NothingBegan) {
-            self.observer.notice(Event::BudgetSpent { progress });
-            return Ok(false);
+        match self.launch(&plan, allotment, progress)? {
+            Verdict::GoOn => Ok(true),
+            Verdict::Left => Ok(false),
+            Verdict::NothingBegan => {
+                self.observer.notice(Event::BudgetSpent { progress });
+                Ok(false)
+            }
         }
-        Ok(true)
     }
 
-    fn launch(&mut self, plan: &Plan, progress: Progress) -> Result<Verdict, TunerError> {
+    fn launch(
+        &mut self,
+        plan: &Plan,
+        allotment: Allotment,
+        progress: Progress,
+    ) -> Result<Verdict, TunerError> {
         // A spool of that name can only be a leftover of a store that was deleted: numbers grow.
         match std::fs::remove_file(&plan.spool) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -234,57 +323,9 @@ impl Measuring<'_> {
         self.launches += 1;
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
         launch.suspect = self.suspect.take();
-        let ended = launch.run(self.at, self.stop);
-        let fruitful = launch.fruitful;
+        let ended = launch.run(self.at, allotment, self.watch, self.stop);
+        let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
         self.suspect = launch.suspect.take();
-        let outcome = match &ended {
-            Ok(Ended::Finished(Finish::Complete)) => Outcome::Complete,
-            Ok(Ended::Finished(Finish::Deadline)) => Outcome::Deadline,
-            Ok(Ended::ByCandidate { message } | Ended::Killed { message }) => Outcome::Died {
-                message: message.clone(),
-            },
-            Err(TunerError::Interrupted) => Outcome::Interrupted,
-            Err(error) => Outcome::Died {
-                message: error.to_string(),
-            },
-        };
-        self.store.end_launch(plan.launch, &outcome)?;
-        match ended? {
-            // What was left of the budget did not even suffice for starting up.
-            Ended::Finished(Finish::Deadline) if !fruitful => return Ok(Verdict::NothingBegan),
-            Ended::Finished(_) => {}
-            Ended::ByCandidate { message } | Ended::Killed { message } => {
-                self.observer.notice(Event::Died {
-                    number: plan.launch,
-                    message: &message,
-                });
-                if !fruitful {
-                    self.lose_patience(message)?;
-                }
-            }
-        }
-        if fruitful {
-            self.fruitless = 0;
-        }
-        Ok(Verdict::GoOn)
+        self.conclude(plan, ended, fruitful, goes_on, true)
     }
-
-    fn lose_patience(&mut self, last: String) -> Result<(), TunerError> {
-        self.fruitless += 1;
-        if self.fruitless < PATIENCE {
-            return Ok(());
-        }
-        Err(TunerError::NoProgress {
-            launches: self.fruitless,
-            last,
-        })
-    }
-}
-
-fn absolute(path: &std::path::Path) -> Result<std::path::PathBuf, TunerError> {
-    std::path::absolute(path).map_err(|source| TunerError::File {
-        action: "find",
-        path: path.to_owned(),
-        source,
-    })
 }

@@ -22,6 +22,29 @@ pub enum Event<'a> {
         /// What is done and what is to do.
         progress: Progress,
     },
+    /// A job waits for nodes, or for another reason than before.
+    Queued {
+        /// The launch's number.
+        number: u32,
+        /// The batch system's id of the job.
+        id: &'a str,
+        /// Why, in the scheduler's words, if it says.
+        reason: Option<&'a str>,
+    },
+    /// A job runs.
+    Running {
+        /// The launch's number.
+        number: u32,
+        /// The batch system's id of the job.
+        id: &'a str,
+        /// On which nodes, if that is known.
+        nodes: &'a [String],
+    },
+    /// A launch stopped before its job's wall time was over; another one follows.
+    WallTime {
+        /// Its number.
+        number: u32,
+    },
     /// A task is stored.
     Stored {
         /// What is done and what is to do.

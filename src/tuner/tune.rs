@@ -41,15 +41,38 @@ pub fn tune(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Tuned, TunerError> {
+    check_outputs(at)?;
+    let measured = measure(at, observer, stop)?;
+    conclude(at, measured, observer)
+}
+
+/// A table that cannot be written should not cost a night of measuring first.
+///
+/// # Errors
+/// [`TunerError::File`].
+pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     let output = &at.campaign.output;
-    // A table that cannot be written should not cost a night of measuring first.
-    let page = output.page();
-    for path in [&output.table, &output.report, &page] {
+    for path in [&output.table, &output.report, &output.page()] {
         probe(path)?;
     }
-    let measured = measure(at, observer, stop)?;
-    let store = Store::open(&output.store)?;
-    let analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
+    Ok(())
+}
+
+/// What follows measuring in [`tune`].
+///
+/// # Errors
+/// As there.
+pub fn conclude(
+    at: &Workplace,
+    measured: Measured,
+    observer: &mut dyn Observer,
+) -> Result<Tuned, TunerError> {
+    let output = &at.campaign.output;
+    let page = output.page();
+    let store = Store::open(at.store())?;
+    let mut analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
+    // The name by which all hosts find it.
+    analysis.origin.store.clone_from(&output.store);
     let table = analysis.table()?;
     if let Ok(before) = Table::load(&output.table) {
         let (old, new) = (&before.provenance, &table.provenance);

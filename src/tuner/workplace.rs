@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use campaign::launcher::{
-    Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover, driver_directories,
-    find_driver, list_natives, select,
+    BatchLauncher, Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover,
+    driver_directories, find_driver, list_natives, select,
 };
-use campaign::{Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
+use campaign::{BatchOptions, Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
 use simulated::SimulatedLauncher;
 use wire::{Library, NativeAlgorithm, Warning};
 
-use crate::TunerError;
 use crate::machine::{check_suffices, load_machine};
+use crate::shelf::relocated;
+use crate::{Homes, TunerError};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Places {
     pub libdir: Option<OsString>,
     /// This program.
     pub executable: PathBuf,
+    /// Where stores may go that must not be on a file system that hosts share.
+    pub homes: Homes,
 }
 
 impl Places {
@@ -49,6 +52,8 @@ pub struct Workplace {
     /// Variables that launches have in their environment beyond those of the campaign, which say what
     /// is measured and not how: a store holds measurements with one such environment only.
     pub environment: Vec<(OsString, OsString)>,
+    /// Where the store is if not where the campaign says: launches are beside that path all the same.
+    pub relocated: Option<PathBuf>,
     /// What is known to make the numbers less trustworthy before anything ran.
     pub warnings: Vec<Warning>,
 }
@@ -83,9 +88,19 @@ impl Workplace {
                 let library = library.unwrap_or_else(|| campaign.library.clone());
                 Self::local(campaign, options, &library, places)
             }
+            Launching::Batch(options) => {
+                let library = library.unwrap_or_else(|| campaign.library.clone());
+                Self::batch(campaign, options, &library, places)
+            }
             Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
             Launching::Simulated(options) => Self::simulated(campaign, &options),
         }
+    }
+
+    /// The file of the store.
+    pub fn store(&self) -> &Path {
+        let named = &self.campaign.output.store;
+        self.relocated.as_deref().unwrap_or(named)
     }
 
     fn simulated(campaign: Campaign, options: &SimulatedOptions) -> Result<Self, TunerError> {
@@ -98,10 +113,40 @@ impl Workplace {
             natives: Vec::new(),
             cores: None,
             environment: Vec::new(),
+            relocated: None,
             warnings: vec![Warning::Simulated {
                 machine: machine.name.clone(),
             }],
             launcher: Box::new(launcher),
+            campaign,
+        })
+    }
+
+    fn batch(
+        campaign: Campaign,
+        options: BatchOptions,
+        choice: &LibraryChoice,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
+        let directories = places.driver_directories();
+        let installation = choose(choice, discover(&places.path), &directories)?;
+        let library = installation.library();
+        let driver = find_driver(&library, &directories)?;
+        let natives = match campaign.selection.selects_natives() {
+            true => list_natives(&driver)?,
+            false => Vec::new(),
+        };
+        let name = campaign.name.clone();
+        let launcher = BatchLauncher::new(installation, options, name, places.path.clone());
+        Ok(Self {
+            library,
+            driver: Some(driver),
+            natives,
+            cores: None,
+            launcher: Box::new(launcher),
+            environment: Vec::new(),
+            relocated: relocated(&campaign, &places.homes),
+            warnings: Vec::new(),
             campaign,
         })
     }
@@ -133,6 +178,7 @@ impl Workplace {
             cores: planned,
             launcher: Box::new(launcher),
             environment: Vec::new(),
+            relocated: None,
             warnings,
         })
     }

@@ -34,5 +34,9 @@ pub use warning::Warning;
 /// The environment variable by which ranks learn how they were started: the launcher's command line.
 pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 
+/// The environment variable by which jobs of batch systems say when their time is over, in whole seconds
+/// since 1970: no task is begun later.
+pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
+
 /// The version of the plan and record formats; a driver refuses a plan of another version.
 pub const WIRE_VERSION: u32 = 5;

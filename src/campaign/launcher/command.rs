@@ -1,6 +1,8 @@
 //! The command line of mpirun or mpiexec.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use model::Placement;
@@ -8,28 +10,46 @@ use nix::unistd::Uid;
 
 use super::{Binding, Installation, LaunchError};
 use crate::hosts::read_hosts;
-use crate::{HostFileError, Hosts, LibraryName, LocalOptions};
+use crate::{HostFileError, Hosts, LibraryName};
 use wire::{CommShape, LAUNCHER_VARIABLE};
 
-/// The launcher with its own arguments; the program's are to follow. `environment` is what the ranks
-/// get beyond the environment of this process and that of the options.
+/// What command lines are made of, beside the library.
+pub(super) struct Start<'a> {
+    /// Further arguments, before the program.
+    pub(super) options: &'a [String],
+    /// Variables of launcher and ranks that the campaign asks for.
+    pub(super) own: &'a BTreeMap<String, String>,
+    /// What they get beyond these and the environment of this process.
+    pub(super) environment: &'a [(OsString, OsString)],
+    /// Variables that are set where the launcher runs, and meant for the ranks too.
+    pub(super) inherited: &'a [&'a str],
+    pub(super) nodes: Nodes<'a>,
+}
+
+/// Where a launcher learns its nodes.
+#[derive(Clone, Copy)]
+pub(super) enum Nodes<'a> {
+    /// There is one, this machine.
+    Here,
+    /// The first hosts of a file.
+    Hosts(&'a Hosts),
+    /// Those of Slurm's job that the launcher runs in.
+    Slurm(Placement),
+    /// All hosts of a file that the job writes before the launcher runs.
+    File(&'a Path, Placement),
+}
+
+/// The launcher with its own arguments; the program's are to follow.
 ///
 /// # Errors
 /// [`LaunchError::SeveralNodes`] without a host file that has as many hosts.
 pub(super) fn command(
     installation: &Installation,
-    options: &LocalOptions,
+    start: &Start<'_>,
     shape: CommShape,
     binding: Binding,
-    environment: &[(OsString, OsString)],
 ) -> Result<Command, LaunchError> {
-    let LocalOptions {
-        options,
-        environment: own,
-        hosts,
-        oversubscribe: _,
-    } = options;
-    if hosts.is_none() && shape.nodes > 1 {
+    if matches!(start.nodes, Nodes::Here) && shape.nodes > 1 {
         return Err(LaunchError::SeveralNodes {
             shape,
             problem: None,
@@ -37,46 +57,64 @@ pub(super) fn command(
     }
     let mut command = Command::new(&installation.launcher);
     match installation.name {
-        LibraryName::OpenMpi => {
-            command.args(["-np", &shape.ranks().to_string()]);
-            if let Some(hosts) = hosts {
-                open_mpi_hosts(&mut command, hosts, shape);
-                // Remote ranks see of mpirun's environment only what it is told to pass on.
-                let names = environment.iter().map(|(name, _)| name.clone());
-                let names = names.chain(own.keys().map(OsString::from));
-                for name in names.chain([LAUNCHER_VARIABLE.into()]) {
-                    command.arg("-x").arg(name);
-                }
-            }
-            if binding == Binding::Free {
-                command.arg("--oversubscribe");
-            }
-            allow_root(&mut command);
-        }
+        LibraryName::OpenMpi => open_mpi(&mut command, start, shape, binding),
         LibraryName::Mpich => {
-            match hosts {
-                // Without `fork` hydra would go through ssh or a batch system.
-                None => command.args(["-launcher", "fork"]),
-                Some(hosts) => {
-                    let missing = |problem| LaunchError::SeveralNodes {
-                        shape,
-                        problem: Some(problem),
-                    };
-                    command.args(mpich_hosts(hosts, shape).map_err(missing)?)
-                }
+            let nodes = mpich_nodes(start.nodes, shape);
+            let missing = |problem| LaunchError::SeveralNodes {
+                shape,
+                problem: Some(problem),
             };
+            command.args(nodes.map_err(missing)?);
             command.args(["-n", &shape.ranks().to_string()]);
         }
     }
-    bind(&mut command, installation.name, binding, options);
+    bind(&mut command, installation.name, binding, start.options);
+    let environment = start.environment.iter();
     command
-        .args(options)
-        .envs(own)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .args(start.options)
+        .envs(start.own)
+        .envs(environment.map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
     let line = line(&command);
     command.env(LAUNCHER_VARIABLE, line);
     Ok(command)
+}
+
+fn open_mpi(command: &mut Command, start: &Start<'_>, shape: CommShape, binding: Binding) {
+    command.args(["-np", &shape.ranks().to_string()]);
+    let placement = match start.nodes {
+        Nodes::Here => None,
+        Nodes::Hosts(hosts) => {
+            command.arg("--hostfile").arg(&hosts.file);
+            Some(hosts.placement)
+        }
+        Nodes::Slurm(placement) => Some(placement),
+        Nodes::File(file, placement) => {
+            command.arg("--hostfile").arg(file);
+            Some(placement)
+        }
+    };
+    if let Some(placement) = placement {
+        // Nodes are filled in their order; the placement decides only in which order their ranks are
+        // numbered.
+        let order = match placement {
+            Placement::Block => "slot",
+            Placement::Cyclic => "node",
+        };
+        command.args(["--map-by", &format!("ppr:{}:node", shape.ppn)]);
+        command.args(["--rank-by", order]);
+        // Remote ranks see of mpirun's environment only what it is told to pass on.
+        let names = start.environment.iter().map(|(name, _)| name.clone());
+        let names = names.chain(start.own.keys().map(OsString::from));
+        let names = names.chain(start.inherited.iter().map(OsString::from));
+        for name in names.chain([LAUNCHER_VARIABLE.into()]) {
+            command.arg("-x").arg(name);
+        }
+    }
+    if binding == Binding::Free {
+        command.arg("--oversubscribe");
+    }
+    allow_root(command);
 }
 
 /// The launcher with its arguments, as ranks are told.
@@ -107,36 +145,32 @@ fn allow_root(command: &mut Command) {
     }
 }
 
-/// Nodes are filled in the file's order; the placement decides only in which order their ranks are
-/// numbered.
-fn open_mpi_hosts(command: &mut Command, hosts: &Hosts, shape: CommShape) {
-    let order = match hosts.placement {
-        Placement::Block => "slot",
-        Placement::Cyclic => "node",
+/// Hydra puts a number of ranks on each node in turn and begins again at the first: dealt one by one,
+/// they would go to hosts of a file beyond those of the shape, so these are named.
+fn mpich_nodes(nodes: Nodes<'_>, shape: CommShape) -> Result<Vec<OsString>, HostFileError> {
+    let (mut arguments, placement): (Vec<OsString>, _) = match nodes {
+        // Without `fork` hydra would go through ssh or a batch system.
+        Nodes::Here => return Ok(vec!["-launcher".into(), "fork".into()]),
+        Nodes::Hosts(hosts) => {
+            let names = read_hosts(&hosts.file)?;
+            let too_few = || HostFileError::TooFew {
+                path: hosts.file.clone(),
+                hosts: u32::try_from(names.len()).unwrap_or(u32::MAX),
+                shape,
+            };
+            let used = names.get(..shape.nodes as usize).ok_or_else(too_few)?;
+            (
+                vec!["-hosts".into(), used.join(",").into()],
+                hosts.placement,
+            )
+        }
+        Nodes::Slurm(placement) => (vec!["-launcher".into(), "slurm".into()], placement),
+        Nodes::File(file, placement) => (vec!["-f".into(), file.into()], placement),
     };
-    command.arg("--hostfile").arg(&hosts.file);
-    command.args(["--map-by", &format!("ppr:{}:node", shape.ppn)]);
-    command.args(["--rank-by", order]);
-}
-
-/// Hydra puts a number of ranks on each host in turn and begins again at the first: dealt one by one,
-/// they would go to hosts beyond those of the shape, so these are named.
-fn mpich_hosts(hosts: &Hosts, shape: CommShape) -> Result<[String; 4], HostFileError> {
-    let names = read_hosts(&hosts.file)?;
-    let too_few = || HostFileError::TooFew {
-        path: hosts.file.clone(),
-        hosts: u32::try_from(names.len()).unwrap_or(u32::MAX),
-        shape,
-    };
-    let used = names.get(..shape.nodes as usize).ok_or_else(too_few)?;
-    let at_a_time = match hosts.placement {
+    let at_a_time = match placement {
         Placement::Block => shape.ppn,
         Placement::Cyclic => 1,
     };
-    Ok([
-        "-hosts".to_owned(),
-        used.join(","),
-        "-ppn".to_owned(),
-        at_a_time.to_string(),
-    ])
+    arguments.extend(["-ppn".into(), at_a_time.to_string().into()]);
+    Ok(arguments)
 }

@@ -1,14 +1,15 @@
 //! Why a program could not be started or failed.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 use thiserror::Error;
 use wire::{CommShape, Library};
 
-use super::{Outcome, Refusal};
+use super::{BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
 
 /// A launch that did not work.
@@ -114,8 +115,74 @@ pub enum LaunchError {
         /// Their ids.
         pids: Vec<i32>,
     },
+    /// A command of a batch system that cannot be run.
+    #[error("cannot run `{program}`: {source}")]
+    NoCommand {
+        /// The command.
+        program: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A batch system refuses.
+    #[error("`{program}` refuses: {message}")]
+    Refused {
+        /// Its command.
+        program: &'static str,
+        /// In its own words.
+        message: String,
+    },
+    /// A batch system cannot be reached, or does not say what is to be known.
+    #[error("`{program}` does not answer: {message}")]
+    Silent {
+        /// Its command.
+        program: &'static str,
+        /// In its own words.
+        message: String,
+    },
+    /// A job that goes on although it was cancelled.
+    #[error("job {id} still runs {seconds} s after it was cancelled")]
+    NotCancelled {
+        /// The job.
+        id: String,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// A template of a script that cannot be filled in.
+    #[error("{}:{line}: {message}", path.display())]
+    Template {
+        /// The template.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A path, or an environment variable, that cannot stand in a script.
+    #[error("`{}` cannot stand in a job's script", what.display())]
+    NotText {
+        /// It, or its name.
+        what: OsString,
+    },
+    /// A file of a job that cannot be read or written.
+    #[error("cannot {action} `{}`: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of a job that makes no sense.
+    #[error("`{}` is damaged: {message}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// The launcher, or the program below it, failed.
-    #[error("{}; log: {}{}", describe(*outcome), log.display(), quote(tail))]
+    #[error("{}; log: {}{}", describe(*outcome, failed_nodes), log.display(), quote(tail))]
     Failed {
         /// In which way.
         outcome: Outcome,
@@ -123,10 +190,20 @@ pub enum LaunchError {
         log: PathBuf,
         /// Its last lines.
         tail: Vec<String>,
+        /// Nodes that failed.
+        failed_nodes: Vec<String>,
     },
 }
 
 impl LaunchError {
+    pub(super) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
     /// What the user can do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
@@ -162,12 +239,34 @@ impl LaunchError {
             }
             Self::Log { .. } => "make its directory writable".to_owned(),
             Self::Survivors { .. } => "they hang in the kernel; look at them with `ps`".to_owned(),
-            Self::Start { .. } | Self::Watch(_) | Self::Failed { .. } => return None,
+            Self::NoCommand { .. } => {
+                "run this where jobs are submitted, or load the batch system's module".to_owned()
+            }
+            Self::Refused {
+                program: "sbatch" | "qsub",
+                ..
+            } => "correct `job` in the campaign; `colltune plan --render` shows the script"
+                .to_owned(),
+            Self::Silent { .. } => {
+                "jobs go on without it; the same command takes them up when it is back".to_owned()
+            }
+            Self::NotCancelled { .. } => "ask the batch system's operators".to_owned(),
+            Self::Template { .. } => "jobs/README.md lists what templates know".to_owned(),
+            Self::NotText { .. } => {
+                "use names without line breaks, in UTF-8; variables are letters, digits and `_`"
+                    .to_owned()
+            }
+            Self::Record { .. } => "remove it if its job is gone".to_owned(),
+            Self::Start { .. }
+            | Self::Watch(_)
+            | Self::Refused { .. }
+            | Self::File { .. }
+            | Self::Failed { .. } => return None,
         })
     }
 }
 
-fn describe(outcome: Outcome) -> String {
+fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {
     match outcome {
         Outcome::Success => "the launcher succeeded".to_owned(),
         Outcome::Code(code) => format!("the launcher exited with code {code}"),
@@ -177,6 +276,19 @@ fn describe(outcome: Outcome) -> String {
         },
         Outcome::TimedOut => "the launch took longer than it may and was killed".to_owned(),
         Outcome::Killed => "the launch was killed".to_owned(),
+        Outcome::Ended(BatchEnd::NodeFailed) if !failed_nodes.is_empty() => {
+            format!("a node of the job failed: {}", failed_nodes.join(", "))
+        }
+        Outcome::Ended(end) => match end {
+            BatchEnd::WallTime => "the job's wall time was over",
+            BatchEnd::Cancelled => "the job was cancelled",
+            BatchEnd::Preempted => "the job was pre-empted",
+            BatchEnd::NodeFailed => "a node of the job failed",
+            BatchEnd::OutOfMemory => "the job was out of memory",
+            BatchEnd::NotBegun => "the job ended before the launch began",
+            BatchEnd::Lost => "the batch system no longer knows the job",
+        }
+        .to_owned(),
     }
 }
 

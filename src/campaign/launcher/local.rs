@@ -1,6 +1,7 @@
 //! Ranks on this machine or on hosts of a file, through the library's own mpirun.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use wire::CommShape;
 
-use super::command::command;
+use super::command::{Nodes, Start, command};
 use super::tree::ProcessTree;
 use super::{Exit, Installation, Job, LaunchError, Launcher, Outcome, Running};
 use crate::{LocalOptions, Oversubscribe};
@@ -100,13 +101,7 @@ impl LocalLauncher {
 
     /// Whether the launcher can start `true` on the bound ranks of this shape.
     fn can_bind(&self, shape: CommShape) -> Result<bool, LaunchError> {
-        let mut command = command(
-            &self.installation,
-            &self.options,
-            shape,
-            Binding::Bound,
-            &[],
-        )?;
+        let mut command = self.command(shape, Binding::Bound, &[])?;
         command
             .arg("true")
             .stdout(Stdio::null())
@@ -115,6 +110,28 @@ impl LocalLauncher {
         Ok(tree
             .wait(PROBE_TIMEOUT)?
             .is_some_and(|status| status.success()))
+    }
+
+    fn command(
+        &self,
+        shape: CommShape,
+        binding: Binding,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Command, LaunchError> {
+        let LocalOptions {
+            options,
+            environment: own,
+            hosts,
+            oversubscribe: _,
+        } = &self.options;
+        let start = Start {
+            options,
+            own,
+            environment,
+            inherited: &[],
+            nodes: hosts.as_ref().map_or(Nodes::Here, Nodes::Hosts),
+        };
+        command(&self.installation, &start, shape, binding)
     }
 
     fn spawn(&self, command: Command) -> Result<ProcessTree, LaunchError> {
@@ -133,19 +150,14 @@ impl Launcher for LocalLauncher {
             log,
             environment,
             timeout,
+            ..
         } = job;
         let shape = CommShape {
             nodes: ranks.div_ceil((*ppn).max(1)),
             ppn: *ppn,
         };
         let binding = self.binding(shape)?;
-        let mut command = command(
-            &self.installation,
-            &self.options,
-            shape,
-            binding,
-            environment,
-        )?;
+        let mut command = self.command(shape, binding, environment)?;
         let (out, err) = open_log(log).map_err(|source| LaunchError::Log {
             path: log.clone(),
             source,
@@ -200,6 +212,7 @@ impl Running for LocalRun {
             outcome,
             log: self.log.clone(),
             tail,
+            failed_nodes: Vec::new(),
         }))
     }
 
@@ -223,7 +236,7 @@ fn open_log(path: &Path) -> io::Result<(File, File)> {
 }
 
 /// The last lines of a file, however long it is.
-fn tail(path: &Path) -> io::Result<Vec<String>> {
+pub(super) fn tail(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;

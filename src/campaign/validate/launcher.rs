@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use model::Placement;
 
 use super::{Check, Checked, Machine};
-use crate::campaign::{Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions};
 use crate::definition::{LauncherDefinition, LocalDefinition, SimulatedDefinition};
 use crate::form::{Scalar, Shorthand};
 use crate::hosts::read_hosts;
+use crate::{
+    BatchOptions, BatchSystem, Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions,
+};
 use crate::{Field, Problem};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
@@ -28,16 +30,32 @@ impl Check<'_> {
             Some(Shorthand::Short(word)) => {
                 let known = [
                     ("local", Launching::default as fn() -> Launching),
+                    ("slurm", || {
+                        Launching::Batch(BatchOptions::of(BatchSystem::Slurm))
+                    }),
+                    ("pbs", || {
+                        Launching::Batch(BatchOptions::of(BatchSystem::Pbs))
+                    }),
                     ("simulated", || {
                         Launching::Simulated(SimulatedOptions::default())
                     }),
                 ];
                 Ok(self.word(&field, word, "launcher", &known)?())
             }
-            Some(Shorthand::Full(LauncherDefinition { local, simulated })) => {
-                match (local, simulated) {
-                    (Some(local), None) => Ok(Launching::Local(self.local(local)?)),
-                    (None, Some(simulated)) => Ok(Launching::Simulated(self.simulated(simulated)?)),
+            Some(Shorthand::Full(LauncherDefinition {
+                local,
+                slurm,
+                pbs,
+                simulated,
+            })) => {
+                let batch = |system, given| Ok(Launching::Batch(self.batch(system, given)?));
+                match (local, slurm, pbs, simulated) {
+                    (Some(local), None, None, None) => Ok(Launching::Local(self.local(local)?)),
+                    (None, Some(slurm), None, None) => batch(BatchSystem::Slurm, slurm),
+                    (None, None, Some(pbs), None) => batch(BatchSystem::Pbs, pbs),
+                    (None, None, None, Some(simulated)) => {
+                        Ok(Launching::Simulated(self.simulated(simulated)?))
+                    }
                     _ => Err(self.error(&field, Problem::NotOneLauncher)),
                 }
             }
@@ -65,7 +83,7 @@ impl Check<'_> {
         })
     }
 
-    fn placement(&self, launcher: &Field, word: &Scalar) -> Checked<Placement> {
+    pub(super) fn placement(&self, launcher: &Field, word: &Scalar) -> Checked<Placement> {
         let placements = Placement::ALL.map(|placement| (placement.name(), placement));
         self.word(&launcher.key("placement"), word, "placement", &placements)
     }
@@ -73,7 +91,7 @@ impl Check<'_> {
     /// The number of nodes that shapes may have; none where any will do.
     pub(super) fn nodes(&self, launcher: &Launching) -> Checked<Option<u32>> {
         let hosts = match (launcher, self.machine) {
-            (Launching::Simulated(_), _) => return Ok(None),
+            (Launching::Simulated(_) | Launching::Batch(_), _) => return Ok(None),
             (Launching::Local(LocalOptions { hosts: None, .. }), _) => return Ok(Some(1)),
             // What has been measured may have been measured elsewhere.
             (Launching::Local(_), Machine::Unknown { .. }) => return Ok(None),

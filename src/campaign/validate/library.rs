@@ -1,7 +1,7 @@
 //! Which library is measured.
 
 use super::{Check, Checked};
-use crate::campaign::Launching;
+use crate::Launching;
 use crate::definition::LibraryDefinition;
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};

@@ -3,10 +3,10 @@
 use wire::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
-use crate::campaign::{Launching, LocalOptions, Oversubscribe};
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::{Field, HostFileError, Problem};
+use crate::{Launching, LocalOptions, Oversubscribe};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.
@@ -31,6 +31,7 @@ impl Check<'_> {
                         shapes.extend(auto_shapes(self.machine.cores()));
                     }
                     Launching::Local(_) => return Err(self.error(&field, Problem::HostShapes)),
+                    Launching::Batch(_) => return Err(self.error(&field, Problem::BatchShapes)),
                     Launching::Simulated(_) => {
                         return Err(self.error(&field, Problem::SimulatedShapes));
                     }
@@ -80,6 +81,7 @@ impl Check<'_> {
     ) -> Checked<CommShape> {
         let (local, limit, ranks) = match launcher {
             Launching::Local(local) => (Some(local), LARGEST_NODE_RANKS, shape.ppn),
+            Launching::Batch(_) => (None, LARGEST_NODE_RANKS, shape.ppn),
             Launching::Simulated(_) => (None, LARGEST_SIMULATED_RANKS, shape.ranks()),
         };
         let hosts = local.and_then(|local| local.hosts.as_ref());
@@ -100,7 +102,7 @@ impl Check<'_> {
             (shape, _) if ranks > limit => Problem::TooManyRanks {
                 shape,
                 limit,
-                on_node: hosts.is_some(),
+                on_node: hosts.is_some() || matches!(launcher, Launching::Batch(_)),
             },
             // How many cores hosts of a file have only the launcher knows.
             (CommShape { ppn, .. }, Machine::Known { cores })

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::grid::grid;
 use super::guarded::{TableArgs, joined, name_of, point_json, time};
+use super::workplace::store_file;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -88,12 +89,13 @@ impl Args {
         let store = match &self.store {
             // Asked for by name: then it must be there.
             Some(store) => {
-                store::Store::open(store)?;
+                let store = store_file(store);
+                store::Store::open(&store)?;
                 store
             }
-            None => Path::new(&table.provenance.store),
+            None => store_file(Path::new(&table.provenance.store)),
         };
-        let rivals = Rivals::find(&table, store, deployment, &points)?;
+        let rivals = Rivals::find(&table, &store, deployment, &points)?;
         let options = CheckOptions {
             launches: self.launches,
             materiality: self.materiality.unwrap_or(campaign.materiality),

@@ -10,6 +10,7 @@ use wire::units::{format_bytes, format_seconds};
 use super::grid::grid;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
+use super::workplace::store_file;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -60,12 +61,13 @@ impl Args {
         let store = match &self.store {
             // Asked for by name: then it must be there.
             Some(store) => {
-                store::Store::open(store)?;
+                let store = store_file(store);
+                store::Store::open(&store)?;
                 store
             }
-            None => Path::new(&table.provenance.store),
+            None => store_file(Path::new(&table.provenance.store)),
         };
-        let explanation = tuner::explain(&table, &self.query.query()?, store)?;
+        let explanation = tuner::explain(&table, &self.query.query()?, &store)?;
         if self.json {
             console.json(&to_json(&explanation))?;
         } else {

@@ -44,7 +44,7 @@ impl TableArgs {
     pub(super) fn read(&self, console: Console) -> Result<(Table, Campaign), CliError> {
         let table = Table::load(&self.path)?;
         warn_of_simulation(&table, console);
-        let campaign = guard::campaign_of(&table, self.campaign.as_deref())?;
+        let campaign = guard::campaign_of(&table, self.campaign.as_deref(), &places().homes)?;
         Ok((table, campaign))
     }
 

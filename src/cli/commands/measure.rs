@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::detached;
 use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -13,7 +14,9 @@ use crate::progress::ProgressDisplay;
 /// interrupted run is continued by the same command.
 ///
 /// With --json, prints one object: `name`, `library`, `store` (path), `launches` (made now), `done`
-/// and `total` (measurements of one cell in one launch).
+/// and `total` (measurements of one cell in one launch). With --detach, the object has `job` in place of
+/// `launches`: null if nothing is left to measure, or `launch`, `id`, `state`, `reason`, `nodes` as `jobs`
+/// has them, and `submitted` (whether it was submitted now).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -32,11 +35,16 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
         let stop = interrupt::flag()?;
+        if self.campaign.is_detached() {
+            let submitted = tuner::submit(&at, &mut ProgressDisplay::new(console), &stop)?;
+            detached::tell(&at, &submitted, self.json, console)?;
+            return Ok(Answer::Good);
+        }
         let measured = {
             let mut progress = ProgressDisplay::new(console);
             tuner::measure(&at, &mut progress, &stop)?
         };
-        let store = &at.campaign.output.store;
+        let store = at.store();
         let tuner::Progress { done, total } = measured.progress;
         if self.json {
             console.json(&json!({

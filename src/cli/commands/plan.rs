@@ -6,7 +6,7 @@ use indicatif::HumanDuration;
 use schedule::Collective;
 use serde_json::{Value, json};
 use store::Store;
-use tuner::{Agenda, Forecast, Workplace};
+use tuner::{Agenda, Forecast, Script, Workplace};
 use wire::units::format_bytes;
 use wire::{Candidate, Cell, CommShape};
 
@@ -28,26 +28,43 @@ use crate::exit::Answer;
 /// known now), `strategy`, `turns_left` and `exhaustive_turns` (one a candidate, cell and launch),
 /// `budget_seconds`,
 /// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
-/// `candidates` by full name), `warnings`.
+/// `candidates` by full name), `warnings`; with --render also `scripts` (each with `nodes`, `ppn`, `script`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     workplace: WorkplaceArgs,
+    /// Print the scripts of jobs that `tune` would submit to the batch system, and submit nothing
+    #[arg(long)]
+    render: bool,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
-Example:
-  colltune plan tuning/quickstart.yaml";
+Examples:
+  colltune plan tuning/quickstart.yaml
+  colltune plan --render tuning/cluster.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.workplace.prepare()?;
-        let path = &at.campaign.output.store;
+        let path = at.store();
         let store = path.exists().then(|| Store::open(path)).transpose()?;
+        let scripts = match self.render {
+            true => tuner::scripts(&at, store.as_ref())?,
+            false => Vec::new(),
+        };
+        if self.render && scripts.is_empty() {
+            return Err(CliError::NothingSubmitted);
+        }
+        if self.render && !self.json {
+            for script in scripts {
+                console.print(script.text.trim_end())?;
+            }
+            return Ok(Answer::Good);
+        }
         let agenda = Agenda::new(&at.campaign, store.as_ref(), &at.library, &at.natives)?;
         let forecast = agenda.forecast(&at.campaign, store.as_ref(), &at.library)?;
         let plan = Plan {
@@ -56,7 +73,11 @@ impl Args {
             forecast,
         };
         if self.json {
-            console.json(&plan.to_json())?;
+            let mut answer = plan.to_json();
+            if self.render {
+                answer["scripts"] = scripts.iter().map(to_json).collect();
+            }
+            console.json(&answer)?;
         } else {
             for warning in &at.warnings {
                 console.warn(format_args!("{warning}."));
@@ -65,6 +86,14 @@ impl Args {
         }
         Ok(Answer::Good)
     }
+}
+
+fn to_json(script: &Script) -> Value {
+    json!({
+        "nodes": script.shape.nodes,
+        "ppn": script.shape.ppn,
+        "script": script.text,
+    })
 }
 
 struct Plan<'a> {
@@ -120,7 +149,7 @@ impl Plan<'_> {
             "name": at.campaign.name,
             "library": at.library,
             "driver": at.driver,
-            "store": output.store,
+            "store": at.store(),
             "table": output.table,
             "report": output.report,
             "page": output.page(),
@@ -179,7 +208,7 @@ impl Plan<'_> {
                 "store",
                 format!(
                     "{}: {} of {} measurements done",
-                    output.store.display(),
+                    at.store().display(),
                     forecast.progress.done,
                     forecast.progress.total
                 ),

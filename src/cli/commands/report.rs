@@ -6,6 +6,7 @@ use report::View;
 use table::Table;
 
 use super::stored::{LibraryArg, analyse};
+use super::workplace::store_file;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -84,7 +85,7 @@ impl Args {
         let provenance = &table.provenance;
         let library = self.library.given().unwrap_or(&provenance.library);
         let named = self.store.as_deref();
-        let store = named.unwrap_or_else(|| Path::new(&provenance.store));
+        let store = store_file(named.unwrap_or_else(|| Path::new(&provenance.store)));
         if !store.exists() && named.is_none() {
             console.warn(format_args!(
                 "the store {} is not here, so this is what the table alone knows: name the store with \
@@ -96,10 +97,10 @@ impl Args {
         if !store.exists() {
             return Err(CliError::StoreMoved {
                 table: self.source.clone(),
-                store: store.to_owned(),
+                store,
             });
         }
-        let analysis = analyse(store, Some(library))?;
+        let analysis = analyse(&store, Some(library))?;
         if !analysis.agrees_with(&table) {
             console.warn(format_args!(
                 "{} was made from other measurements than those now in {}, or with other settings",

@@ -6,6 +6,7 @@ use store::Store;
 use tuner::Analysis;
 use wire::Library;
 
+use super::workplace::store_file;
 use crate::error::CliError;
 use crate::values;
 
@@ -38,7 +39,7 @@ impl StoreArgs {
 
     /// The same, deciding with another limit to what shorter tables may cost.
     pub(super) fn analyse_with(&self, max_regret: Option<f64>) -> Result<Analysis, CliError> {
-        let store = Store::open(self.path())?;
+        let store = Store::open(&store_file(self.path()))?;
         let library = self.library.library.as_ref();
         Ok(Analysis::deciding(&store, library, None, max_regret)?)
     }
@@ -62,5 +63,9 @@ impl LibraryArg {
 
 /// Everything that follows from a store's samples of a library.
 pub(super) fn analyse(store: &Path, library: Option<&Library>) -> Result<Analysis, CliError> {
-    Ok(Analysis::of(&Store::open(store)?, library, None)?)
+    Ok(Analysis::of(
+        &Store::open(&store_file(store))?,
+        library,
+        None,
+    )?)
 }

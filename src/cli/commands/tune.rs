@@ -1,6 +1,7 @@
 use serde_json::json;
-use tuner::{Export, Tuned};
+use tuner::{Export, Measured, Tuned};
 
+use super::detached;
 use super::workplace::CampaignArgs;
 use crate::console::Console;
 use crate::error::CliError;
@@ -22,7 +23,8 @@ use crate::progress::ProgressDisplay;
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
-/// everything would have taken; null unless the campaign is guided).
+/// everything would have taken; null unless the campaign is guided). With --detach, as long as there is
+/// something to measure, it prints what `measure --detach` prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,13 +38,27 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune tune tuning/quickstart.yaml
-  colltune tune --retry-failed campaign.yaml";
+  colltune tune --retry-failed campaign.yaml
+  colltune tune --detach tuning/cluster.yaml";
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
         let stop = interrupt::flag()?;
-        let tuned = {
+        let tuned = if self.campaign.is_detached() {
+            let mut progress = ProgressDisplay::new(console);
+            tuner::check_outputs(&at)?;
+            let submitted = tuner::submit(&at, &mut progress, &stop)?;
+            if submitted.job.is_some() {
+                detached::tell(&at, &submitted, self.json, console)?;
+                return Ok(Answer::Good);
+            }
+            let measured = Measured {
+                launches: 0,
+                progress: submitted.progress,
+            };
+            tuner::conclude(&at, measured, &mut progress)?
+        } else {
             let mut progress = ProgressDisplay::new(console);
             tuner::tune(&at, &mut progress, &stop)?
         };

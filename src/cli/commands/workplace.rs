@@ -1,9 +1,9 @@
 //! What the verbs that work on a campaign share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use campaign::LibraryChoice;
-use tuner::{Places, Workplace};
+use tuner::{Homes, Places, Workplace};
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -15,7 +15,21 @@ pub(super) fn places() -> Places {
         path: std::env::var_os("PATH").unwrap_or_default(),
         libdir: std::env::var_os("COLLTUNE_LIBDIR"),
         executable: std::env::current_exe().unwrap_or_default(),
+        homes: homes(),
     }
+}
+
+fn homes() -> Homes {
+    let path = |name| std::env::var_os(name).map(PathBuf::from);
+    Homes {
+        state: path("XDG_STATE_HOME"),
+        home: path("HOME"),
+    }
+}
+
+/// The file of the store that the user, a campaign or a table calls so.
+pub(super) fn store_file(named: &Path) -> PathBuf {
+    tuner::store_file(named, &homes())
 }
 
 /// The campaign to work on.
@@ -46,12 +60,24 @@ pub(super) struct CampaignArgs {
     /// Try candidates again that failed in earlier runs
     #[arg(long)]
     retry_failed: bool,
+    /// Submit the next job and leave, where a batch system starts the launches; run the same again to
+    /// take in what it has measured, and to submit the next one
+    #[arg(long)]
+    detach: bool,
 }
 
 impl CampaignArgs {
+    /// Whether jobs shall be submitted and not followed.
+    pub(super) fn is_detached(&self) -> bool {
+        self.detach
+    }
+
     /// Finds what the campaign needs, and says what makes its numbers less trustworthy.
     pub(super) fn begin(&self, console: Console) -> Result<Workplace, CliError> {
         let at = self.workplace.prepare()?;
+        if self.detach && !at.launcher.outlives() {
+            return Err(CliError::NotDetachable);
+        }
         for warning in &at.warnings {
             console.warn(format_args!("{warning}."));
         }

@@ -69,19 +69,19 @@ fn keys_are_strict() {
         "`options`",
     );
     check(
-        "name: x\nlauncher: {slurm: {}}\n",
+        "name: x\nlauncher: {lsf: {}}\n",
         (2, 12),
-        "launcher.slurm",
+        "launcher.lsf",
         "unknown key",
         "local",
     );
-    for launcher in ["{}", "{local: {}, simulated: {}}"] {
+    for launcher in ["{}", "{local: {}, simulated: {}}", "{slurm: {}, pbs: {}}"] {
         check(
             &format!("name: x\nlauncher: {launcher}\n"),
             (2, 11),
             "launcher",
             "exactly one launcher",
-            "`local` or `simulated`",
+            "`local`, `slurm`, `pbs` or `simulated`",
         );
     }
     check(

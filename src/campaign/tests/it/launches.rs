@@ -25,6 +25,8 @@ pub(crate) fn job(fakes: &Fakes, ranks: u32) -> Job {
         log: fakes.path("log"),
         environment: vec![("COLLTUNE_TEST".into(), "from the job".into())],
         timeout: None,
+        begin_in: None,
+        keep: false,
     }
 }
 

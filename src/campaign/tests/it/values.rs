@@ -35,7 +35,7 @@ fn values_make_sense() {
         "did you mean `mpich`?",
     );
     check(
-        "name: x\nlauncher: slurm\n",
+        "name: x\nlauncher: lsf\n",
         (2, 11),
         "launcher",
         "unknown launcher",

@@ -8,6 +8,8 @@ const VERBS: &[&str] = &[
     "plan",
     "tune",
     "measure",
+    "jobs",
+    "cancel",
     "fit",
     "decide",
     "diff",

@@ -21,6 +21,7 @@ mod mpi;
 mod page;
 mod preloaded;
 mod recovered;
+mod rendered;
 mod results;
 mod run;
 mod schedules;

@@ -119,6 +119,8 @@ impl Bench {
             log: self.path("log"),
             environment: self.environment.clone(),
             timeout: Some(Duration::from_secs(120)),
+            begin_in: None,
+            keep: false,
         };
         self.launcher.start(&job).expect("started")
     }

@@ -41,6 +41,8 @@ pub(crate) fn run(mode: &str, ranks: u32) -> String {
         // MPICH's ranks spin otherwise, for a time slice where they outnumber cores.
         environment: vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
         timeout: Some(TIMEOUT),
+        begin_in: None,
+        keep: false,
     };
     let mut running = launcher.start(&job).expect("started");
     let exit = running.wait_timeout(TIMEOUT + Duration::from_secs(10));

@@ -124,6 +124,8 @@ impl Simulation<'_> {
             log: self.folder.join("log"),
             environment: Vec::new(),
             timeout: None,
+            begin_in: None,
+            keep: false,
         };
         let mut running = self.machine.start(&job).expect("started");
         let minute = Duration::from_secs(60);

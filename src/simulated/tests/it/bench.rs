@@ -114,6 +114,8 @@ impl Bench {
             log: self.folder.path().join("log"),
             environment: Vec::new(),
             timeout: None,
+            begin_in: None,
+            keep: false,
         }
     }
 

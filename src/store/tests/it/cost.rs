@@ -29,6 +29,7 @@ fn store_with(path: &Path, launches: &[Launched]) -> Store {
         let plan = Plan {
             campaign: format!("digest {number}"),
             deadline_seconds: Some(50.0),
+            leash: Some("leash".into()),
             ..plan(number, library("openmpi"), Path::new("spool"), *tasks)
         };
         store
@@ -94,4 +95,30 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
         assert_eq!(cost("openmpi"), expected, "{name}");
         assert_eq!(cost("mpich"), 0.0, "{name}");
     }
+}
+
+/// Who waited in a queue has no leash, and nobody says when it began to run.
+#[test]
+fn waiting_in_a_queue_costs_nothing() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let mut store = store_with(&folder.path().join("a.db"), &[]);
+    let plan = plan(1, library("openmpi"), Path::new("spool"), 2);
+    assert_eq!(plan.leash, None);
+    store
+        .record_campaign(&plan.campaign, "a", "name: a")
+        .expect("stored");
+    store.begin_launch(&plan).expect("begun");
+    for task in 1..=2 {
+        let record = done(task, &[vec![1e-6]]);
+        assert!(store.ingest(&plan, &record).expect("stored"));
+    }
+    store
+        .end_launch(1, &Finish::Complete.into())
+        .expect("ended");
+    let clock = Connection::open(store.path()).expect("opened");
+    clock
+        .execute("UPDATE launch SET started = ended - 40", [])
+        .expect("turned back");
+    let spent = store.spent_seconds(&library("openmpi")).expect("readable");
+    assert_eq!(spent, 0.5);
 }

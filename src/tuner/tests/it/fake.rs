@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use campaign::Campaign;
 use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
@@ -15,6 +15,8 @@ use wire::{
     Candidate, Cell, Environment, Experiment, ExperimentKind, Finish, LaunchStart, Library,
     Measurement, Plan, Record, Task, TaskDone, Work,
 };
+
+use crate::cluster::{Cluster, ClusterLauncher};
 
 /// What goes wrong in a launch.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,10 @@ pub(crate) struct Bench {
     pub(crate) elapsed_seconds: f64,
     /// Plans that were launched.
     pub(crate) plans: Arc<Mutex<Vec<Plan>>>,
+    /// The batch system that jobs are given to, if there is one.
+    cluster: Option<Arc<Mutex<Cluster>>>,
+    /// Where the store is in place of where the campaign says.
+    pub(crate) relocated: Option<std::path::PathBuf>,
 }
 
 pub(crate) fn library() -> Library {
@@ -72,7 +78,22 @@ impl Bench {
             always: Mishap::default(),
             elapsed_seconds: 0.01,
             plans: Arc::default(),
+            cluster: None,
+            relocated: None,
         }
+    }
+
+    /// The same with a batch system.
+    pub(crate) fn on_a_cluster(further: &str) -> Self {
+        Self {
+            cluster: Some(Arc::default()),
+            ..Self::new(further)
+        }
+    }
+
+    pub(crate) fn cluster(&self) -> MutexGuard<'_, Cluster> {
+        let cluster = self.cluster.as_ref().expect("a cluster");
+        cluster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn path(&self, name: &str) -> std::path::PathBuf {
@@ -90,13 +111,17 @@ impl Bench {
             driver: Some("colltune-driver".into()),
             natives: Vec::new(),
             cores: None,
-            launcher: Box::new(FakeLauncher {
-                mishaps: self.mishaps.clone(),
-                always: self.always.clone(),
-                elapsed_seconds: self.elapsed_seconds,
-                plans: Arc::clone(&self.plans),
-            }),
+            launcher: match &self.cluster {
+                Some(cluster) => Box::new(ClusterLauncher(Arc::clone(cluster))),
+                None => Box::new(FakeLauncher {
+                    mishaps: self.mishaps.clone(),
+                    always: self.always.clone(),
+                    elapsed_seconds: self.elapsed_seconds,
+                    plans: Arc::clone(&self.plans),
+                }),
+            },
             environment: Vec::new(),
+            relocated: self.relocated.clone(),
             warnings: Vec::new(),
         }
     }
@@ -135,6 +160,7 @@ impl Launcher for FakeLauncher {
             outcome,
             log: job.log.clone(),
             tail: vec![mishap.says.unwrap_or("the end").to_owned()],
+            failed_nodes: Vec::new(),
         };
         Ok(Box::new(Playback {
             spool: plan.spool,

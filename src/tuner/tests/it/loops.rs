@@ -10,12 +10,12 @@ use wire::{Subject, Work};
 
 use crate::fake::{Bench, Mishap, Witness, library, play};
 
-fn never() -> AtomicBool {
+pub(crate) fn never() -> AtomicBool {
     AtomicBool::new(false)
 }
 
 /// Every cell and experiment stands in the store once for each of the six launches.
-fn assert_complete(bench: &Bench) {
+pub(crate) fn assert_complete(bench: &Bench) {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let agenda = Agenda::new(&bench.campaign(), Some(&store), &library(), &[]).expect("an agenda");
     let counts = store.counts(&library()).expect("counts");

@@ -1,5 +1,7 @@
 //! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
 
+mod batch;
+mod cluster;
 mod evaluate;
 mod exports;
 mod fake;

@@ -3,6 +3,9 @@
 //! Needs root, slurm-wlm, munge and iproute2; says what is missing and tries nothing where one is.
 
 mod bed;
+mod campaigns;
+mod mishaps;
+mod site;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,324 @@
+//! Jobs of a batch system.
+//!
+//! A job's script serves several launches, one after the other, as long as its wall time allows: it
+//! finds orders in a folder and leaves there how they ended (`batch/order.rs`). Who gives the orders
+//! may go away and come back, on another host too: files tell what became of them, and the batch
+//! system is asked only what they do not tell.
+
+mod lines;
+pub(crate) mod order;
+mod place;
+mod run;
+mod script;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wire::CommShape;
+
+use self::order::{Folder, Stage};
+use self::place::Place;
+pub(crate) use self::place::is_variable as is_shell_variable;
+use self::run::BatchRun;
+pub(super) use self::run::cancel_and_wait;
+pub(crate) use self::script::check_syntax as check_template;
+use self::script::{Purpose, Times};
+use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};
+use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
+use crate::BatchOptions;
+
+/// How long a job waits for another launch while it is wanted for more, and otherwise.
+const IDLE: Duration = Duration::from_secs(60);
+const IDLE_ALONE: Duration = Duration::from_secs(5);
+/// How long a batch system that does not answer is asked to take a job.
+const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
+const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
+
+/// Starts programs with one MPI library in jobs of a batch system.
+///
+/// One allocation serves several launches, one after the other, as long as its wall time allows.
+pub struct BatchLauncher {
+    installation: Installation,
+    options: BatchOptions,
+    /// Of the campaign; jobs are called after it.
+    name: String,
+    scheduler: Arc<dyn Scheduler>,
+    open: Mutex<Option<Allocation>>,
+}
+
+/// A job that may serve further launches.
+struct Allocation {
+    submission: Submission,
+    folder: Folder,
+    /// What it can serve.
+    kind: Kind,
+}
+
+/// What launches must have in common to be served by one job.
+#[derive(PartialEq)]
+struct Kind {
+    ranks: u32,
+    ppn: u32,
+    driver: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Kind {
+    fn of(job: &Job) -> Self {
+        Self {
+            ranks: job.ranks,
+            ppn: job.ppn,
+            driver: job.driver.clone(),
+            environment: job.environment.clone(),
+        }
+    }
+}
+
+impl BatchLauncher {
+    /// A launcher for the library of this installation, whose files are the same on all nodes.
+    /// The batch system's commands are looked for on `path`, the value of `$PATH`.
+    pub fn new(
+        installation: Installation,
+        options: BatchOptions,
+        name: String,
+        path: OsString,
+    ) -> Self {
+        Self {
+            scheduler: scheduler(options.system, &path).into(),
+            installation,
+            options,
+            name,
+            open: Mutex::default(),
+        }
+    }
+
+    fn script(&self, job: &Job, place: &Place, folder: &Folder) -> Result<String, LaunchError> {
+        let purpose = Purpose {
+            campaign: &self.name,
+            nodes: shape(job).nodes,
+            ppn: job.ppn,
+            driver: Path::new(&place.driver),
+            folder,
+            idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
+            launch: lines::launch(&self.installation, &self.options, job, folder)?,
+        };
+        script::render(&self.options, &purpose)
+    }
+
+    /// Has a job that is there already carry out a launch; `None` if there is none that can.
+    fn join(&self, job: &Job, place: &Place) -> Result<Option<BatchRun>, LaunchError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(allocation) = open.take_if(|open| is_kept(job) && open.kind == Kind::of(job))
+        else {
+            return Ok(None);
+        };
+        let least = Times::of(self.options.job.wall_time).least();
+        if !allocation.folder.has_time(least) || !self.is_alive(&allocation.submission) {
+            allocation.folder.finish()?;
+            return Ok(None);
+        }
+        place.record(&allocation.submission)?;
+        place.order(&allocation.folder, job.timeout)?;
+        // Closed in this very moment, it may have taken the order or not: who is first has it.
+        let stage = allocation.folder.stage(&place.number)?;
+        if matches!(stage, Stage::Waiting { closed: Some(_) })
+            && allocation.folder.withdraw(&place.number)?
+        {
+            return Ok(None);
+        }
+        let run = self.run(job, place, &allocation.submission);
+        *open = Some(allocation);
+        Ok(Some(run))
+    }
+
+    /// Whether a job has not ended, as far as is known.
+    fn is_alive(&self, submission: &Submission) -> bool {
+        let id = job_id(submission);
+        match self.scheduler.status(std::slice::from_ref(&id)) {
+            Ok(known) => matches!(
+                known.get(&id),
+                Some(Status::Queued { .. } | Status::Running)
+            ),
+            Err(_) => true,
+        }
+    }
+
+    /// Submits a job that begins with a launch.
+    fn submit(&self, job: &Job, place: &Place) -> Result<BatchRun, LaunchError> {
+        let folder = Folder::create(&place.launches, &place.number)?;
+        let submission = self.prepare(job, place, &folder).inspect_err(|_| {
+            // Nobody will look into it.
+            let _ = std::fs::remove_dir_all(folder.path());
+        })?;
+        place.record(&submission)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(older) = open.take() {
+            older.folder.finish()?;
+        }
+        let run = self.run(job, place, &submission);
+        *open = is_kept(job).then(|| Allocation {
+            submission,
+            folder,
+            kind: Kind::of(job),
+        });
+        Ok(run)
+    }
+
+    /// Writes script and order and hands the script to the batch system.
+    fn prepare(
+        &self,
+        job: &Job,
+        place: &Place,
+        folder: &Folder,
+    ) -> Result<Submission, LaunchError> {
+        order::write(&folder.script(), &self.script(job, place, folder)?)?;
+        place.order(folder, job.timeout)?;
+        let name = place.job_name(self.options.system, &self.name, folder);
+        let request = Request {
+            name: &name,
+            script: &folder.script(),
+            output: &folder.output(),
+            begin_in: job.begin_in.unwrap_or_default(),
+        };
+        let id = self.hand_over(&request)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Ok(Submission {
+            system: self.options.system.name().to_owned(),
+            id: id.id,
+            cluster: id.cluster,
+            submitted: now.map_or(0, |now| now.as_secs()),
+            nodes: shape(job).nodes,
+            script: folder.script(),
+            output: folder.output(),
+            allocation: folder.path().to_owned(),
+            name,
+        })
+    }
+
+    /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
+    /// has it.
+    fn hand_over(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
+        let deadline = Instant::now() + SUBMIT_PATIENCE;
+        // What cannot be at all is refused before it stands in the queue for ever.
+        let mut asked = self.scheduler.check(request);
+        let mut submitted = false;
+        loop {
+            let answer = asked.and_then(|()| {
+                if submitted && let Some(id) = self.scheduler.find(request.name)? {
+                    return Ok(id);
+                }
+                submitted = true;
+                self.scheduler.submit(request)
+            });
+            match answer {
+                Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
+                    thread::sleep(SUBMIT_PAUSE);
+                    asked = Ok(());
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    fn run(&self, job: &Job, place: &Place, submission: &Submission) -> BatchRun {
+        BatchRun::follow(Arc::clone(&self.scheduler), submission, place, job.timeout)
+    }
+}
+
+impl Launcher for BatchLauncher {
+    fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError> {
+        let place = Place::of(job)?;
+        let run = match self.join(job, &place)? {
+            Some(run) => run,
+            None => self.submit(job, &place)?,
+        };
+        Ok(Box::new(run))
+    }
+
+    fn outlives(&self) -> bool {
+        true
+    }
+
+    fn resume(&self, job: &Job) -> Result<Option<Box<dyn Running>>, LaunchError> {
+        let place = Place::of(job)?;
+        let submission = match place.recorded()? {
+            Some(submission) => submission,
+            None => match self.lost(job, &place)? {
+                Some(submission) => submission,
+                None => return Ok(None),
+            },
+        };
+        let run = self.run(job, &place, &submission);
+        let folder = Folder::at(submission.allocation.clone());
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_kept(job) && folder.has_time(Duration::ZERO) {
+            *open = Some(Allocation {
+                submission,
+                folder,
+                kind: Kind::of(job),
+            });
+        }
+        Ok(Some(Box::new(run)))
+    }
+
+    fn render(&self, job: &Job) -> Result<Option<String>, LaunchError> {
+        let place = Place::of(job)?;
+        self.script(job, &place, &place.next_folder()).map(Some)
+    }
+
+    fn close(&self) -> Result<(), LaunchError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.take()
+            .map_or(Ok(()), |allocation| allocation.folder.finish())
+    }
+}
+
+impl BatchLauncher {
+    /// A job that was submitted by a process that ended before it could write down that it was.
+    fn lost(&self, job: &Job, place: &Place) -> Result<Option<Submission>, LaunchError> {
+        let Some(folder) = place.last_folder() else {
+            return Ok(None);
+        };
+        let name = place.job_name(self.options.system, &self.name, &folder);
+        let Some(id) = self.scheduler.find(&name)? else {
+            folder.withdraw(&place.number)?;
+            return Ok(None);
+        };
+        let submission = Submission {
+            system: self.options.system.name().to_owned(),
+            id: id.id,
+            cluster: id.cluster,
+            submitted: place::changed(&folder.script()),
+            nodes: shape(job).nodes,
+            script: folder.script(),
+            output: folder.output(),
+            allocation: folder.path().to_owned(),
+            name,
+        };
+        place.record(&submission)?;
+        Ok(Some(submission))
+    }
+}
+
+pub(super) fn job_id(submission: &Submission) -> JobId {
+    JobId {
+        id: submission.id.clone(),
+        cluster: submission.cluster.clone(),
+        name: submission.name.clone(),
+    }
+}
+
+/// Whether a job is to serve, or be served by what serves, other launches too.
+fn is_kept(job: &Job) -> bool {
+    job.keep && job.begin_in.is_none()
+}
+
+fn shape(job: &Job) -> CommShape {
+    CommShape {
+        nodes: job.ranks.div_ceil(job.ppn.max(1)),
+        ppn: job.ppn,
+    }
+}

@@ -1,0 +1,183 @@
+//! The folder by which a job is told what to launch, and says how that ended.
+//!
+//! An order is a file `NUMBER.order`. The job claims it by renaming it to `NUMBER.begun`, whose time it
+//! sets anew, and whoever gave it withdraws it by removing it: only one of the two can succeed. How it ended stands in
+//! `NUMBER.exit`. The job leaves `open` when it is ready, and `closed` before it takes its last look.
+//! Files are found by listing their folder, since network file systems remember for a while that a
+//! file was not there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::launcher::{LaunchError, Outcome};
+
+/// Beside the plans of the launches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Folder(PathBuf);
+
+/// What a job says of itself when it is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Opened {
+    /// No measurement is begun later than this many seconds after 1970.
+    until: u64,
+    /// The nodes it has.
+    pub(crate) nodes: Vec<String>,
+}
+
+/// How far an order is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Not claimed by the job; `closed` is its exit code once it begins nothing any more.
+    Waiting { closed: Option<i32> },
+    /// The job carries it out, since then.
+    Begun { since: SystemTime },
+    /// It has ended.
+    Ended(Outcome),
+}
+
+impl Folder {
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// A new folder for the jobs of a launch: `NUMBER.alloc`, or `NUMBER-2.alloc` if there is one.
+    pub(crate) fn create(launches: &Path, number: &str) -> Result<Self, LaunchError> {
+        let mut count = 1_u32;
+        loop {
+            let path = launches.join(match count {
+                1 => format!("{number}.alloc"),
+                _ => format!("{number}-{count}.alloc"),
+            });
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
+                Err(source) => return Err(LaunchError::file("create", &path, source)),
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Where a script lists its hosts for launchers that need that.
+    pub(super) fn hosts(&self) -> PathBuf {
+        self.0.join("hosts")
+    }
+
+    /// What the job prints.
+    pub(super) fn output(&self) -> PathBuf {
+        self.0.join("output")
+    }
+
+    pub(super) fn script(&self) -> PathBuf {
+        self.0.join("script.sh")
+    }
+
+    /// Asks for a launch, for at most so long; without end if that is nothing.
+    pub(super) fn order(
+        &self,
+        number: &str,
+        plan: &str,
+        log: &str,
+        limit: Option<Duration>,
+    ) -> Result<(), LaunchError> {
+        let seconds = limit.map_or(0, |limit| limit.as_secs().max(1));
+        let text = format!("{plan}\n{log}\n{seconds}\n");
+        write(&self.0.join(format!("{number}.order")), &text)
+    }
+
+    /// Takes an order back; false if the job has begun it.
+    pub(crate) fn withdraw(&self, number: &str) -> Result<bool, LaunchError> {
+        let path = self.0.join(format!("{number}.order"));
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(LaunchError::file("remove", &path, source)),
+        }
+    }
+
+    /// How far an order is.
+    pub(crate) fn stage(&self, number: &str) -> Result<Stage, LaunchError> {
+        let names = self.names()?;
+        let exit = format!("{number}.exit");
+        if names.contains(&exit) {
+            let path = self.0.join(exit);
+            let text = read(&path)?;
+            return Ok(Stage::Ended(outcome(&path, &text)?));
+        }
+        let begun = format!("{number}.begun");
+        if names.contains(&begun) {
+            let path = self.0.join(begun);
+            let changed = fs::metadata(&path).and_then(|meta| meta.modified());
+            let since = changed.map_err(|source| LaunchError::file("look at", &path, source))?;
+            return Ok(Stage::Begun { since });
+        }
+        let closed = match names.contains("closed") {
+            true => Some(read(&self.0.join("closed"))?.trim().parse().unwrap_or(1)),
+            false => None,
+        };
+        Ok(Stage::Waiting { closed })
+    }
+
+    /// What the job says of itself, once it is ready.
+    pub(crate) fn opened(&self) -> Option<Opened> {
+        let text = fs::read_to_string(self.0.join("open")).ok()?;
+        let mut lines = text.lines();
+        let until = lines.next()?.parse().ok()?;
+        let nodes = lines.map(str::to_owned).collect();
+        Some(Opened { until, nodes })
+    }
+
+    /// Whether the job may begin a launch that needs so much time. One that is not yet ready may.
+    pub(super) fn has_time(&self, least: Duration) -> bool {
+        let closed = self.names().map_or(true, |names| names.contains("closed"));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let needed = now.unwrap_or_default() + least;
+        let in_time = |opened: Opened| opened.until >= needed.as_secs();
+        !closed && self.opened().is_none_or(in_time)
+    }
+
+    /// Has the job end when it has carried out what it was asked for.
+    pub(super) fn finish(&self) -> Result<(), LaunchError> {
+        write(&self.0.join("finish"), "")
+    }
+
+    fn names(&self) -> Result<BTreeSet<String>, LaunchError> {
+        let failed = |source| LaunchError::file("list", &self.0, source);
+        let entries = fs::read_dir(&self.0).map_err(failed)?;
+        entries
+            .map(|entry| Ok(entry.map_err(failed)?.file_name().to_string_lossy().into()))
+            .collect()
+    }
+}
+
+fn outcome(path: &Path, text: &str) -> Result<Outcome, LaunchError> {
+    match text.trim() {
+        "timeout" => Ok(Outcome::TimedOut),
+        "0" => Ok(Outcome::Success),
+        code => code
+            .parse()
+            .map(Outcome::Code)
+            .map_err(|_| LaunchError::Record {
+                path: path.to_owned(),
+                message: format!("`{code}` is not an exit code"),
+            }),
+    }
+}
+
+fn read(path: &Path) -> Result<String, LaunchError> {
+    fs::read_to_string(path).map_err(|source| LaunchError::file("read", path, source))
+}
+
+/// Writes a file such that whoever looks sees all of it or nothing.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), LaunchError> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let failed = |source| LaunchError::file("write", path, source);
+    fs::write(&new, text).map_err(failed)?;
+    fs::rename(&new, path).map_err(failed)
+}

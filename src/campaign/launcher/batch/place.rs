@@ -1,0 +1,160 @@
+//! Where the files of a launch stand.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+use std::time::{Duration, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+
+use super::order::{self, Folder};
+use crate::BatchSystem;
+use crate::launcher::{Job, LaunchError, Submission};
+
+/// The files of a launch, by absolute paths: jobs run elsewhere. All are beside the plan, and begin with
+/// the launch's number, as the plan does.
+pub(super) struct Place {
+    pub(super) launches: PathBuf,
+    pub(super) number: String,
+    pub(super) driver: String,
+    pub(super) log: PathBuf,
+    plan: String,
+}
+
+impl Place {
+    pub(super) fn of(job: &Job) -> Result<Self, LaunchError> {
+        let full =
+            |path: &Path| absolute(path).map_err(|source| LaunchError::file("find", path, source));
+        let plan = full(&job.plan)?;
+        let name = plan.file_name().unwrap_or_default().to_string_lossy();
+        let number = name.split('.').next().unwrap_or_default().to_owned();
+        Ok(Self {
+            launches: plan.parent().unwrap_or(Path::new("/")).to_owned(),
+            number,
+            driver: line(full(&job.driver)?)?,
+            log: full(&job.log)?,
+            plan: line(plan)?,
+        })
+    }
+
+    /// Asks a job for the launch.
+    pub(super) fn order(
+        &self,
+        folder: &Folder,
+        limit: Option<Duration>,
+    ) -> Result<(), LaunchError> {
+        folder.order(&self.number, &self.plan, &line(self.log.clone())?, limit)
+    }
+
+    /// The folder of the next job that begins with this launch, unless somebody else makes it first.
+    pub(super) fn next_folder(&self) -> Folder {
+        Folder::at(self.launches.join(format!("{}.alloc", self.number)))
+    }
+
+    /// The folder of the last job that began with this launch.
+    pub(super) fn last_folder(&self) -> Option<Folder> {
+        let names = (1..).map(|count| match count {
+            1 => format!("{}.alloc", self.number),
+            _ => format!("{}-{count}.alloc", self.number),
+        });
+        let paths = names.map(|name| self.launches.join(name));
+        paths
+            .take_while(|path| path.is_dir())
+            .last()
+            .map(Folder::at)
+    }
+
+    /// What the job of a folder is called: the campaign and the launch for those who look at the queue,
+    /// and what tells it from all others. PBS takes 15 characters everywhere.
+    pub(super) fn job_name(&self, system: BatchSystem, campaign: &str, folder: &Folder) -> String {
+        let path = folder.path().as_os_str().as_encoded_bytes();
+        let digest = Sha256::digest(path);
+        let mark = digest.iter().take(4).fold(String::new(), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        match system {
+            BatchSystem::Slurm => format!("{campaign}-{}-{mark}", self.number),
+            BatchSystem::Pbs => format!("ct{:.4}-{mark}", self.number),
+        }
+    }
+
+    fn record_path(&self) -> PathBuf {
+        self.launches.join(format!("{}.job.json", self.number))
+    }
+
+    /// Writes down which job carries out the launch.
+    pub(super) fn record(&self, submission: &Submission) -> Result<(), LaunchError> {
+        submission.write(&self.record_path())
+    }
+
+    /// Which job carries out the launch, if it was written down.
+    pub(super) fn recorded(&self) -> Result<Option<Submission>, LaunchError> {
+        Submission::read(&self.record_path())
+    }
+}
+
+impl Submission {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), LaunchError> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| LaunchError::Record {
+            path: path.to_owned(),
+            message: error.to_string(),
+        })?;
+        order::write(path, &text)
+    }
+
+    /// `None` if there is no such file.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, LaunchError> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(LaunchError::file("read", path, source)),
+        };
+        let read = serde_json::from_str(&text).map_err(|error| LaunchError::Record {
+            path: path.to_owned(),
+            message: error.to_string(),
+        });
+        read.map(Some)
+    }
+}
+
+/// When a file was written, in seconds since 1970.
+pub(super) fn changed(path: &Path) -> u64 {
+    let changed = fs::metadata(path).and_then(|meta| meta.modified());
+    let since = changed
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| since.as_secs())
+}
+
+/// A path that stands on a line of its own.
+fn line(path: PathBuf) -> Result<String, LaunchError> {
+    let text = text(path.into())?;
+    match text.contains('\n') {
+        true => Err(LaunchError::NotText { what: text.into() }),
+        false => Ok(text),
+    }
+}
+
+pub(super) fn text(word: OsString) -> Result<String, LaunchError> {
+    word.into_string()
+        .map_err(|what| LaunchError::NotText { what })
+}
+
+/// A variable's name that shells know too.
+pub(super) fn variable(name: &OsStr) -> Result<String, LaunchError> {
+    let name = text(name.to_owned())?;
+    match is_variable(&name) {
+        true => Ok(name),
+        false => Err(LaunchError::NotText { what: name.into() }),
+    }
+}
+
+/// Whether a shell can have a variable of this name.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let usable = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(usable)
+}

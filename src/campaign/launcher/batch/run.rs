@@ -1,0 +1,287 @@
+//! A launch that a job of a batch system carries out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::order::{Folder, Stage};
+use super::place::Place;
+use crate::launcher::local::tail;
+use crate::launcher::scheduler::{End, JobId, Scheduler, Status};
+use crate::launcher::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
+
+/// How often the batch system is asked, in the beginning and later.
+const ASK_SOON: Duration = Duration::from_secs(2);
+const ASK_LATER: Duration = Duration::from_secs(10);
+/// When later is.
+const SOON: Duration = Duration::from_secs(30);
+/// How long a batch system may be away before that is an error.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How long after a job's end files may come to light that it has written.
+const FILES_PATIENCE: Duration = Duration::from_secs(3);
+/// How much longer than it may a launch may take before its whole job is cancelled: the job ends it itself.
+const GRACE: Duration = Duration::from_secs(90);
+/// How long a cancelled job may take to be gone.
+pub(crate) const CANCEL_PATIENCE: Duration = Duration::from_secs(180);
+const CANCEL_PAUSE: Duration = Duration::from_millis(500);
+
+/// The exit code of a script that the batch system has asked to end.
+const ASKED_TO_END: i32 = 143;
+
+pub(super) struct BatchRun {
+    scheduler: Arc<dyn Scheduler>,
+    job: JobId,
+    folder: Folder,
+    number: String,
+    log: PathBuf,
+    output: PathBuf,
+    timeout: Option<Duration>,
+    standing: Standing,
+    followed: Instant,
+    ask_at: Instant,
+    /// Since when the batch system has not answered.
+    silent: Option<Instant>,
+    over: Option<Over>,
+    exit: Option<Exit>,
+}
+
+/// A job's end, in the eyes of its batch system.
+struct Over {
+    /// Since when it is known.
+    since: Instant,
+    end: End,
+    failed_nodes: Vec<String>,
+}
+
+impl BatchRun {
+    pub(super) fn follow(
+        scheduler: Arc<dyn Scheduler>,
+        submission: &Submission,
+        place: &Place,
+        timeout: Option<Duration>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            scheduler,
+            job: super::job_id(submission),
+            folder: Folder::at(submission.allocation.clone()),
+            number: place.number.clone(),
+            log: place.log.clone(),
+            output: submission.output.clone(),
+            timeout,
+            standing: Standing::Queued {
+                id: submission.id.clone(),
+                reason: None,
+            },
+            followed: now,
+            ask_at: now,
+            silent: None,
+            over: None,
+            exit: None,
+        }
+    }
+
+    fn look(&mut self) -> Result<(), LaunchError> {
+        match self.folder.stage(&self.number)? {
+            Stage::Ended(outcome) => {
+                self.conclude(outcome, Vec::new());
+                return Ok(());
+            }
+            Stage::Begun { since } => {
+                self.runs();
+                let allowed = self.timeout.map(|timeout| timeout + GRACE);
+                let taken = SystemTime::now().duration_since(since).unwrap_or_default();
+                if allowed.is_some_and(|allowed| taken > allowed) {
+                    return self.end(Outcome::TimedOut);
+                }
+            }
+            Stage::Waiting { closed: Some(code) } if code != ASKED_TO_END => {
+                if self.folder.withdraw(&self.number)? {
+                    self.conclude_unbegun(End::Exited(code), Vec::new());
+                    return Ok(());
+                }
+            }
+            Stage::Waiting { .. } if self.folder.opened().is_some() => self.runs(),
+            Stage::Waiting { .. } => {}
+        }
+        if let Some(over) = &self.over {
+            if over.since.elapsed() > FILES_PATIENCE {
+                self.bury()?;
+            }
+            return Ok(());
+        }
+        match Instant::now() < self.ask_at {
+            true => Ok(()),
+            false => self.ask(),
+        }
+    }
+
+    fn runs(&mut self) {
+        if !matches!(&self.standing, Standing::Running { nodes } if !nodes.is_empty()) {
+            let nodes = self.folder.opened().map(|opened| opened.nodes);
+            let nodes = nodes.unwrap_or_default();
+            self.standing = Standing::Running { nodes };
+        }
+    }
+
+    /// Asks the batch system how the job is.
+    fn ask(&mut self) -> Result<(), LaunchError> {
+        let is_new = self.followed.elapsed() < SOON;
+        self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
+        let known = match self.scheduler.status(std::slice::from_ref(&self.job)) {
+            Err(error @ LaunchError::Silent { .. }) => {
+                let since = *self.silent.get_or_insert_with(Instant::now);
+                return match since.elapsed() > PATIENCE {
+                    true => Err(error),
+                    false => Ok(()),
+                };
+            }
+            answer => answer?,
+        };
+        self.silent = None;
+        match known.get(&self.job) {
+            Some(Status::Queued { reason }) => {
+                self.standing = Standing::Queued {
+                    id: self.job.id.clone(),
+                    reason: reason.clone(),
+                };
+            }
+            Some(Status::Running) => self.runs(),
+            Some(Status::Ended { end, failed_nodes }) => {
+                self.over = Some(Over {
+                    since: Instant::now(),
+                    end: *end,
+                    failed_nodes: failed_nodes.clone(),
+                });
+            }
+            None => {
+                self.over = Some(Over {
+                    since: Instant::now(),
+                    end: End::By(BatchEnd::Lost),
+                    failed_nodes: Vec::new(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Concludes from the job's end how the launch ended, as it has not said so itself.
+    fn bury(&mut self) -> Result<(), LaunchError> {
+        let Some(Over {
+            end,
+            failed_nodes: nodes,
+            ..
+        }) = self.over.take()
+        else {
+            return Ok(());
+        };
+        match (self.folder.stage(&self.number)?, end) {
+            (Stage::Ended(outcome), _) => self.conclude(outcome, Vec::new()),
+            (Stage::Waiting { .. }, end) if self.folder.withdraw(&self.number)? => {
+                self.conclude_unbegun(end, nodes);
+            }
+            (_, End::By(end)) => self.conclude(Outcome::Ended(end), nodes),
+            // Its script ended in the middle of the launch.
+            (_, End::Exited(code)) => self.conclude(Outcome::Code(code.max(1)), nodes),
+        }
+        Ok(())
+    }
+
+    /// The job is over and did not begin the launch.
+    fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
+        let outcome = match end {
+            End::Exited(0) | End::By(BatchEnd::WallTime | BatchEnd::Lost) => {
+                Outcome::Ended(BatchEnd::NotBegun)
+            }
+            End::By(end) => Outcome::Ended(end),
+            End::Exited(code) => Outcome::Code(code),
+        };
+        // What went wrong stands in what the script printed: nothing else ran.
+        self.log.clone_from(&self.output);
+        self.conclude(outcome, nodes);
+    }
+
+    fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
+        self.standing = Standing::Ended;
+        // A log that cannot be read must not hide how the launch ended.
+        let tail = tail(&self.log).unwrap_or_default();
+        self.exit = Some(Exit {
+            outcome,
+            log: self.log.clone(),
+            tail,
+            failed_nodes,
+        });
+    }
+
+    /// Cancels the whole job; how the launch ended if it had not ended by then.
+    fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
+        if self.exit.is_some() {
+            return Ok(());
+        }
+        self.folder.withdraw(&self.number)?;
+        cancel_and_wait(self.scheduler.as_ref(), &self.job)?;
+        match self.folder.stage(&self.number)? {
+            Stage::Ended(ended) => self.conclude(ended, Vec::new()),
+            Stage::Waiting { .. } | Stage::Begun { .. } => self.conclude(outcome, Vec::new()),
+        }
+        Ok(())
+    }
+}
+
+/// Cancels a job and waits until it is gone.
+///
+/// # Errors
+/// [`LaunchError::NotCancelled`], or a batch system that does not answer for as long.
+pub(crate) fn cancel_and_wait(scheduler: &dyn Scheduler, job: &JobId) -> Result<(), LaunchError> {
+    let begun = Instant::now();
+    let mut cancelled = false;
+    loop {
+        let mut answer = match cancelled {
+            true => Ok(()),
+            false => scheduler.cancel(job),
+        };
+        cancelled = answer.is_ok();
+        if cancelled {
+            answer = match scheduler.status(std::slice::from_ref(job)) {
+                Ok(known) => match known.get(job) {
+                    None | Some(Status::Ended { .. }) => return Ok(()),
+                    Some(Status::Queued { .. } | Status::Running) => Ok(()),
+                },
+                Err(error) => Err(error),
+            };
+        }
+        if begun.elapsed() > CANCEL_PATIENCE {
+            answer?;
+            return Err(LaunchError::NotCancelled {
+                id: job.id.clone(),
+                seconds: CANCEL_PATIENCE.as_secs(),
+            });
+        }
+        match answer {
+            Ok(()) | Err(LaunchError::Silent { .. }) => thread::sleep(CANCEL_PAUSE),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Running for BatchRun {
+    fn poll(&mut self) -> Result<Option<Exit>, LaunchError> {
+        if self.exit.is_none() {
+            self.look()?;
+        }
+        Ok(self.exit.clone())
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.job.id)
+    }
+
+    fn standing(&self) -> Standing {
+        self.standing.clone()
+    }
+
+    fn kill(&mut self) -> Result<(), LaunchError> {
+        self.end(Outcome::Killed)
+    }
+}

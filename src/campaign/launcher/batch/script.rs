@@ -1,0 +1,232 @@
+//! The script of a job, from a template.
+
+use std::path::Path;
+use std::time::Duration;
+
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+use serde::Serialize;
+
+use super::order::Folder;
+use crate::launcher::LaunchError;
+use crate::{BatchOptions, BatchSystem, Template};
+
+const SLURM: &str = include_str!("../../../../jobs/templates/slurm.sh.j2");
+const PBS: &str = include_str!("../../../../jobs/templates/pbs.sh.j2");
+const SERVE: &str = include_str!("../../../../jobs/templates/serve.sh.j2");
+
+/// The shortest and the longest time before its end in which a job begins no measurement any more.
+const LEAST_MARGIN: Duration = Duration::from_secs(30);
+const MOST_MARGIN: Duration = Duration::from_secs(300);
+/// In between, a part of the wall time.
+const MARGIN_PART: u32 = 20;
+/// A launch is not begun if there is less time to measure.
+const LEAST_MEASURING: Duration = Duration::from_secs(60);
+
+/// What a script is made for.
+pub(super) struct Purpose<'a> {
+    pub(super) campaign: &'a str,
+    pub(super) nodes: u32,
+    pub(super) ppn: u32,
+    pub(super) driver: &'a Path,
+    pub(super) folder: &'a Folder,
+    /// How long a job waits for another order.
+    pub(super) idle: Duration,
+    pub(super) launch: Launch,
+}
+
+/// The launcher's command lines.
+pub(super) struct Launch {
+    /// With ranks bound to cores.
+    pub(super) bound: Vec<String>,
+    /// With ranks wherever the kernel puts them, if that is another one.
+    pub(super) unbound: Option<Vec<String>>,
+    /// What is exported.
+    pub(super) environment: Vec<Variable>,
+    /// What follows a host in a file of hosts.
+    pub(super) slots: String,
+}
+
+/// An environment variable.
+#[derive(Serialize)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// How a job's wall time is spent.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    /// All of it.
+    wall: u64,
+    /// What is left at its end for what is under way.
+    margin: u64,
+    /// What must be left before the margin for a launch to be begun.
+    least: u64,
+}
+
+impl Times {
+    pub(super) fn of(wall: Duration) -> Self {
+        let margin = (wall / MARGIN_PART)
+            .clamp(LEAST_MARGIN, MOST_MARGIN)
+            .min(wall / 2);
+        let least = LEAST_MEASURING.min((wall - margin) / 2);
+        Self {
+            wall: wall.as_secs(),
+            margin: margin.as_secs(),
+            least: least.as_secs(),
+        }
+    }
+
+    /// The same, in which launches may begin.
+    pub(super) fn least(self) -> Duration {
+        Duration::from_secs(self.least)
+    }
+}
+
+/// Renders the script of a job.
+///
+/// # Errors
+/// [`LaunchError::Template`].
+pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<String, LaunchError> {
+    let job = &options.job;
+    let times = Times::of(job.wall_time);
+    let launch = &purpose.launch;
+    let known = context! {
+        campaign => purpose.campaign,
+        nodes => purpose.nodes,
+        ppn => purpose.ppn,
+        account => job.account,
+        partition => job.partition,
+        qos => job.qos,
+        constraint => job.constraint,
+        exclusive => job.exclusive,
+        modules => job.modules,
+        directives => job.directives,
+        wall_time => wall_time(options.system, times.wall),
+        wall_seconds => times.wall,
+        margin_seconds => times.margin,
+        least_seconds => times.least,
+        idle_seconds => purpose.idle.as_secs(),
+        driver => text(purpose.driver)?,
+        allocation => text(purpose.folder.path())?,
+        hostfile => text(&purpose.folder.hosts())?,
+        output => text(&purpose.folder.output())?,
+        slots => launch.slots,
+        launch => launch.bound,
+        launch_unbound => launch.unbound,
+        environment => launch.environment,
+    };
+    let serve = fill(Path::new("serve.sh.j2"), SERVE, known.clone())?;
+    let whole = context! { serve => serve.trim_end(), ..known };
+    match (&job.template, options.system) {
+        (Some(Template { file, text }), _) => {
+            let file = file.as_deref().unwrap_or(Path::new("(template)"));
+            fill(file, text, whole)
+        }
+        (None, BatchSystem::Slurm) => fill(Path::new("slurm.sh.j2"), SLURM, whole),
+        (None, BatchSystem::Pbs) => fill(Path::new("pbs.sh.j2"), PBS, whole),
+    }
+}
+
+/// Reads a template without filling it in.
+///
+/// # Errors
+/// The line and what is wrong there.
+pub(crate) fn check_syntax(text: &str) -> Result<(), (usize, String)> {
+    engine().template_from_str(text).map(drop).map_err(blame)
+}
+
+fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
+    let engine = engine();
+    let template = engine.template_from_str(text);
+    template
+        .and_then(|template| template.render(known))
+        .map_err(|error| {
+            let (line, message) = blame(error);
+            LaunchError::Template {
+                path: file.to_owned(),
+                line,
+                message,
+            }
+        })
+}
+
+/// The line, what is wrong there and with what.
+fn blame(error: minijinja::Error) -> (usize, String) {
+    let mut message = match error.detail() {
+        Some(detail) => format!("{}: {detail}", error.kind()),
+        None => error.kind().to_string(),
+    };
+    let source = error.template_source().zip(error.range());
+    if let Some(text) = source.and_then(|(source, range)| source.get(range)) {
+        message.push_str(&format!(", in `{}`", text.trim()));
+    }
+    (error.line().unwrap_or(1), message)
+}
+
+fn engine() -> Environment<'static> {
+    let mut engine = Environment::new();
+    // So that errors know which part of the template they are about.
+    engine.set_debug(true);
+    engine.set_undefined_behavior(UndefinedBehavior::Strict);
+    engine.set_auto_escape_callback(|_| AutoEscape::None);
+    engine.set_keep_trailing_newline(true);
+    engine.set_trim_blocks(true);
+    engine.set_lstrip_blocks(true);
+    engine.add_filter("sh", |text: &str| quote(text));
+    engine
+}
+
+/// One word for a shell, whatever is in it.
+pub(super) fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+fn text(path: &Path) -> Result<&str, LaunchError> {
+    path.to_str().ok_or_else(|| LaunchError::NotText {
+        what: path.as_os_str().to_owned(),
+    })
+}
+
+/// As batch systems write it: Slurm counts days apart.
+fn wall_time(system: BatchSystem, seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match (system, hours / 24) {
+        (BatchSystem::Slurm, days @ 1..) => {
+            format!("{days}-{:02}:{minutes:02}:{seconds:02}", hours % 24)
+        }
+        _ => format!("{hours:02}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::quote;
+
+    #[test]
+    fn a_shell_reads_what_was_meant() {
+        for text in [
+            "",
+            "plain",
+            "a b",
+            "it's",
+            "$HOME `id` \\ \"",
+            "~",
+            "*",
+            "a\nb",
+            "-n",
+            "#",
+        ] {
+            let script = format!("printf %s {}", quote(text));
+            let output = Command::new("bash").arg("-c").arg(script).output();
+            let output = output.expect("a shell").stdout;
+            assert_eq!(String::from_utf8_lossy(&output), text);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The jobs that a folder of launches tells of.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::batch::order::{Folder, Stage};
+use super::batch::{cancel_and_wait, job_id};
+use super::scheduler::{End, JobId, Status, scheduler};
+use super::{BatchEnd, LaunchError, Outcome, Standing, Submission};
+use crate::BatchSystem;
+
+/// A launch that was given to a batch system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The launch's number. One job may serve several launches.
+    pub launch: u32,
+    /// How its job was submitted.
+    pub submission: Submission,
+    /// Where the launch stands.
+    pub state: RecordedState,
+}
+
+/// Where a launch stands that was given to a batch system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedState {
+    /// It waits or runs.
+    Standing(Standing),
+    /// It is over.
+    Ended(Outcome),
+    /// Its files do not tell, and the batch system does not answer.
+    Unknown,
+}
+
+/// The launches of `launches`, the folder `STORE.launches`, that were given to a batch system, by number;
+/// none if there is no such folder. Commands are looked for on `path`, the value of `$PATH`.
+///
+/// # Errors
+/// Files that cannot be read or make no sense.
+pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchError> {
+    let submissions = submissions(launches)?;
+    let mut stages = Vec::new();
+    let mut asked: BTreeMap<String, Vec<JobId>> = BTreeMap::new();
+    for (launch, submission) in submissions {
+        let folder = Folder::at(submission.allocation.clone());
+        // Without its folder a job ends by itself.
+        let stage = folder.stage(&format!("{launch:04}")).ok();
+        if matches!(stage, Some(Stage::Waiting { .. } | Stage::Begun { .. })) {
+            let jobs = asked.entry(submission.system.clone()).or_default();
+            jobs.push(job_id(&submission));
+        }
+        stages.push((launch, submission, stage));
+    }
+    let mut known: BTreeMap<String, BTreeMap<JobId, Status>> = BTreeMap::new();
+    for (name, mut jobs) in asked {
+        jobs.sort();
+        jobs.dedup();
+        if let Some(system) = BatchSystem::of(&name)
+            && let Ok(answer) = scheduler(system, path).status(&jobs)
+        {
+            known.insert(name, answer);
+        }
+    }
+    let recorded = stages.into_iter().map(|(launch, submission, stage)| {
+        let answer = known.get(&submission.system);
+        let state = state(&submission, stage, answer);
+        Recorded {
+            launch,
+            submission,
+            state,
+        }
+    });
+    Ok(recorded.collect())
+}
+
+fn state(
+    submission: &Submission,
+    stage: Option<Stage>,
+    answer: Option<&BTreeMap<JobId, Status>>,
+) -> RecordedState {
+    let begun = match stage {
+        None => return RecordedState::Ended(Outcome::Ended(BatchEnd::Lost)),
+        Some(Stage::Ended(outcome)) => return RecordedState::Ended(outcome),
+        Some(Stage::Begun { .. }) => true,
+        Some(Stage::Waiting { .. }) => false,
+    };
+    let Some(answer) = answer else {
+        return RecordedState::Unknown;
+    };
+    let end = match answer.get(&job_id(submission)) {
+        Some(Status::Queued { reason }) => {
+            return RecordedState::Standing(Standing::Queued {
+                id: submission.id.clone(),
+                reason: reason.clone(),
+            });
+        }
+        Some(Status::Running) => {
+            let folder = Folder::at(submission.allocation.clone());
+            let nodes = folder.opened().map(|opened| opened.nodes);
+            return RecordedState::Standing(Standing::Running {
+                nodes: nodes.unwrap_or_default(),
+            });
+        }
+        Some(Status::Ended { end, .. }) => *end,
+        None => End::By(BatchEnd::Lost),
+    };
+    RecordedState::Ended(match end {
+        End::By(end) => Outcome::Ended(end),
+        End::Exited(0) if !begun => Outcome::Ended(BatchEnd::NotBegun),
+        End::Exited(code) => Outcome::Code(code.max(1)),
+    })
+}
+
+/// Cancels the jobs of `launches` that wait or run, or `only` those with these ids, and waits until they
+/// are gone. Returns those that it cancelled, each once. Orders that were not begun are withdrawn.
+///
+/// # Errors
+/// Files that cannot be read; a batch system that does not answer, or does not end a job.
+pub fn cancel(
+    launches: &Path,
+    only: Option<&[String]>,
+    path: &OsStr,
+) -> Result<Vec<Submission>, LaunchError> {
+    let mut cancelled: Vec<Submission> = Vec::new();
+    for job in recorded(launches, path)? {
+        let submission = job.submission;
+        let is_meant = only.is_none_or(|ids| ids.contains(&submission.id));
+        if !is_meant || matches!(job.state, RecordedState::Ended(_)) {
+            continue;
+        }
+        let folder = Folder::at(submission.allocation.clone());
+        folder.withdraw(&format!("{:04}", job.launch))?;
+        if cancelled.iter().any(|other| other.id == submission.id) {
+            continue;
+        }
+        if let Some(system) = BatchSystem::of(&submission.system) {
+            let scheduler = scheduler(system, path);
+            cancel_and_wait(scheduler.as_ref(), &job_id(&submission))?;
+            cancelled.push(submission);
+        }
+    }
+    Ok(cancelled)
+}
+
+/// What is written down in a folder `STORE.launches` of jobs, by number of the launch; asks no batch system.
+///
+/// # Errors
+/// Files that cannot be read.
+pub fn submissions(launches: &Path) -> Result<BTreeMap<u32, Submission>, LaunchError> {
+    let failed = |source| LaunchError::file("list", launches, source);
+    let entries = match fs::read_dir(launches) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        let path: PathBuf = entry.map_err(failed)?.path();
+        let name = path.file_name().and_then(OsStr::to_str);
+        let number = name.and_then(|name| name.strip_suffix(".job.json")?.parse().ok());
+        if let Some(number) = number
+            && let Some(submission) = Submission::read(&path)?
+        {
+            found.insert(number, submission);
+        }
+    }
+    Ok(found)
+}

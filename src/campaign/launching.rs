@@ -1,0 +1,215 @@
+//! What a campaign is measured with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::Placement;
+
+/// What measures: MPI programs, or the simulator in their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Launching {
+    /// Ranks on this machine, or on hosts that its launcher reaches.
+    Local(LocalOptions),
+    /// Ranks on nodes that a batch system gives to jobs.
+    Batch(BatchOptions),
+    /// A simulated machine, without MPI.
+    Simulated(SimulatedOptions),
+}
+
+impl Default for Launching {
+    fn default() -> Self {
+        Self::Local(LocalOptions::default())
+    }
+}
+
+/// What is simulated instead of measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SimulatedOptions {
+    /// The machine file, relative to the working directory; absent for the reference machine.
+    pub machine: Option<PathBuf>,
+    /// How ranks are dealt to nodes.
+    pub placement: Placement,
+    /// What the noise is drawn from: the same seed gives the same noise.
+    pub seed: u32,
+}
+
+/// The local launcher's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalOptions {
+    /// Further arguments of mpirun or mpiexec, before the program.
+    pub options: Vec<String>,
+    /// Whether more ranks than cores may run.
+    pub oversubscribe: Oversubscribe,
+    /// Environment variables of the launcher and the ranks.
+    pub environment: BTreeMap<String, String>,
+    /// Where the ranks go; absent for this machine.
+    pub hosts: Option<Hosts>,
+}
+
+/// The nodes of a cluster, and how ranks are dealt to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The file that lists them, one a line, relative to the working directory.
+    pub file: PathBuf,
+    /// How ranks are dealt to nodes.
+    pub placement: Placement,
+}
+
+/// Whether more ranks than cores may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Oversubscribe {
+    /// If there are more ranks than cores.
+    #[default]
+    Auto,
+    /// Such shapes are an error.
+    Never,
+    /// Launch as if there were too few cores: unbound.
+    Always,
+}
+
+/// A batch system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchSystem {
+    /// Slurm: `sbatch`, `squeue`, `scancel`.
+    Slurm,
+    /// PBS Professional and OpenPBS: `qsub`, `qstat`, `qdel`.
+    Pbs,
+}
+
+impl BatchSystem {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Slurm, Self::Pbs];
+
+    /// The one of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name)
+    }
+
+    /// Its key in a campaign.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Slurm => "slurm",
+            Self::Pbs => "pbs",
+        }
+    }
+}
+
+/// The options of a launcher that submits jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchOptions {
+    /// Who gives the nodes.
+    pub system: BatchSystem,
+    /// What a job asks for.
+    pub job: JobSpecification,
+    /// Further arguments of mpirun or mpiexec, before the program.
+    pub options: Vec<String>,
+    /// Environment variables of the launcher and the ranks.
+    pub environment: BTreeMap<String, String>,
+    /// How ranks are dealt to nodes.
+    pub placement: Placement,
+    /// Whether all numbers of nodes are measured in the same allocations.
+    pub allocation: Allocation,
+    /// The time over which launches are spread; absent if each follows the last.
+    pub spread: Option<Duration>,
+}
+
+impl BatchOptions {
+    /// Those of a campaign that names nothing but the batch system.
+    pub fn of(system: BatchSystem) -> Self {
+        Self {
+            system,
+            job: JobSpecification::default(),
+            options: Vec::new(),
+            environment: BTreeMap::new(),
+            placement: Placement::default(),
+            allocation: Allocation::default(),
+            spread: None,
+        }
+    }
+
+    /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
+    /// and when makes no difference to a measurement.
+    pub fn same_conditions(&self, other: &Self) -> bool {
+        let job = |options: &Self| {
+            let job = &options.job;
+            let nodes = (job.partition.clone(), job.constraint.clone(), job.exclusive);
+            let template = job.template.as_ref().map(|template| template.text.clone());
+            (nodes, job.modules.clone(), template)
+        };
+        let start = |options: &Self| {
+            let BatchOptions {
+                system,
+                options,
+                environment,
+                placement,
+                ..
+            } = options.clone();
+            (system, options, environment, placement)
+        };
+        job(self) == job(other) && start(self) == start(other)
+    }
+}
+
+/// What a job asks a batch system for, beyond nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSpecification {
+    /// Who pays.
+    pub account: Option<String>,
+    /// Slurm's partition, the queue of PBS.
+    pub partition: Option<String>,
+    /// The quality of service.
+    pub qos: Option<String>,
+    /// Features that nodes must have.
+    pub constraint: Option<String>,
+    /// How long one job may run.
+    pub wall_time: Duration,
+    /// Whether nobody else may use the nodes meanwhile.
+    pub exclusive: bool,
+    /// Environment modules to load, in this order.
+    pub modules: Vec<String>,
+    /// Further directives, as they stand behind `#SBATCH` or `#PBS`.
+    pub directives: Vec<String>,
+    /// The site's own template of the script, in place of ours.
+    pub template: Option<Template>,
+}
+
+impl JobSpecification {
+    /// How long one job may run if nothing else is said.
+    pub const DEFAULT_WALL_TIME: Duration = Duration::from_secs(3600);
+}
+
+impl Default for JobSpecification {
+    fn default() -> Self {
+        Self {
+            account: None,
+            partition: None,
+            qos: None,
+            constraint: None,
+            wall_time: Self::DEFAULT_WALL_TIME,
+            exclusive: true,
+            modules: Vec::new(),
+            directives: Vec::new(),
+            template: None,
+        }
+    }
+}
+
+/// What scripts are made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Where it was read, relative to the working directory; absent if the campaign has it itself.
+    pub file: Option<PathBuf>,
+    /// The template.
+    pub text: String,
+}
+
+/// Whether all numbers of nodes are measured in the same allocations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Allocation {
+    /// All shapes are subsets of the largest one's nodes.
+    #[default]
+    Shared,
+    /// Each number of nodes has jobs of its own, placed by the scheduler.
+    Separate,
+}

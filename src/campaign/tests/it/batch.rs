@@ -1,0 +1,7 @@
+//! Launches in jobs of batch systems, of which there are only commands that behave like them.
+
+mod cluster;
+mod endings;
+mod launches;
+mod records;
+mod scripts;

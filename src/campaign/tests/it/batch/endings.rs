@@ -1,0 +1,205 @@
+//! However a job ends, it is told whose doing that was.
+
+use std::fs;
+use std::time::Duration;
+
+use campaign::BatchSystem;
+use campaign::launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
+
+use super::cluster::{Cluster, finish, follow, start};
+use crate::fake::{exists, wait_for};
+
+/// A driver that says who it is and goes on for long.
+const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";
+
+/// How a launch ends whose job is ended like this.
+fn ended(system: BatchSystem, state: &str, signals: &[&str]) -> Exit {
+    let cluster = Cluster::new(system);
+    let launcher = cluster.launcher();
+    let mut running = start(&launcher, &cluster.job(1, LASTING));
+    cluster.fakes.number("pid");
+    let arguments = [&["1", state], signals].concat();
+    cluster.run("end", &arguments);
+    finish(running.as_mut())
+}
+
+#[test]
+fn the_batch_system_says_why_it_ended_a_job() {
+    use BatchEnd::{Cancelled, NodeFailed, OutOfMemory, Preempted, WallTime};
+    use BatchSystem::{Pbs, Slurm};
+    std::thread::scope(|scope| {
+        for (system, state, signals, end) in [
+            (Slurm, "TIMEOUT", &["TERM", "KILL"][..], WallTime),
+            (Slurm, "CANCELLED", &["TERM", "KILL"], Cancelled),
+            (Slurm, "PREEMPTED", &["TERM"], Preempted),
+            (Slurm, "NODE_FAIL", &["KILL"], NodeFailed),
+            (Slurm, "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
+            (Pbs, "TIMEOUT", &["TERM", "KILL"], WallTime),
+            (Pbs, "CANCELLED", &["TERM"], Cancelled),
+            (Pbs, "NODE_FAIL", &["KILL"], NodeFailed),
+            (Pbs, "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
+        ] {
+            scope.spawn(move || {
+                let exit = ended(system, state, signals);
+                assert_eq!(
+                    exit.outcome,
+                    Outcome::Ended(end),
+                    "{system:?} {state} {exit:?}"
+                );
+                assert_eq!(exit.tail, ["begun"], "{system:?} {state}");
+                let nodes: &[&str] = match (system, state) {
+                    (Slurm, "NODE_FAIL") => &["n2"],
+                    _ => &[],
+                };
+                assert_eq!(exit.failed_nodes, nodes, "{system:?} {state}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_job_that_is_forgotten_is_lost() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let mut running = start(&launcher, &cluster.job(1, LASTING));
+    cluster.fakes.number("pid");
+    cluster.run("end", &["1", "CANCELLED", "KILL"]);
+    cluster.forget("1");
+    let exit = finish(running.as_mut());
+    assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::Lost), "{exit:?}");
+}
+
+/// Another job that was given the same id is another job.
+#[test]
+fn an_id_that_comes_again_is_no_proof() {
+    let cluster = Cluster::slurm();
+    cluster.mark("full", "");
+    let launcher = cluster.launcher();
+    let mut running = start(&launcher, &cluster.job(1, "true"));
+    fs::write(cluster.fakes.path("jobs/1/name"), "another\n").expect("written");
+    let exit = finish(running.as_mut());
+    assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::NotBegun), "{exit:?}");
+}
+
+#[test]
+fn a_cancelled_job_in_the_queue_was_cancelled() {
+    let cluster = Cluster::slurm();
+    cluster.mark("full", "");
+    let launcher = cluster.launcher();
+    let mut running = start(&launcher, &cluster.job(1, "true"));
+    cluster.run("scancel", &["1"]);
+    let exit = finish(running.as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Ended(BatchEnd::Cancelled),
+        "{exit:?}"
+    );
+    assert!(!cluster.allocation("0001", "0001.order").exists());
+}
+
+/// What fails before the launch stands in what the script printed.
+#[test]
+fn a_script_that_fails_shows_why() {
+    let mut cluster = Cluster::slurm();
+    cluster.options.job.modules = vec!["gcc/12".into()];
+    let launcher = cluster.launcher();
+    let exit = finish(start(&launcher, &cluster.job(1, "true")).as_mut());
+    assert_eq!(exit.outcome, Outcome::Code(127), "{exit:?}");
+    assert!(
+        exit.tail.iter().any(|line| line.contains("module")),
+        "{exit:?}"
+    );
+    assert_eq!(exit.log, cluster.allocation("0001", "output"));
+
+    let cluster = Cluster::slurm();
+    let job = Job {
+        driver: cluster.fakes.path("gone"),
+        ..cluster.job(1, "true")
+    };
+    let exit = finish(start(&cluster.launcher(), &job).as_mut());
+    assert_eq!(exit.outcome, Outcome::Code(66), "{exit:?}");
+    let told = exit
+        .tail
+        .last()
+        .is_some_and(|line| line.contains("gone is not on this node"));
+    assert!(told, "{exit:?}");
+}
+
+#[test]
+fn a_launch_may_take_only_so_long() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let job = Job {
+        timeout: Some(Duration::from_secs(1)),
+        ..cluster.job(1, LASTING)
+    };
+    let exit = finish(start(&launcher, &job).as_mut());
+    assert_eq!(exit.outcome, Outcome::TimedOut, "{exit:?}");
+    let pid = cluster.fakes.number("pid");
+    wait_for("its end", || (!exists(pid)).then_some(()));
+    // Its job goes on.
+    let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    assert_eq!(cluster.submission(2).id, "1");
+    launcher.close().expect("closed");
+}
+
+#[test]
+fn killing_cancels_the_job() {
+    for system in BatchSystem::ALL {
+        let cluster = Cluster::new(system);
+        let launcher = cluster.launcher();
+        let mut running = start(&launcher, &cluster.job(1, LASTING));
+        let pid = cluster.fakes.number("pid");
+        running.kill().expect("killed");
+        wait_for("its end", || (!exists(pid)).then_some(()));
+        assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
+        let calls = [cluster.calls("scancel"), cluster.calls("qdel")].concat();
+        assert_eq!(calls, ["1"]);
+        // Nobody is asked again.
+        running.kill().expect("killed");
+        assert_eq!(
+            [cluster.calls("scancel"), cluster.calls("qdel")].concat(),
+            ["1"]
+        );
+    }
+}
+
+#[test]
+fn who_goes_away_leaves_the_job_alone() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let mut running = start(&launcher, &cluster.job(1, LASTING));
+    let pid = cluster.fakes.number("pid");
+    follow(running.as_mut(), "running", |standing| {
+        matches!(standing, Standing::Running { .. })
+    });
+    drop(running);
+    drop(launcher);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(exists(pid));
+    assert!(cluster.calls("scancel").is_empty());
+    cluster.run("scancel", &["1"]);
+}
+
+/// A job that is begun anew tells what it had begun as over, and goes on with the rest.
+#[test]
+fn a_job_may_begin_anew() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let mut first = start(&launcher, &cluster.job(1, LASTING));
+    cluster.fakes.number("pid");
+    let mut second = start(&launcher, &cluster.job(2, "echo second"));
+    cluster.run("end", &["1", "PENDING", "TERM", "KILL"]);
+    follow(first.as_mut(), "waiting again", |standing| {
+        matches!(standing, Standing::Queued { .. })
+    });
+    cluster.run("begin", &["1"]);
+    let exit = finish(first.as_mut());
+    assert_eq!(exit.outcome, Outcome::Code(129), "{exit:?}");
+    let exit = finish(second.as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    assert_eq!(exit.tail, ["second"]);
+    assert_eq!(cluster.submitted(), 1);
+    launcher.close().expect("closed");
+}

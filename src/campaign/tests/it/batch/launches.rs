@@ -1,0 +1,263 @@
+//! Launches go through a job, several through one, and none is lost between two.
+
+use std::fs;
+use std::time::Duration;
+
+use campaign::BatchSystem;
+use campaign::launcher::{BatchEnd, LaunchError, Launcher, Outcome, Standing};
+
+use super::cluster::{Cluster, finish, follow, start};
+use crate::fake::wait_for;
+
+#[test]
+fn a_launch_is_a_job() {
+    for system in BatchSystem::ALL {
+        let cluster = Cluster::new(system);
+        let launcher = cluster.launcher();
+        let job = cluster.job(
+            1,
+            "echo \"$COLLTUNE_TEST; $COLLTUNE_LAUNCHER\"; echo $COLLTUNE_UNTIL",
+        );
+        let mut running = start(&launcher, &job);
+        let id = running.id().expect("an id").to_owned();
+        let recorded = cluster.submission(1);
+        assert_eq!((recorded.id.as_str(), recorded.nodes), (id.as_str(), 2));
+        assert_eq!(recorded.system, system.name());
+        assert!(recorded.name.contains("0001"), "{recorded:?}");
+        let exit = finish(running.as_mut());
+        assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+        assert_eq!(running.standing(), Standing::Ended);
+        let said = format!(
+            "it's from the job; {} -np 4",
+            cluster.fakes.path("mpirun").display()
+        );
+        assert!(exit.tail[0].starts_with(&said), "{exit:?}");
+        assert!(exit.tail[0].contains("--map-by ppr:2:node"), "{exit:?}");
+        let until: u64 = exit.tail[1].parse().expect("seconds");
+        let left = until.saturating_sub(recorded.submitted);
+        // An hour less a twentieth of it.
+        assert!((3415..=3430).contains(&left), "{left}");
+        launcher.close().expect("closed");
+        wait_for("the end of the job", || {
+            cluster.allocation("0001", "closed").exists().then_some(())
+        });
+    }
+}
+
+#[test]
+fn one_job_serves_several_launches() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    for number in 1..=3 {
+        let job = cluster.job(number, &format!("echo {number}; exit {}", number - 1));
+        let exit = finish(start(&launcher, &job).as_mut());
+        let expected = match number {
+            1 => Outcome::Success,
+            code => Outcome::Code(code.cast_signed() - 1),
+        };
+        assert_eq!(exit.outcome, expected, "{exit:?}");
+        assert_eq!(exit.tail, [number.to_string()]);
+        assert_eq!(cluster.submission(number).id, "1");
+    }
+    assert_eq!(cluster.submitted(), 1);
+    // Others are served by others.
+    let mut other = cluster.job(4, "echo other");
+    other.environment.clear();
+    let exit = finish(start(&launcher, &other).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    let alone = campaign::launcher::Job {
+        begin_in: Some(Duration::from_secs(3600)),
+        ..cluster.job(5, "true")
+    };
+    finish(start(&launcher, &alone).as_mut());
+    assert_eq!(cluster.submitted(), 3);
+    let calls = cluster.calls("sbatch");
+    assert!(
+        calls[calls.len() - 1].contains("--begin=now+3600"),
+        "{calls:?}"
+    );
+    launcher.close().expect("closed");
+}
+
+#[test]
+fn who_waits_is_told_why() {
+    for (system, reason) in [
+        (BatchSystem::Slurm, "Priority"),
+        (
+            BatchSystem::Pbs,
+            "Not Running: Not enough free nodes available",
+        ),
+    ] {
+        let cluster = Cluster::new(system);
+        cluster.mark("full", "");
+        let launcher = cluster.launcher();
+        let mut running = start(&launcher, &cluster.job(1, "true"));
+        follow(running.as_mut(), "the reason", |standing| {
+            *standing
+                == Standing::Queued {
+                    id: cluster.submission(1).id,
+                    reason: Some(reason.to_owned()),
+                }
+        });
+        cluster.run("begin", &["1"]);
+        let exit = finish(running.as_mut());
+        assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    }
+}
+
+#[test]
+fn who_runs_says_where() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let script = "until [ -e \"$dir/go\" ]; do sleep 0.05; done";
+    let mut running = start(&launcher, &cluster.job(1, script));
+    follow(running.as_mut(), "nodes", |standing| {
+        *standing
+            == Standing::Running {
+                nodes: vec!["n1".into(), "n2".into()],
+            }
+    });
+    cluster.mark("go", "");
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Success);
+}
+
+#[test]
+fn a_refusal_is_told_in_the_schedulers_words() {
+    for (system, words) in [
+        (
+            BatchSystem::Slurm,
+            "sbatch: error: invalid partition specified: nonsense",
+        ),
+        (BatchSystem::Pbs, "qsub: Unknown queue"),
+    ] {
+        let cluster = Cluster::new(system);
+        cluster.mark("refusal", &format!("{words}\n"));
+        let launcher = cluster.launcher();
+        let Err(error) = launcher.start(&cluster.job(1, "true")) else {
+            panic!("started");
+        };
+        assert!(error.to_string().contains(words), "{error}");
+        assert!(matches!(error, LaunchError::Refused { .. }), "{error:?}");
+        assert!(error.help().is_some_and(|help| help.contains("--render")));
+        let left = fs::read_dir(cluster.launches()).expect("a folder").count();
+        assert_eq!(left, 1, "more than the plan is left");
+    }
+}
+
+#[test]
+fn nodes_that_are_down_for_now_are_waited_for() {
+    let cluster = Cluster::slurm();
+    let down = "case \"$*\" in *--test-only*) \
+                echo 'allocation failure: Requested node configuration is not available' >&2; exit 1;; esac\n";
+    let sbatch = fs::read_to_string(cluster.fakes.path("sbatch")).expect("a script");
+    let (head, body) = sbatch.split_once('\n').expect("lines");
+    let body = format!("{down}{body}");
+    assert_eq!(head, "#!/bin/sh");
+    cluster.fakes.script("sbatch", &body);
+    let exit = finish(start(&cluster.launcher(), &cluster.job(1, "true")).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+}
+
+#[test]
+fn a_missing_command_is_named() {
+    let cluster = Cluster::slurm();
+    fs::remove_file(cluster.fakes.path("sbatch")).expect("removed");
+    let launcher = cluster.launcher();
+    let error = launcher
+        .start(&cluster.job(1, "true"))
+        .err()
+        .expect("refused");
+    // A machine that tests this may have a Slurm of its own, which then refuses.
+    match &error {
+        LaunchError::NoCommand { program, .. } | LaunchError::Refused { program, .. } => {
+            assert_eq!(*program, "sbatch");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// What the scheduler does not say at once is asked again, and nothing is submitted twice.
+#[test]
+fn a_scheduler_may_be_away_for_a_moment() {
+    for system in BatchSystem::ALL {
+        let cluster = Cluster::new(system);
+        let launcher = cluster.launcher();
+        cluster.mark("away", "");
+        let job = cluster.job(1, "sleep 3");
+        std::thread::scope(|scope| {
+            let started = scope.spawn(|| {
+                let running = launcher.start(&job);
+                running.map(|mut running| finish(running.as_mut()))
+            });
+            std::thread::sleep(Duration::from_millis(500));
+            cluster.unmark("away");
+            wait_for("a submission", || (cluster.submitted() > 0).then_some(()));
+            cluster.mark("away", "");
+            std::thread::sleep(Duration::from_millis(2500));
+            cluster.unmark("away");
+            let exit = started.join().expect("no panic").expect("started");
+            assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+        });
+        assert_eq!(cluster.submitted(), 1);
+    }
+}
+
+/// The job closes while an order is being given: it is taken back and goes to another job.
+#[test]
+fn an_order_that_comes_too_late_goes_elsewhere() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    assert_eq!(
+        finish(start(&launcher, &cluster.job(1, "true")).as_mut()).outcome,
+        Outcome::Success
+    );
+    // The job has left its mark, and has taken its last look.
+    let id = cluster.submission(1).id;
+    cluster.run("end", &[&id, "RUNNING", "KILL"]);
+    fs::write(cluster.allocation("0001", "closed"), "0\n").expect("written");
+    let mut running = start(&launcher, &cluster.job(2, "true"));
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Success);
+    assert_eq!(cluster.submission(2).id, "2");
+    assert!(!cluster.allocation("0001", "0002.order").exists());
+
+    // The same, seen only after the order was given.
+    let id = cluster.submission(2).id;
+    cluster.run("end", &[&id, "RUNNING", "KILL"]);
+    let mut running = start(&launcher, &cluster.job(3, "true"));
+    assert_eq!(cluster.submission(3).id, "2");
+    fs::write(cluster.allocation("0002", "closed"), "0\n").expect("written");
+    let exit = finish(running.as_mut());
+    assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::NotBegun), "{exit:?}");
+    assert!(!cluster.allocation("0002", "0003.order").exists());
+    launcher.close().expect("closed");
+}
+
+#[test]
+fn a_job_without_time_gets_no_launch() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    finish(start(&launcher, &cluster.job(1, "true")).as_mut());
+    fs::write(cluster.allocation("0001", "open"), "1000\nn1\n").expect("written");
+    finish(start(&launcher, &cluster.job(2, "true")).as_mut());
+    assert_eq!(cluster.submission(2).id, "2");
+    wait_for("the end of the first", || {
+        cluster.allocation("0001", "closed").exists().then_some(())
+    });
+    launcher.close().expect("closed");
+}
+
+#[test]
+fn a_job_that_nobody_needs_ends() {
+    let cluster = Cluster::slurm();
+    let launcher = cluster.launcher();
+    let job = campaign::launcher::Job {
+        keep: false,
+        ..cluster.job(1, "true")
+    };
+    finish(start(&launcher, &job).as_mut());
+    wait_for("the end of the job", || {
+        cluster.allocation("0001", "closed").exists().then_some(())
+    });
+    let output = fs::read_to_string(cluster.allocation("0001", "output")).expect("an output");
+    assert!(output.contains("nothing to do for 5 s"), "{output}");
+}

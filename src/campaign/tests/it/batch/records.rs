@@ -1,0 +1,160 @@
+//! Jobs are found again by whoever comes later, from what stands in files.
+
+use std::fs;
+
+use campaign::launcher::{BatchEnd, Launcher, Outcome, RecordedState, Standing, cancel, recorded};
+
+use super::cluster::{Cluster, finish, start};
+use crate::fake::wait_for;
+
+const WAITING: &str = "until [ -e \"$dir/go\" ]; do sleep 0.05; done; echo done";
+
+#[test]
+fn a_job_is_taken_up_again() {
+    let cluster = Cluster::slurm();
+    let job = cluster.job(1, WAITING);
+    drop(start(&cluster.launcher(), &job));
+    let launcher = cluster.launcher();
+    let mut running = launcher.resume(&job).expect("asked").expect("there");
+    assert_eq!(running.id(), Some("1"));
+    assert_eq!(running.poll().expect("watched"), None);
+    cluster.mark("go", "");
+    let exit = finish(running.as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    // It serves what follows, too.
+    let exit = finish(start(&launcher, &cluster.job(2, "true")).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    assert_eq!(cluster.submission(2).id, "1");
+    launcher.close().expect("closed");
+
+    // Long after its end, files tell.
+    wait_for("the end of the job", || {
+        cluster.allocation("0001", "closed").exists().then_some(())
+    });
+    cluster.forget("1");
+    let mut running = cluster
+        .launcher()
+        .resume(&job)
+        .expect("asked")
+        .expect("there");
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Success);
+    assert_eq!(cluster.submitted(), 1);
+}
+
+#[test]
+fn what_was_never_submitted_is_not_there() {
+    let cluster = Cluster::slurm();
+    let job = cluster.job(1, "true");
+    assert!(cluster.launcher().resume(&job).expect("asked").is_none());
+    // Somebody ended after writing the order and before submitting anything.
+    let folder = cluster.allocation("0001", "");
+    fs::create_dir(&folder).expect("created");
+    fs::write(folder.join("0001.order"), "").expect("written");
+    assert!(cluster.launcher().resume(&job).expect("asked").is_none());
+    assert!(!folder.join("0001.order").exists());
+}
+
+/// Somebody ended between `sbatch` and writing down what it answered.
+#[test]
+fn a_job_is_found_by_its_name() {
+    let cluster = Cluster::slurm();
+    let job = cluster.job(1, WAITING);
+    drop(start(&cluster.launcher(), &job));
+    let before = cluster.submission(1);
+    fs::remove_file(cluster.launches().join("0001.job.json")).expect("removed");
+    let mut running = cluster
+        .launcher()
+        .resume(&job)
+        .expect("asked")
+        .expect("there");
+    let after = cluster.submission(1);
+    assert_eq!((before.id, before.name), (after.id, after.name));
+    cluster.mark("go", "");
+    assert_eq!(finish(running.as_mut()).outcome, Outcome::Success);
+}
+
+#[test]
+fn a_damaged_record_is_named() {
+    let cluster = Cluster::slurm();
+    let job = cluster.job(1, "true");
+    fs::write(cluster.launches().join("0001.job.json"), "{").expect("written");
+    let error = cluster.launcher().resume(&job).err().expect("refused");
+    assert!(error.to_string().contains("0001.job.json"), "{error}");
+    assert!(recorded(&cluster.launches(), &cluster.path()).is_err());
+}
+
+#[test]
+fn a_folder_tells_of_its_jobs() {
+    let cluster = Cluster::slurm();
+    let list = || recorded(&cluster.launches(), &cluster.path()).expect("read");
+    assert_eq!(list(), []);
+    let nowhere = cluster.fakes.path("nowhere");
+    assert_eq!(recorded(&nowhere, &cluster.path()).expect("read"), []);
+    let launcher = cluster.launcher();
+    finish(start(&launcher, &cluster.job(1, "exit 3")).as_mut());
+    let mut running = start(&launcher, &cluster.job(2, WAITING));
+    wait_for("the launch", || {
+        cluster
+            .allocation("0001", "0002.begun")
+            .exists()
+            .then_some(())
+    });
+    cluster.mark("full", "");
+    let alone = campaign::launcher::Job {
+        keep: false,
+        ..cluster.job(3, "true")
+    };
+    let mut queued = start(&launcher, &alone);
+    let states = || -> Vec<_> {
+        let jobs = list();
+        jobs.into_iter()
+            .map(|job| (job.launch, job.submission.id, job.state))
+            .collect()
+    };
+    let nodes = vec!["n1".to_owned(), "n2".to_owned()];
+    let running_now = RecordedState::Standing(Standing::Running { nodes });
+    let waiting = RecordedState::Standing(Standing::Queued {
+        id: "2".into(),
+        reason: Some("Priority".into()),
+    });
+    let failed = RecordedState::Ended(Outcome::Code(3));
+    assert_eq!(
+        states(),
+        [
+            (1, "1".to_owned(), failed.clone()),
+            (2, "1".to_owned(), running_now),
+            (3, "2".to_owned(), waiting.clone())
+        ]
+    );
+    cluster.mark("away", "");
+    let unknown = states();
+    assert_eq!(
+        (&unknown[0].2, &unknown[1].2),
+        (&failed, &RecordedState::Unknown)
+    );
+    cluster.unmark("away");
+
+    let cancelled = |only: Option<&[String]>| -> Vec<String> {
+        let jobs = cancel(&cluster.launches(), only, &cluster.path()).expect("cancelled");
+        jobs.into_iter().map(|job| job.id).collect()
+    };
+    assert_eq!(cancelled(Some(&["1".to_owned()])), ["1"]);
+    let exit = finish(running.as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Ended(BatchEnd::Cancelled),
+        "{exit:?}"
+    );
+    assert_eq!(states()[2].2, waiting);
+    assert_eq!(cancelled(None), ["2"]);
+    assert_eq!(cancelled(None), <[String; 0]>::default());
+    let exit = finish(queued.as_mut());
+    assert_eq!(
+        exit.outcome,
+        Outcome::Ended(BatchEnd::Cancelled),
+        "{exit:?}"
+    );
+    let ended = RecordedState::Ended(Outcome::Ended(BatchEnd::Cancelled));
+    assert_eq!(states()[1].2, ended);
+    assert_eq!(states()[2].2, ended);
+}

@@ -1,0 +1,213 @@
+//! Scripts are what a person would write, and shells agree.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use campaign::launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
+use campaign::{BatchOptions, BatchSystem, JobSpecification, LibraryName, Template};
+use insta::assert_snapshot;
+use model::Placement;
+
+use super::cluster::{Cluster, finish, start};
+
+fn job() -> Job {
+    Job {
+        driver: PathBuf::from("/shared/lib/colltune-driver"),
+        plan: PathBuf::from("/shared/night.db.launches/0001.plan.json"),
+        ranks: 128,
+        ppn: 32,
+        log: PathBuf::from("/shared/night.db.launches/0001.log"),
+        environment: Vec::new(),
+        timeout: None,
+        begin_in: None,
+        keep: true,
+    }
+}
+
+fn everything(system: BatchSystem) -> BatchOptions {
+    BatchOptions {
+        job: JobSpecification {
+            account: Some("benchmarks".into()),
+            partition: Some("standard".into()),
+            qos: (system == BatchSystem::Slurm).then(|| "normal".into()),
+            constraint: Some("rome".into()),
+            wall_time: Duration::from_secs(26 * 3600 + 90),
+            exclusive: true,
+            modules: vec!["gcc/12".into(), "openmpi/4.1".into()],
+            directives: vec!["-m n".into()],
+            template: None,
+        },
+        options: vec!["--mca".into(), "btl".into(), "self,vader,tcp".into()],
+        environment: [("NOTE".to_owned(), "it's; mine".to_owned())].into(),
+        placement: Placement::Cyclic,
+        ..BatchOptions::of(system)
+    }
+}
+
+fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String, LaunchError> {
+    let installation = Installation {
+        name,
+        version: "4".into(),
+        launcher: PathBuf::from("/opt/mpi/bin/mpirun"),
+    };
+    let launcher = BatchLauncher::new(installation, options, "night".into(), "".into());
+    Ok(launcher.render(job)?.expect("a script"))
+}
+
+/// What depends on who runs the tests.
+fn without_root(script: String) -> String {
+    let lines = script
+        .lines()
+        .filter(|line| !line.contains("ALLOW_RUN_AS_ROOT"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+fn scripts() -> Vec<(&'static str, String)> {
+    use BatchSystem::{Pbs, Slurm};
+    use LibraryName::{Mpich, OpenMpi};
+    let alone = Job {
+        keep: false,
+        ..job()
+    };
+    [
+        (
+            "slurm-plain-openmpi",
+            OpenMpi,
+            BatchOptions::of(Slurm),
+            job(),
+        ),
+        ("slurm-full-openmpi", OpenMpi, everything(Slurm), job()),
+        ("slurm-plain-mpich", Mpich, BatchOptions::of(Slurm), alone),
+        ("pbs-plain-mpich", Mpich, BatchOptions::of(Pbs), job()),
+        ("pbs-full-openmpi", OpenMpi, everything(Pbs), job()),
+    ]
+    .map(|(title, library, options, job)| {
+        let script = render(library, options, &job).expect("rendered");
+        (title, without_root(script))
+    })
+    .into()
+}
+
+#[test]
+fn scripts_are_readable() {
+    let scripts = scripts();
+    let of = |title: &str| {
+        scripts
+            .iter()
+            .find(|(name, _)| *name == title)
+            .map(|s| &s.1)
+    };
+    assert_snapshot!("slurm", of("slurm-full-openmpi").expect("there"));
+    assert_snapshot!("pbs", of("pbs-full-openmpi").expect("there"));
+    let heads: Vec<String> = scripts
+        .iter()
+        .map(|(title, script)| {
+            let telling = |line: &&str| {
+                let marks = [
+                    "#SBATCH",
+                    "#PBS",
+                    "launch=",
+                    "    launch=",
+                    "printf '%s",
+                    "export",
+                ];
+                marks.iter().any(|mark| line.starts_with(mark)) || line.contains("ends=")
+            };
+            let lines: Vec<&str> = script.lines().filter(telling).collect();
+            format!("{title}\n{}\n", lines.join("\n"))
+        })
+        .collect();
+    assert_snapshot!("heads", heads.join("\n"));
+}
+
+#[test]
+fn shells_agree() {
+    let found = Command::new("shellcheck")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    let has_shellcheck = found.is_ok_and(|status| status.success());
+    if !has_shellcheck {
+        eprintln!("skipped: there is no shellcheck");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (title, script) in scripts() {
+        let file = folder.path().join(title);
+        std::fs::write(&file, script).expect("written");
+        let mut checks = vec![Command::new("bash")];
+        checks[0].arg("-n");
+        if has_shellcheck {
+            checks.push(Command::new("shellcheck"));
+        }
+        for mut check in checks {
+            let output = check.arg(&file).output().expect("started");
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{title}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_site_may_have_its_own_template() {
+    let mut cluster = Cluster::slurm();
+    let text = "#!/bin/bash\n#SBATCH -N {{ nodes }}\nset -euo pipefail\nhosts=(alpha beta)\n\
+                ends=$(($(date +%s) + {{ wall_seconds }}))\necho site {{ campaign | sh }}\n{{ serve }}\n";
+    let own = |text: &str| Template {
+        file: Some("site.j2".into()),
+        text: text.to_owned(),
+    };
+    cluster.options.job.template = Some(own(text));
+    let launcher = cluster.launcher();
+    let exit = finish(start(&launcher, &cluster.job(1, "echo $COLLTUNE_LAUNCHER")).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    let script = std::fs::read_to_string(cluster.allocation("0001", "script.sh")).expect("there");
+    assert!(
+        script.starts_with("#!/bin/bash\n#SBATCH -N 2\n"),
+        "{script}"
+    );
+    let output = std::fs::read_to_string(cluster.allocation("0001", "output")).expect("there");
+    assert!(output.starts_with("site night\n"), "{output}");
+    assert!(output.contains("on alpha beta until"), "{output}");
+    launcher.close().expect("closed");
+
+    cluster.options.job.template = Some(own("#!/bin/bash\n\n{{ acount }}\n"));
+    let error = cluster.launcher().render(&cluster.job(2, "true"));
+    let error = error.expect_err("refused").to_string();
+    assert!(error.starts_with("site.j2:3: "), "{error}");
+    let error = cluster.launcher().start(&cluster.job(2, "true")).err();
+    assert!(
+        matches!(error, Some(LaunchError::Template { line: 3, .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn what_cannot_stand_in_a_script_is_refused() {
+    let with = |job: Job| {
+        render(
+            LibraryName::OpenMpi,
+            BatchOptions::of(BatchSystem::Slurm),
+            &job,
+        )
+    };
+    let variable = Job {
+        environment: vec![("A-B".into(), "c".into())],
+        ..job()
+    };
+    let line_break = Job {
+        plan: PathBuf::from("/shared/a\nb/0001.plan.json"),
+        ..job()
+    };
+    for (job, what) in [(variable, "`A-B`"), (line_break, "cannot stand in")] {
+        let error = with(job).expect_err("refused").to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    let odd = Job {
+        driver: PathBuf::from("/shared/it's a $driver/`x`"),
+        ..job()
+    };
+    let script = with(odd).expect("rendered");
+    let line = r"readonly driver='/shared/it'\''s a $driver/`x`'";
+    assert!(script.contains(line), "{script}");
+}

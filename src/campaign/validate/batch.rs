@@ -1,0 +1,296 @@
+//! What batch systems are asked for.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{Check, Checked};
+use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
+use crate::form::{OneOrMany, Scalar, Shorthand};
+use crate::launcher::{check_template, is_shell_variable};
+use crate::source::Source;
+use crate::{
+    Allocation, BatchOptions, BatchSystem, CampaignError, Diagnostic, Field, JobSpecification,
+    Launching, Problem, Template, reading,
+};
+
+const ALLOCATIONS: [(&str, Allocation); 2] = [
+    ("shared", Allocation::Shared),
+    ("separate", Allocation::Separate),
+];
+/// Less does not suffice to start anything.
+const LEAST_WALL_TIME: f64 = 60.0;
+const MOST_WALL_TIME: f64 = 366.0 * 86400.0;
+
+impl Check<'_> {
+    pub(super) fn batch(
+        &self,
+        system: BatchSystem,
+        definition: &BatchDefinition,
+    ) -> Checked<BatchOptions> {
+        let field = Field::of("launcher").key(system.name());
+        let BatchDefinition {
+            job,
+            options,
+            environment,
+            placement,
+            allocation,
+            spread,
+        } = definition;
+        let options = options.iter().flat_map(|options| &options.0);
+        let placement = placement.as_ref();
+        let placement = placement
+            .map(|word| self.placement(&field, word))
+            .transpose()?;
+        let allocation = allocation
+            .as_ref()
+            .map_or(Ok(Allocation::default()), |word| {
+                self.word(&field.key("allocation"), word, "allocation", &ALLOCATIONS)
+            });
+        let spread = spread.as_ref().map(|text| {
+            let seconds = self.seconds(&field.key("spread"), text)?;
+            Ok(Duration::from_secs_f64(seconds.min(MOST_WALL_TIME)))
+        });
+        Ok(BatchOptions {
+            system,
+            job: match job {
+                None => JobSpecification::default(),
+                Some(Shorthand::Short(path)) => self.job_file(&field.key("job"), path, system)?,
+                Some(Shorthand::Full(job)) => self.job(&field.key("job"), job, system)?,
+            },
+            options: options.map(|option| option.0.clone()).collect(),
+            environment: self.shell_variables(&field.key("environment"), environment)?,
+            placement: placement.unwrap_or_default(),
+            allocation: allocation?,
+            spread: spread.transpose()?,
+        })
+    }
+
+    fn shell_variables(
+        &self,
+        field: &Field,
+        given: &Option<BTreeMap<String, Scalar>>,
+    ) -> Checked<BTreeMap<String, String>> {
+        let given = given.iter().flatten();
+        given
+            .map(|(name, value)| match is_shell_variable(name) {
+                true => Ok((name.clone(), value.0.clone())),
+                false => {
+                    let problem = Problem::ShellVariable { name: name.clone() };
+                    Err(self.source.at_key(&field.key(name), problem))
+                }
+            })
+            .collect()
+    }
+
+    /// A job specification in a file of its own, in which its mistakes are shown.
+    fn job_file(
+        &self,
+        field: &Field,
+        path: &Scalar,
+        system: BatchSystem,
+    ) -> Checked<JobSpecification> {
+        let path = Path::new(&path.0);
+        self.file_name(field, path)?;
+        let text = fs::read_to_string(path).map_err(|error| {
+            let problem = Problem::JobFile {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            };
+            self.error(field, problem)
+        })?;
+        let source = Source::parse(path, &text).map_err(as_job)?;
+        let definition = reading::read(&source, &text)?;
+        let check = Check {
+            source: &source,
+            machine: self.machine,
+        };
+        check.job(&Field::default(), &definition, system)
+    }
+
+    fn job(
+        &self,
+        field: &Field,
+        definition: &JobDefinition,
+        system: BatchSystem,
+    ) -> Checked<JobSpecification> {
+        let default = JobSpecification::default();
+        let word = |key, what, value: &Option<Scalar>, further: &str| {
+            let check = |value: &Scalar| self.job_word(&field.key(key), what, value, further);
+            value.as_ref().map(check).transpose()
+        };
+        if system == BatchSystem::Pbs && definition.qos.is_some() {
+            return Err(self.source.at_key(&field.key("qos"), Problem::PbsQos));
+        }
+        let what = match system {
+            BatchSystem::Slurm => "partition",
+            BatchSystem::Pbs => "queue",
+        };
+        Ok(JobSpecification {
+            account: word("account", "account", &definition.account, "")?,
+            partition: word("partition", what, &definition.partition, ",")?,
+            qos: word("qos", "quality of service", &definition.qos, "")?,
+            constraint: word(
+                "constraint",
+                "constraint",
+                &definition.constraint,
+                ",&|*()[]!=",
+            )?,
+            wall_time: match &definition.wall_time {
+                None => default.wall_time,
+                Some(text) => self.wall_time(&field.key("wall_time"), text)?,
+            },
+            exclusive: definition.exclusive.unwrap_or(default.exclusive),
+            modules: self.modules(&field.key("modules"), definition.modules.as_ref())?,
+            directives: self
+                .directives(&field.key("directives"), definition.directives.as_ref())?,
+            template: match &definition.template {
+                None => None,
+                Some(template) => Some(self.template(&field.key("template"), template)?),
+            },
+        })
+    }
+
+    /// A word that is safe in directives and on command lines.
+    fn job_word(
+        &self,
+        field: &Field,
+        what: &'static str,
+        value: &Scalar,
+        further: &str,
+    ) -> Checked<String> {
+        let value = &value.0;
+        let usable = |c: char| c.is_alphanumeric() || "_.@+:/-".contains(c) || further.contains(c);
+        match !value.is_empty() && !value.starts_with('-') && value.chars().all(usable) {
+            true => Ok(value.clone()),
+            false => Err(self.error(
+                field,
+                Problem::JobWord {
+                    what,
+                    value: value.clone(),
+                },
+            )),
+        }
+    }
+
+    fn wall_time(&self, field: &Field, text: &Scalar) -> Checked<Duration> {
+        let seconds = self.seconds(field, text)?;
+        match (LEAST_WALL_TIME..=MOST_WALL_TIME).contains(&seconds) {
+            true => Ok(Duration::from_secs_f64(seconds.ceil())),
+            false => {
+                let problem = Problem::OutOfRange {
+                    value: text.0.clone(),
+                    expected: "between a minute and a year",
+                };
+                Err(self.error(field, problem))
+            }
+        }
+    }
+
+    fn modules(&self, field: &Field, given: Option<&OneOrMany<Scalar>>) -> Checked<Vec<String>> {
+        let given = given.iter().flat_map(|list| &list.0).enumerate();
+        given
+            .map(|(place, module)| self.job_word(&field.index(place), "module", module, "()="))
+            .collect()
+    }
+
+    fn directives(&self, field: &Field, given: Option<&OneOrMany<Scalar>>) -> Checked<Vec<String>> {
+        let given = given.iter().flat_map(|list| &list.0).enumerate();
+        given
+            .map(|(place, directive)| {
+                let text = directive.0.trim();
+                match text.starts_with('-') && !text.contains(|c: char| c.is_control()) {
+                    true => Ok(text.to_owned()),
+                    false => {
+                        let text = directive.0.clone();
+                        Err(self.error(&field.index(place), Problem::Directive { text }))
+                    }
+                }
+            })
+            .collect()
+    }
+
+    fn template(
+        &self,
+        field: &Field,
+        given: &Shorthand<Scalar, TemplateDefinition>,
+    ) -> Checked<Template> {
+        let (file, text) = match given {
+            Shorthand::Full(TemplateDefinition { text }) => (None, text.clone()),
+            Shorthand::Short(path) => {
+                let path = PathBuf::from(&path.0);
+                self.file_name(field, &path)?;
+                let text = fs::read_to_string(&path).map_err(|error| {
+                    let (path, reason) = (path.clone(), error.to_string());
+                    self.error(field, Problem::TemplateFile { path, reason })
+                })?;
+                (Some(path), text)
+            }
+        };
+        match (check_template(&text), file) {
+            (Ok(()), file) => Ok(Template { file, text }),
+            (Err((line, message)), Some(path)) => {
+                Err(CampaignError::Invalid(Box::new(Diagnostic {
+                    path,
+                    line,
+                    column: 1,
+                    field: Field::default(),
+                    source_line: text
+                        .lines()
+                        .nth(line.saturating_sub(1))
+                        .unwrap_or_default()
+                        .to_owned(),
+                    problem: Problem::TemplateSyntax { message },
+                })))
+            }
+            (Err((line, message)), None) => {
+                let message = format!("line {line}: {message}");
+                Err(self.error(field, Problem::TemplateSyntax { message }))
+            }
+        }
+    }
+}
+
+fn as_job(error: CampaignError) -> CampaignError {
+    match error {
+        CampaignError::Invalid(mut found) if found.problem == Problem::NotAMapping => {
+            found.problem = Problem::JobNotAMapping;
+            CampaignError::Invalid(found)
+        }
+        error => error,
+    }
+}
+
+/// The campaign's text with what other files say of its jobs in the place of their names: they may have
+/// changed, or be gone, when the campaign is read again.
+pub(super) fn with_job(source: &Source<'_>, launcher: &Launching, text: &str) -> String {
+    let Launching::Batch(BatchOptions { system, job, .. }) = launcher else {
+        return text.to_owned();
+    };
+    let field = Field::of("launcher").key(system.name()).key("job");
+    let template = job
+        .template
+        .as_ref()
+        .map(|template| json!({ "text": template.text }));
+    let mut spelled = json!({
+        "account": job.account,
+        "partition": job.partition,
+        "qos": job.qos,
+        "constraint": job.constraint,
+        "wall_time": format!("{}s", job.wall_time.as_secs()),
+        "exclusive": job.exclusive,
+        "modules": job.modules,
+        "directives": job.directives,
+        "template": template,
+    });
+    if let Some(keys) = spelled.as_object_mut() {
+        keys.retain(|_, value| !value.is_null());
+    }
+    let kept_template = || source.with(&field.key("template"), &template?.to_string());
+    let kept = source.with(&field, &spelled.to_string());
+    kept.or_else(kept_template)
+        .unwrap_or_else(|| text.to_owned())
+}

@@ -1,0 +1,115 @@
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tuner::{Cancelled, Progress};
+
+use super::launches::{folder_of, folders_here};
+use super::workplace::places;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// End the jobs of campaigns, keeping what they have measured
+///
+/// Cancels the jobs, waits until they are gone, takes in what they have measured, and says what the campaign
+/// still lacks; `tune` goes on from there. Whoever follows them, on whichever host, is told that they were
+/// cancelled. Where no job waits or runs, nothing is cancelled, and that is all right.
+///
+/// With --json, prints an array of objects, one a campaign: `campaign`, `cancelled` (ids of jobs), `taken_in`
+/// (launches whose measurements were stored now), `done` and `total` (measurements of one cell in one launch;
+/// null if the store is not there).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Campaigns, or ids of jobs of the working directory's campaigns
+    #[arg(value_name = "CAMPAIGN.yaml|ID", required = true)]
+    meant: Vec<String>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune cancel tuning/cluster.yaml
+  colltune cancel 4711";
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let places = places();
+        let mut ended = Vec::new();
+        for (folder, ids) in self.meant_by_folder()? {
+            ended.push(tuner::cancel(&folder, ids.as_deref(), &places)?);
+        }
+        if self.json {
+            console.json(&ended.iter().map(to_json).collect::<Vec<_>>())?;
+        } else {
+            for campaign in &ended {
+                console.remark(describe(campaign))?;
+            }
+        }
+        Ok(Answer::Good)
+    }
+
+    /// Folders of launches, each with the jobs that are meant, or all of them.
+    fn meant_by_folder(&self) -> Result<BTreeMap<PathBuf, Option<Vec<String>>>, CliError> {
+        let mut folders: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
+        for meant in &self.meant {
+            if is_campaign(meant) {
+                folders.insert(folder_of(Path::new(meant))?, None);
+                continue;
+            }
+            let folder = folder_of_job(meant)?;
+            if let Some(ids) = folders.entry(folder).or_insert_with(|| Some(Vec::new())) {
+                ids.push(meant.clone());
+            }
+        }
+        Ok(folders)
+    }
+}
+
+/// Ids of jobs are no names of files.
+fn is_campaign(meant: &str) -> bool {
+    meant.ends_with(".yaml") || meant.ends_with(".yml") || Path::new(meant).is_file()
+}
+
+fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
+    let searched = folders_here()?;
+    for folder in &searched {
+        let submissions =
+            campaign::launcher::submissions(folder).map_err(tuner::TunerError::from)?;
+        if submissions.values().any(|submission| submission.id == id) {
+            return Ok(folder.clone());
+        }
+    }
+    let id = id.to_owned();
+    Err(CliError::UnknownJob { id, searched })
+}
+
+fn to_json(ended: &Cancelled) -> Value {
+    let ids: Vec<&String> = ended.jobs.iter().map(|job| &job.id).collect();
+    json!({
+        "campaign": ended.campaign,
+        "cancelled": ids,
+        "taken_in": ended.taken_in,
+        "done": ended.progress.map(|progress| progress.done),
+        "total": ended.progress.map(|progress| progress.total),
+    })
+}
+
+fn describe(ended: &Cancelled) -> String {
+    let ids: Vec<&str> = ended.jobs.iter().map(|job| job.id.as_str()).collect();
+    let what = match ids[..] {
+        [] => "no job waits or runs".to_owned(),
+        [id] => format!("job {id} is cancelled"),
+        _ => format!("jobs {} are cancelled", ids.join(", ")),
+    };
+    let name = &ended.campaign;
+    match ended.progress {
+        Some(Progress { done, total }) => format!(
+            "{name}: {what}; {done} of {total} measurements are stored, `colltune tune` goes on from there"
+        ),
+        None => format!("{name}: {what}"),
+    }
+}

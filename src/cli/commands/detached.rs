@@ -1,0 +1,60 @@
+//! What is said of a job that nobody waits for.
+
+use serde_json::json;
+use tuner::{Progress, Submitted, SubmittedJob, Workplace};
+
+use super::launches::{describe, state};
+use crate::console::Console;
+use crate::error::CliError;
+use campaign::launcher::RecordedState;
+
+/// Says which job goes on, or that nothing is left to measure.
+pub(super) fn tell(
+    at: &Workplace,
+    submitted: &Submitted,
+    as_json: bool,
+    console: Console,
+) -> Result<(), CliError> {
+    let Progress { done, total } = submitted.progress;
+    let store = at.store();
+    if as_json {
+        let job = submitted.job.as_ref().map(|job| {
+            let state = state(&RecordedState::Standing(job.standing.clone()));
+            json!({
+                "launch": job.launch,
+                "id": job.id,
+                "state": state.name,
+                "reason": state.reason,
+                "nodes": state.nodes,
+                "submitted": job.is_new,
+            })
+        });
+        return console.json(&json!({
+            "name": at.campaign.name,
+            "library": at.library,
+            "store": store,
+            "job": job,
+            "done": done,
+            "total": total,
+        }));
+    }
+    let measurements = format!("{done} of {total} measurements are in {}", store.display());
+    let Some(SubmittedJob {
+        launch,
+        id,
+        standing,
+        is_new,
+    }) = &submitted.job
+    else {
+        return console.remark(format_args!("nothing is left to submit; {measurements}"));
+    };
+    let standing = describe(&RecordedState::Standing(standing.clone()));
+    let what = match is_new {
+        true => "is submitted",
+        false => "is under way",
+    };
+    console.remark(format_args!(
+        "launch {launch} {what} as job {id}: {standing}\n{measurements}\nRun the same command again to take \
+         in what it measures; `colltune cancel {id}` ends it."
+    ))
+}

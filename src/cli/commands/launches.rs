@@ -1,0 +1,120 @@
+//! What the verbs about jobs share: where jobs are recorded, and what their states are called.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use campaign::Campaign;
+use campaign::launcher::{BatchEnd, Outcome, RecordedState, Standing};
+use tuner::TunerError;
+
+use crate::error::CliError;
+
+/// Where stores are unless a campaign says otherwise.
+const STORES: &str = ".colltune";
+
+/// The folder of a campaign's launches.
+pub(super) fn folder_of(campaign: &Path) -> Result<PathBuf, CliError> {
+    let campaign = Campaign::load(campaign).map_err(TunerError::from)?;
+    let mut folder = campaign.output.store.into_os_string();
+    folder.push(".launches");
+    Ok(folder.into())
+}
+
+/// The folders of launches of all campaigns of the working directory, by name.
+pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
+    let stores = Path::new(STORES);
+    let failed = |source| CliError::List {
+        path: stores.to_owned(),
+        source,
+    };
+    let entries = match fs::read_dir(stores) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed(source)),
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".db.launches") && path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+/// A state for programs.
+pub(super) struct State {
+    pub(super) name: &'static str,
+    /// Why it waits, in the scheduler's words.
+    pub(super) reason: Option<String>,
+    /// The nodes on which it runs.
+    pub(super) nodes: Vec<String>,
+    /// The launcher's exit code.
+    pub(super) code: Option<i32>,
+}
+
+pub(super) fn state(state: &RecordedState) -> State {
+    let (mut reason, mut nodes, mut code) = (None, Vec::new(), None);
+    let name = match state {
+        RecordedState::Standing(Standing::Queued { reason: why, .. }) => {
+            reason.clone_from(why);
+            "queued"
+        }
+        RecordedState::Standing(Standing::Running { nodes: on }) => {
+            nodes.clone_from(on);
+            "running"
+        }
+        RecordedState::Standing(Standing::Ended) => "ended",
+        RecordedState::Unknown => "unknown",
+        RecordedState::Ended(outcome) => match outcome {
+            Outcome::Success => "done",
+            Outcome::Code(number) => {
+                code = Some(*number);
+                "failed"
+            }
+            Outcome::Signal(number) => {
+                code = Some(128 + *number);
+                "failed"
+            }
+            Outcome::TimedOut => "timed_out",
+            Outcome::Killed => "killed",
+            Outcome::Ended(end) => match end {
+                BatchEnd::WallTime => "wall_time",
+                BatchEnd::Cancelled => "cancelled",
+                BatchEnd::Preempted => "preempted",
+                BatchEnd::NodeFailed => "node_failed",
+                BatchEnd::OutOfMemory => "out_of_memory",
+                BatchEnd::NotBegun => "not_begun",
+                BatchEnd::Lost => "lost",
+            },
+        },
+    };
+    State {
+        name,
+        reason,
+        nodes,
+        code,
+    }
+}
+
+/// A state for people.
+pub(super) fn describe(recorded: &RecordedState) -> String {
+    let state = state(recorded);
+    let text = match state.name {
+        "timed_out" => "took too long",
+        "wall_time" => "wall time over",
+        "node_failed" => "a node failed",
+        "out_of_memory" => "out of memory",
+        "not_begun" => "did not begin",
+        name => name,
+    };
+    match (state.reason, state.code) {
+        (Some(reason), _) => format!("{text} ({reason})"),
+        (None, Some(code)) => format!("{text} with code {code}"),
+        (None, None) if !state.nodes.is_empty() => format!("{text} on {}", state.nodes.join(", ")),
+        (None, None) => text.to_owned(),
+    }
+}

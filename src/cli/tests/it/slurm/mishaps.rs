@@ -1,0 +1,86 @@
+//! Campaigns whose launches are jobs of a real Slurm, when something goes wrong.
+
+use nix::sys::signal::{Signal, kill};
+use store::Outcome;
+
+use super::campaigns::{complete, outcomes};
+use super::site::{CAMPAIGN, Site};
+
+#[test]
+fn what_a_job_measured_is_kept_when_ranks_or_it_are_killed_under_openmpi() {
+    let Some(site) = Site::up() else { return };
+    let follower = site.start(&["tune", "small.yaml"]);
+    site.wait_for("small", 1, 3);
+    // A rank costs its launch; the job is still good for another.
+    kill(site.ranks()[1], Signal::SIGKILL).unwrap();
+    site.wait_for("small", 2, 3);
+    let jobs = site.jobs();
+    assert_eq!(jobs[0]["state"], "failed");
+    assert_eq!(jobs[0]["id"], jobs[1]["id"]);
+    let id = site.id();
+    let ran = site.run(&["cancel", "small.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = &ran.json()[0];
+    assert_eq!(told["cancelled"], serde_json::json!([id]), "{told}");
+    assert!(told["done"].as_u64() >= Some(6), "{told}");
+    assert_eq!(site.queue(), "");
+    assert!(site.ranks().is_empty());
+
+    let follower = follower.end(&site);
+    assert_eq!(follower.code, Some(3), "{follower:?}");
+    assert!(follower.err.contains("cancelled"), "{}", follower.err);
+    let early = "launch 1 ended early";
+    assert!(follower.err.contains(early), "{}", follower.err);
+    assert_eq!(site.jobs()[1]["state"], "cancelled");
+    // Once more makes no difference.
+    let again = site.run(&["cancel", &id, "--json"]);
+    assert_eq!(again.json()[0]["cancelled"], serde_json::json!([]));
+    assert_eq!(again.json()[0]["done"], told["done"]);
+    site.run(&["cancel", "9999"])
+        .bad(2, &["no job 9999", "colltune jobs"]);
+
+    let told = site.run(&["tune", "small.yaml", "--json"]).json();
+    assert_eq!(told["done"], told["total"], "{told}");
+    // At most what the killed rank was about: Open MPI says that a rank died, and not who killed it.
+    assert!(told["failures"].as_u64() <= Some(1), "{told}");
+    assert_eq!(outcomes(&site).len(), 4);
+}
+
+#[test]
+fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
+    let Some(site) = Site::up() else { return };
+    let run = site.start(&["tune", "small.yaml", "--json"]);
+    site.wait_for("small", 1, 3);
+    // Slurm looks at limits now and then; until it does, nothing goes on.
+    for rank in site.ranks() {
+        kill(rank, Signal::SIGSTOP).unwrap();
+    }
+    let job = format!("JobId={}", site.id());
+    let update = ["scontrol", "update", &job, "EndTime=now+1"];
+    site.bed.run(&site.place.path(""), &update).good();
+    let ran = run.end(&site);
+    complete(&ran);
+    assert!(ran.err.contains("wall time was over"), "{}", ran.err);
+    assert_eq!(site.jobs()[0]["state"], "wall_time");
+    assert!(matches!(outcomes(&site)[0], Outcome::Died { .. }));
+}
+
+#[test]
+fn what_slurm_refuses_is_said_in_its_words_under_openmpi() {
+    let Some(site) = Site::up() else { return };
+    let campaign = CAMPAIGN.replace("partition: debug", "partition: nonsense");
+    site.place.write("small.yaml", campaign);
+    let ran = site.run(&["tune", "small.yaml"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    let words = "invalid partition specified: nonsense";
+    assert!(ran.err.contains(words), "{}", ran.err);
+    let all = ["squeue", "-h", "-t", "all"];
+    let queue = site.bed.run(&site.place.path(""), &all).good().out;
+    assert_eq!(queue, "");
+    // Corrected, it goes on.
+    site.place.write("small.yaml", CAMPAIGN);
+    let ran = site.run(&["measure", "small.yaml", "--detach", "--json"]);
+    assert_eq!(ran.json()["job"]["launch"], 2, "{ran:?}");
+    site.run(&["cancel", "small.yaml"]).good();
+    assert_eq!(site.queue(), "");
+}

@@ -1,0 +1,74 @@
+//! Which file systems several hosts share.
+
+use std::path::Path;
+
+use nix::sys::statfs::statfs;
+
+/// Of `linux/magic.h` and the file systems' own headers. Those in user space are mostly network ones, and
+/// nobody can ask further.
+const NETWORK: &[(i64, &str)] = &[
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0xFE53_4D42, "SMB"),
+    (0x0BD0_0BD0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"),
+    (0x00C3_6400, "CephFS"),
+    (0x6573_5546, "FUSE"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "AFS"),
+    (0x7375_7245, "Coda"),
+    (0x0102_1997, "9P"),
+    (0xAAD7_AAEA, "PanFS"),
+    (0x2003_0528, "OrangeFS"),
+    (0x7461_636F, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+];
+
+/// The name of the file system that holds `path`, or would hold it, if it is one that several hosts
+/// share: SQLite's locks and its shared memory are not to be relied on there. `None` if it is a local one,
+/// and where nobody can tell.
+pub fn network_file_system(path: &Path) -> Option<&'static str> {
+    let absolute = std::path::absolute(path).ok()?;
+    let magic = absolute
+        .ancestors()
+        .find_map(|folder| statfs(folder).ok())?
+        .filesystem_type()
+        .0;
+    name(widened(magic))
+}
+
+/// A file system's type, which is of another width on each architecture.
+fn widened(magic: impl Into<i64>) -> i64 {
+    magic.into()
+}
+
+fn name(magic: i64) -> Option<&'static str> {
+    // Where the type is narrower than 64 bits, large numbers come with a sign.
+    let magic = magic & 0xFFFF_FFFF;
+    let known = NETWORK.iter().find(|(number, _)| *number == magic);
+    known.map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert_eq!(name(0x6969), Some("NFS"));
+        assert_eq!(name(0xFF53_4D42), Some("CIFS"));
+        assert_eq!(name(-0x00AC_B2BE), Some("CIFS"), "as a negative number");
+        let local = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630];
+        for magic in local {
+            assert_eq!(name(magic), None, "{magic:x}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_yet_has_the_file_system_of_its_folder() {
+        let proc = Path::new("/proc/self/none/at/all");
+        assert_eq!(network_file_system(proc), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! Who holds a lock.
+
+use std::fmt;
+use std::fs;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
+/// A process that measures into a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its id on its host.
+    pub pid: u32,
+    /// The host's name.
+    pub host: String,
+    /// When it began, by the host's clock, since the Unix epoch.
+    pub since: Duration,
+}
+
+impl Holder {
+    /// This process, from now on.
+    pub(crate) fn this() -> Self {
+        Self {
+            pid: std::process::id(),
+            host: host(),
+            since: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Whether it ran on this host and runs no longer. Of another host nobody knows.
+    pub(crate) fn is_dead(&self) -> bool {
+        let pid = i32::try_from(self.pid).unwrap_or(i32::MAX);
+        self.host == host() && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
+    }
+
+    /// One line, read back by [`Self::from_str`]; no two holders have the same.
+    pub(crate) fn line(&self) -> String {
+        let since = self.since.as_nanos();
+        format!("{} {} {since}\n", self.pid, self.host)
+    }
+}
+
+impl FromStr for Holder {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [pid, host, since] = words[..] else {
+            return Err(());
+        };
+        Ok(Self {
+            pid: pid.parse().map_err(|_| ())?,
+            host: host.to_owned(),
+            since: Duration::from_nanos(since.parse().map_err(|_| ())?),
+        })
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} on {}", self.pid, self.host)?;
+        let seconds = i64::try_from(self.since.as_secs()).unwrap_or(0);
+        match jiff::Timestamp::from_second(seconds) {
+            Ok(time) => write!(f, ", since {}", time.strftime("%Y-%m-%d %H:%M:%S UTC")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// The name of this host, as it calls itself.
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.split_whitespace().next() {
+        Some(name) => name.to_owned(),
+        None => "localhost".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_is_read_as_it_was_written() {
+        let holder = Holder::this();
+        assert_eq!(holder.line().parse(), Ok(holder.clone()));
+        assert!(!holder.is_dead());
+        for text in ["", "1", "x host 3", "1 host x", "1 host 3 more"] {
+            assert_eq!(text.parse::<Holder>(), Err(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_of_this_host_is_known_who_is_dead() {
+        // Above the largest id that Linux gives.
+        let gone = Holder {
+            pid: 1 << 30,
+            ..Holder::this()
+        };
+        assert!(gone.is_dead());
+        let elsewhere = Holder {
+            host: "another-login-node".to_owned(),
+            ..gone
+        };
+        assert!(!elsewhere.is_dead());
+    }
+
+    #[test]
+    fn people_read_who_and_since_when() {
+        let holder = Holder {
+            pid: 7,
+            host: "login1".to_owned(),
+            since: Duration::from_secs(1_795_000_000),
+        };
+        let told = "process 7 on login1, since 2026-11-18 11:06:40 UTC";
+        assert_eq!(holder.to_string(), told);
+    }
+}

@@ -1,0 +1,342 @@
+//! One measuring process a campaign, wherever on the cluster it runs.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::{Holder, StoreError};
+
+/// How often a lease is renewed.
+const RENEWAL: Duration = Duration::from_secs(60);
+
+/// After how long without a renewal it counts for nothing.
+const STALE: Duration = Duration::from_secs(600);
+
+/// The right to submit and follow the launches in a folder that several hosts share.
+///
+/// A file in the folder says who holds it. It is made by `link(2)`, of which one succeeds, on network file
+/// systems too, whose `flock` may know this host alone. It is written again every minute. Whoever finds
+/// it ten minutes old by the file system's own clock, or finds that its process ran on this host and is gone,
+/// takes it over.
+#[derive(Debug)]
+pub struct Lease {
+    path: PathBuf,
+    line: String,
+    is_lost: Arc<AtomicBool>,
+    renewing: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Lease {
+    /// Takes the lease of the folder, which is created if need be.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
+    /// [`StoreError::File`] if files cannot be made in the folder.
+    pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+            path: folder.to_owned(),
+            source,
+        })?;
+        let holder = Holder::this();
+        let name = |what: &str| format!(".lease-{what}-{}-{}", holder.host, holder.pid);
+        let claim = Claim {
+            path: folder.join("lease"),
+            mine: folder.join(name("new")),
+            old: folder.join(name("old")),
+            line: holder.line(),
+        };
+        let taken = claim.take();
+        // Whatever came of it.
+        let _ = fs::remove_file(&claim.mine);
+        taken?;
+        let at = |source| StoreError::file(&claim.path, source);
+        let file = File::options().write(true).open(&claim.path).map_err(at)?;
+        let is_lost = Arc::new(AtomicBool::new(false));
+        let mut lease = Self {
+            is_lost: Arc::clone(&is_lost),
+            renewing: None,
+            path: claim.path,
+            line: claim.line,
+        };
+        let (stop, stopped) = mpsc::channel();
+        let renewal = Renewal {
+            file,
+            path: lease.path.clone(),
+            line: lease.line.clone(),
+            is_lost,
+        };
+        let thread = std::thread::spawn(move || {
+            let mut renewal = renewal;
+            while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
+                renewal.renew();
+            }
+        });
+        lease.renewing = Some((stop, thread));
+        Ok(lease)
+    }
+
+    /// Whether another process has taken it over, since this one was away for too long.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.renewing.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+        if is_of(&self.path, &self.line) {
+            // Left behind, it counts for nothing as soon as this process is gone.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn is_of(path: &Path, line: &str) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text == line)
+}
+
+struct Renewal {
+    /// Kept open: what is written goes to this file, not to one that stands in its place by now.
+    file: File,
+    path: PathBuf,
+    line: String,
+    is_lost: Arc<AtomicBool>,
+}
+
+impl Renewal {
+    fn renew(&mut self) {
+        // A file system that does not answer for a while is no reason to stop.
+        match fs::read_to_string(&self.path) {
+            Ok(text) if text != self.line => self.is_lost.store(true, Ordering::Relaxed),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.is_lost.store(true, Ordering::Relaxed);
+            }
+            _ => {
+                let _ = self.file.seek(SeekFrom::Start(0));
+                let _ = self.file.write_all(self.line.as_bytes());
+                let _ = self.file.sync_all();
+            }
+        }
+    }
+}
+
+/// An attempt to take a lease.
+struct Claim {
+    path: PathBuf,
+    /// What the lease is linked to.
+    mine: PathBuf,
+    /// What a stale one is renamed to.
+    old: PathBuf,
+    line: String,
+}
+
+impl Claim {
+    fn take(&self) -> Result<(), StoreError> {
+        // A second time if it is given back at this moment, or is stale.
+        for _ in 0..3 {
+            fs::write(&self.mine, &self.line).map_err(|error| self.failed(error))?;
+            if self.link()? {
+                return Ok(());
+            }
+            let found = match fs::read_to_string(&self.path) {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(self.failed(error)),
+            };
+            if !self.is_stale(&found) || !self.put_away(&found)? {
+                return Err(self.refused(&found));
+            }
+        }
+        Err(self.refused(""))
+    }
+
+    /// Whether the lease is ours now.
+    fn link(&self) -> Result<bool, StoreError> {
+        match fs::hard_link(&self.mine, &self.path) {
+            Ok(()) => Ok(true),
+            // The answer of a server may be lost, and the second try say that it is there: the first did it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let links = fs::metadata(&self.mine).map_or(1, |file| file.nlink());
+                Ok(links == 2)
+            }
+            Err(_) => self.create(),
+        }
+    }
+
+    /// Where there are no links.
+    fn create(&self) -> Result<bool, StoreError> {
+        match File::create_new(&self.path) {
+            Ok(mut file) => {
+                let written = file.write_all(self.line.as_bytes());
+                written.map_err(|error| self.failed(error))?;
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn is_stale(&self, found: &str) -> bool {
+        if found.parse().is_ok_and(|holder: Holder| holder.is_dead()) {
+            return true;
+        }
+        // Both by the clock of whoever keeps the files: hosts' clocks may differ.
+        let written = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
+        let (Ok(now), Ok(then)) = (written(&self.mine), written(&self.path)) else {
+            return false;
+        };
+        now.duration_since(then).is_ok_and(|age| age > STALE)
+    }
+
+    /// Moves a stale lease out of the way; false if it was another one by then.
+    fn put_away(&self, found: &str) -> Result<bool, StoreError> {
+        match fs::rename(&self.path, &self.old) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            moved => moved.map_err(|error| self.failed(error))?,
+        }
+        let is_same = is_of(&self.old, found);
+        if !is_same {
+            // Somebody was quicker: it is given back.
+            let _ = fs::hard_link(&self.old, &self.path);
+        }
+        let _ = fs::remove_file(&self.old);
+        Ok(is_same)
+    }
+
+    fn refused(&self, found: &str) -> StoreError {
+        let folder = self.path.parent().unwrap_or(&self.path);
+        StoreError::Locked {
+            store: folder.to_owned(),
+            holder: found.parse().ok(),
+        }
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        StoreError::file(&self.path, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().expect("temporary folder")
+    }
+
+    /// A lease of somebody else, so old.
+    fn plant(folder: &Path, host: &str, pid: u32, age: Duration) -> Holder {
+        let holder = Holder {
+            pid,
+            host: host.to_owned(),
+            since: Duration::from_secs(1_795_000_000),
+        };
+        let path = folder.join("lease");
+        fs::write(&path, holder.line()).expect("written");
+        let file = File::options().write(true).open(&path).expect("opened");
+        let then = SystemTime::now() - age;
+        file.set_modified(then).expect("turned back");
+        holder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).expect("readable");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_lease_is_held_by_one_and_given_back() {
+        let folder = folder();
+        let place = folder.path().join("new");
+        let lease = Lease::acquire(&place).expect("free");
+        let refused = Lease::acquire(&place).expect_err("held");
+        let this = std::process::id();
+        assert!(
+            matches!(&refused, StoreError::Locked { holder: Some(holder), .. } if holder.pid == this),
+            "{refused:?}"
+        );
+        assert_eq!(names(&place), ["lease"]);
+        assert!(!lease.is_lost());
+        drop(lease);
+        assert_eq!(names(&place), [] as [&str; 0]);
+        Lease::acquire(&place).expect("free again");
+    }
+
+    #[test]
+    fn of_many_at_once_one_gets_it_even_if_a_stale_one_is_there() {
+        let folder = folder();
+        for _ in 0..20 {
+            plant(folder.path(), "far", 1, STALE + RENEWAL);
+            let threads: Vec<_> = (0..4)
+                .map(|_| {
+                    let path = folder.path().to_owned();
+                    std::thread::spawn(move || Lease::acquire(&path).ok())
+                })
+                .collect();
+            // Threads of one process share the names of what they link, so this is worse than processes.
+            let leases: Vec<Option<Lease>> = threads
+                .into_iter()
+                .map(|thread| thread.join().expect("joined"))
+                .collect();
+            assert!(leases.iter().flatten().count() <= 1);
+        }
+    }
+
+    #[test]
+    fn a_lease_counts_until_it_is_stale_or_its_process_is_gone() {
+        let here = Holder::this().host;
+        let gone = 1 << 30;
+        for (host, pid, age, is_free) in [
+            ("far", 1, Duration::ZERO, false),
+            ("far", gone, STALE - RENEWAL, false),
+            ("far", 1, STALE + RENEWAL, true),
+            (&here, gone, Duration::ZERO, true),
+            (&here, 1, Duration::ZERO, false),
+        ] {
+            let folder = folder();
+            let holder = plant(folder.path(), host, pid, age);
+            match Lease::acquire(folder.path()) {
+                Ok(_) => assert!(is_free, "{host} {pid} {age:?}"),
+                Err(StoreError::Locked { holder: named, .. }) => {
+                    assert!(!is_free, "{host} {pid} {age:?}");
+                    assert_eq!(named, Some(holder));
+                    assert_eq!(names(folder.path()), ["lease"]);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_was_away_for_too_long_notices_and_leaves_the_other_alone() {
+        let folder = folder();
+        let lease = Lease::acquire(folder.path()).expect("free");
+        let path = folder.path().join("lease");
+        fs::remove_file(&path).expect("removed");
+        let other = plant(folder.path(), "far", 1, Duration::ZERO);
+        let mut renewal = Renewal {
+            file: File::options().write(true).open(&path).expect("opened"),
+            path: path.clone(),
+            line: lease.line.clone(),
+            is_lost: Arc::clone(&lease.is_lost),
+        };
+        renewal.renew();
+        assert!(lease.is_lost());
+        drop(lease);
+        assert_eq!(fs::read_to_string(&path).expect("there"), other.line());
+    }
+}

@@ -1,0 +1,111 @@
+//! Which nodes a launch gets, and when.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use campaign::{Allocation, BatchOptions, Campaign, Launching};
+use store::Store;
+use wire::{CommShape, Library, Plan, Subject, Task, Work};
+
+use crate::TunerError;
+use crate::launch::Watch;
+
+/// Nodes for one launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allotment {
+    /// How many, and ranks on each.
+    pub(crate) shape: CommShape,
+    /// Nodes of its own, not before so long from now.
+    pub(crate) begin_in: Option<Duration>,
+    /// Whether further launches may follow on the same nodes.
+    pub(crate) keep: bool,
+}
+
+impl Allotment {
+    /// Nodes for these tasks, which the next launch carries out.
+    pub(crate) fn of(
+        campaign: &Campaign,
+        library: &Library,
+        store: &Store,
+        tasks: &[Task],
+        watch: Watch,
+    ) -> Result<Self, TunerError> {
+        let shape = shape(campaign, tasks);
+        let spread = batch(campaign).and_then(|options| options.spread);
+        // Whoever waits for an answer, as `check` does, does not wait for days.
+        let Some(spread) = spread.filter(|_| watch != Watch::Own) else {
+            return Ok(Self {
+                shape,
+                begin_in: None,
+                keep: watch != Watch::Submit,
+            });
+        };
+        let last = store.last_of_cells(library, &campaign.digest())?;
+        let begin_in = match last {
+            Some((plan, begun)) if newest_round(tasks) > newest_round(&plan.tasks) => {
+                let pause = spread / campaign.launches.saturating_sub(1).max(1);
+                let due = UNIX_EPOCH + Duration::from_secs(begun) + pause;
+                due.duration_since(SystemTime::now()).unwrap_or_default()
+            }
+            // The first, or what the last one left undone.
+            _ => Duration::ZERO,
+        };
+        Ok(Self {
+            shape,
+            begin_in: Some(begin_in),
+            keep: false,
+        })
+    }
+
+    /// What a launch that was begun earlier was given.
+    pub(crate) fn again(campaign: &Campaign, plan: &Plan, watch: Watch) -> Self {
+        Self {
+            shape: shape(campaign, &plan.tasks),
+            begin_in: None,
+            keep: watch != Watch::Submit && batch(campaign).is_some_and(|o| o.spread.is_none()),
+        }
+    }
+}
+
+/// Those tasks that share nodes: all of them, unless each number of nodes has jobs of its own; then those on
+/// the fewest nodes.
+pub(crate) fn on_the_same_nodes(campaign: &Campaign, mut tasks: Vec<Task>) -> Vec<Task> {
+    if is_separate(campaign) {
+        let fewest = tasks.iter().map(|task| task_shape(task).nodes).min();
+        tasks.retain(|task| Some(task_shape(task).nodes) == fewest);
+    }
+    tasks
+}
+
+/// What holds the cells of all tasks, or, where nodes are shared, of the whole campaign.
+fn shape(campaign: &Campaign, tasks: &[Task]) -> CommShape {
+    let largest = campaign.largest_shape();
+    let nodes = tasks.iter().map(|task| task_shape(task).nodes).max();
+    match nodes {
+        Some(nodes) if is_separate(campaign) => CommShape { nodes, ..largest },
+        _ => largest,
+    }
+}
+
+fn batch(campaign: &Campaign) -> Option<&BatchOptions> {
+    match &campaign.launcher {
+        Launching::Batch(options) => Some(options),
+        Launching::Local(_) | Launching::Simulated(_) => None,
+    }
+}
+
+fn is_separate(campaign: &Campaign) -> bool {
+    batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
+}
+
+fn task_shape(task: &Task) -> CommShape {
+    match &task.work {
+        Work::Compare { cell, .. } => cell.shape,
+        Work::Experiment(experiment) => Subject::Experiment(*experiment).shape(),
+    }
+}
+
+/// The latest round of any cell: launches of one round belong together.
+fn newest_round(tasks: &[Task]) -> Option<u32> {
+    let of_cells = |task: &&Task| matches!(task.work, Work::Compare { .. });
+    tasks.iter().filter(of_cells).map(|task| task.round).max()
+}

@@ -1,0 +1,123 @@
+//! What the end of a launch means.
+
+use campaign::launcher::{BatchEnd, Exit, LaunchError, Outcome};
+use wire::{FailureKind, Record, exit_code};
+
+use super::{Ended, Launch};
+use crate::TunerError;
+
+/// What the driver's own error messages begin with.
+const DRIVER_SAYS: &str = "colltune-driver: ";
+
+impl Launch<'_> {
+    /// What the way in which the launcher ended means.
+    pub(super) fn judge(&mut self, exit: Exit) -> Result<Ended, TunerError> {
+        if let Some(finish) = self.finish {
+            return Ok(Ended::Finished(finish));
+        }
+        let described = LaunchError::Failed {
+            outcome: exit.outcome,
+            log: exit.log.clone(),
+            tail: exit.tail.clone(),
+            failed_nodes: exit.failed_nodes.clone(),
+        };
+        let message = described.to_string();
+        if let Outcome::Ended(end) = exit.outcome {
+            let message = match end {
+                BatchEnd::OutOfMemory => self.with_turn(message),
+                _ => message,
+            };
+            return Ok(Ended::Batch { end, message });
+        }
+        // Launchers do not always pass on the code of the rank that ended first (MPICH's may report
+        // the signal that it ended the others with), but what the driver says is in the log.
+        if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
+            return Err(described.into());
+        }
+        match exit.outcome {
+            Outcome::Code(exit_code::HANG) => self.blame(FailureKind::Hang, message),
+            Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
+                Err(described.into())
+            }
+            // The driver ends hanging turns itself; whoever was in flight at the timeout was not.
+            Outcome::Code(exit_code::ORPHANED)
+            | Outcome::Signal(_)
+            | Outcome::TimedOut
+            | Outcome::Killed
+                if self.started =>
+            {
+                Ok(Ended::Killed { message })
+            }
+            Outcome::Code(exit_code::TURN) => self.blame(FailureKind::MpiError, message),
+            Outcome::Code(code) if self.started && asked_to_end(code) => {
+                Ok(Ended::Killed { message })
+            }
+            outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
+            _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
+            _ if self.started => Ok(Ended::Killed { message }),
+            _ => Err(described.into()),
+        }
+    }
+
+    /// A message with whose turn it was: not to blame anybody, but to have something to go by.
+    fn with_turn(&self, message: String) -> String {
+        let in_flight = self
+            .in_flight
+            .and_then(|(task, candidate)| self.entrant(task, candidate));
+        match in_flight {
+            Some((subject, candidate)) => {
+                format!("in the turn of {candidate} in {subject} {message}")
+            }
+            None => message,
+        }
+    }
+
+    /// The launcher may have been asked to end, or the candidate whose turn it was be to blame: it is
+    /// if the same happens again in its next turn.
+    fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
+        let in_flight = self
+            .in_flight
+            .and_then(|(task, candidate)| self.entrant(task, candidate));
+        if in_flight.is_some() && in_flight == self.suspect {
+            return self.blame(FailureKind::Crash, message);
+        }
+        self.suspect = in_flight;
+        Ok(Ended::Killed { message })
+    }
+
+    /// Stores that the candidate whose turn it was took the launch down, unless the driver could
+    /// still say so itself.
+    fn blame(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
+        if let Some((task, candidate)) = self.in_flight.take() {
+            self.take(&Record::Failed {
+                task,
+                candidate,
+                kind,
+                message: message.clone(),
+            })?;
+        }
+        Ok(Ended::ByCandidate { message })
+    }
+}
+
+/// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,
+/// SIGINT or SIGTERM: no candidate does that. Launchers report 128 and the signal's number, MPICH's
+/// also the bare number.
+fn asked_to_end(code: i32) -> bool {
+    matches!(code, 129 | 130 | 143 | 2 | 15)
+}
+
+/// Whether a launcher ended early without a word about a process that did: so do launchers that are
+/// asked to end themselves, MPICH's often as if all were well, and Open MPI's with 1. Both tell it in
+/// several lines if a rank ends first.
+fn is_unexplained(outcome: Outcome, tail: &[String]) -> bool {
+    let names_a_process = |line: &String| {
+        let line = line.to_lowercase();
+        !line.contains("ctrl-c") && (line.contains("process") || line.contains("rank"))
+    };
+    match outcome {
+        Outcome::Success => true,
+        Outcome::Code(1) => !tail.iter().any(names_a_process),
+        _ => false,
+    }
+}

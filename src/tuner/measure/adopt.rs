@@ -1,0 +1,78 @@
+//! Taking in launches of which a store does not know: of another login node, or of a disk that is lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use campaign::Campaign;
+use store::Store;
+use wire::Plan;
+
+use crate::launch::folder;
+use crate::{TunerError, Workplace, write_atomically};
+
+/// The text of a campaign, beside the launches that were made for it.
+fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
+    launches.join(format!("{digest}.campaign.yaml"))
+}
+
+/// Leaves beside the launches what another login node needs to make its store from them.
+pub(super) fn leave_campaign(at: &Workplace) -> Result<(), TunerError> {
+    let launches = folder(&at.campaign.output.store);
+    let path = campaign_file(&launches, &at.campaign.digest());
+    match path.exists() {
+        true => Ok(()),
+        false => write_atomically(&path, at.campaign.text()),
+    }
+}
+
+/// Begins in the store what stands beside the campaign and the store does not have; what came of it is found out
+/// as of launches that an earlier run left.
+pub(super) fn adopt(store: &mut Store, at: &Workplace) -> Result<(), TunerError> {
+    let launches = folder(&at.campaign.output.store);
+    let known = store.launches()?.into_iter().map(|launch| launch.number);
+    let known: BTreeSet<u32> = known.collect();
+    for (number, path) in plans(&launches)? {
+        if known.contains(&number) {
+            continue;
+        }
+        let read =
+            |path: &Path| fs::read_to_string(path).map_err(|source| unreadable(path, source));
+        let plan: Plan =
+            serde_json::from_str(&read(&path)?).map_err(|error| unreadable(&path, error.into()))?;
+        let text = read(&campaign_file(&launches, &plan.campaign))?;
+        let campaign = Campaign::parse_stored(&text)?;
+        store.record_campaign(&plan.campaign, &campaign.name, &text)?;
+        store.begin_launch(&plan)?;
+    }
+    Ok(())
+}
+
+/// The plans in a folder of launches, by number; none if it is not there.
+fn plans(launches: &Path) -> Result<Vec<(u32, PathBuf)>, TunerError> {
+    let entries = match fs::read_dir(launches) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(unreadable(launches, source)),
+    };
+    let mut plans = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|source| unreadable(launches, source))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let number = name.strip_suffix(".plan.json").map(str::parse);
+        if let Some(Ok(number)) = number {
+            plans.push((number, path));
+        }
+    }
+    plans.sort();
+    Ok(plans)
+}
+
+fn unreadable(path: &Path, source: io::Error) -> TunerError {
+    TunerError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    }
+}

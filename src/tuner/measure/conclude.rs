@@ -1,0 +1,177 @@
+//! What the end of a launch means for those to come.
+
+use std::time::Duration;
+
+use campaign::Launching;
+use campaign::launcher::BatchEnd;
+use store::Outcome;
+use wire::{Finish, Plan};
+
+use super::{Measuring, SubmittedJob, Verdict};
+use crate::agenda::spent_seconds;
+use crate::launch::{Ended, Watch};
+use crate::{Event, TunerError};
+
+/// Launches in a row without a result after which it is no use to go on.
+const PATIENCE: u32 = 3;
+
+/// Jobs in a row that end before they begin with their launch after which nothing is submitted any more.
+const MOST_UNBEGUN: u32 = 5;
+
+/// Launches in a row that end with their job's wall time, and without a result: the first one may have got
+/// what was left of nodes that were there already.
+const MOST_SHORT: u32 = 2;
+
+/// With less of the budget than this it is the budget that did not suffice, not the wall time.
+const LITTLE_BUDGET_SECONDS: f64 = 30.0;
+
+/// Launches in a row that came to nothing.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    fruitless: u32,
+    unbegun: u32,
+    short: u32,
+}
+
+impl Measuring<'_> {
+    /// Writes down how a launch ended, and says what it means. `is_ours` if it was started by this run.
+    pub(super) fn conclude(
+        &mut self,
+        plan: &Plan,
+        ended: Result<Ended, TunerError>,
+        fruitful: bool,
+        goes_on: bool,
+        is_ours: bool,
+    ) -> Result<Verdict, TunerError> {
+        if goes_on {
+            return self.leave(plan, ended?, is_ours);
+        }
+        self.store.end_launch(plan.launch, &outcome(&ended))?;
+        if fruitful {
+            self.patience = Patience::default();
+        }
+        let number = plan.launch;
+        match ended? {
+            Ended::Finished(Finish::Deadline) => return self.at_deadline(plan, fruitful),
+            Ended::Finished(Finish::Complete) | Ended::GoesOn { .. } => {}
+            Ended::ByCandidate { message } | Ended::Killed { message } => {
+                let message = &message;
+                self.observer.notice(Event::Died { number, message });
+                if !fruitful {
+                    self.lose_patience(message)?;
+                }
+            }
+            Ended::Batch { end, message } => {
+                let message = &message;
+                self.observer.notice(Event::Died { number, message });
+                if end == BatchEnd::Cancelled && is_ours {
+                    return Err(TunerError::Cancelled);
+                }
+                if !fruitful {
+                    self.batch_ended(end, message)?;
+                }
+            }
+        }
+        Ok(Verdict::GoOn)
+    }
+
+    /// It goes on, with or without somebody who wanted to wait for it.
+    fn leave(&mut self, plan: &Plan, ended: Ended, is_new: bool) -> Result<Verdict, TunerError> {
+        let Ended::GoesOn { id, standing } = ended else {
+            return Ok(Verdict::Left);
+        };
+        self.left = Some(SubmittedJob {
+            launch: plan.launch,
+            id: id.clone(),
+            standing: standing.clone(),
+            is_new,
+        });
+        match self.watch {
+            Watch::Follow => Err(TunerError::Left { id, standing }),
+            Watch::Own | Watch::Submit => Ok(Verdict::Left),
+        }
+    }
+
+    /// The driver stopped in time, which was that of the budget or that of its job.
+    fn at_deadline(&mut self, plan: &Plan, fruitful: bool) -> Result<Verdict, TunerError> {
+        let (campaign, library) = (&self.at.campaign, &self.at.library);
+        let left = campaign.budget_seconds - spent_seconds(&self.store, campaign, library)?;
+        let is_by_wall_time = self.at.launcher.outlives() && left > LITTLE_BUDGET_SECONDS;
+        match (is_by_wall_time, fruitful) {
+            (true, true) => {
+                let number = plan.launch;
+                self.observer.notice(Event::WallTime { number });
+                Ok(Verdict::GoOn)
+            }
+            (true, false) => {
+                self.lack_wall_time()?;
+                Ok(Verdict::GoOn)
+            }
+            (false, true) => Ok(Verdict::GoOn),
+            // What was left of the budget did not even suffice for starting up.
+            (false, false) => Ok(Verdict::NothingBegan),
+        }
+    }
+
+    /// A batch system ended a launch before it had a result.
+    fn batch_ended(&mut self, end: BatchEnd, message: &str) -> Result<(), TunerError> {
+        match end {
+            BatchEnd::NotBegun => {
+                self.patience.unbegun += 1;
+                if self.patience.unbegun < MOST_UNBEGUN {
+                    return Ok(());
+                }
+                Err(TunerError::NeverBegun {
+                    jobs: self.patience.unbegun,
+                    last: message.to_owned(),
+                })
+            }
+            BatchEnd::WallTime => self.lack_wall_time(),
+            BatchEnd::Cancelled
+            | BatchEnd::Preempted
+            | BatchEnd::NodeFailed
+            | BatchEnd::OutOfMemory
+            | BatchEnd::Lost => self.lose_patience(message),
+        }
+    }
+
+    fn lack_wall_time(&mut self) -> Result<(), TunerError> {
+        self.patience.short += 1;
+        if self.patience.short < MOST_SHORT {
+            return Ok(());
+        }
+        let wall_time = match &self.at.campaign.launcher {
+            Launching::Batch(options) => options.job.wall_time,
+            Launching::Local(_) | Launching::Simulated(_) => Duration::ZERO,
+        };
+        Err(TunerError::ShortWallTime { wall_time })
+    }
+
+    fn lose_patience(&mut self, last: &str) -> Result<(), TunerError> {
+        self.patience.fruitless += 1;
+        if self.patience.fruitless < PATIENCE {
+            return Ok(());
+        }
+        Err(TunerError::NoProgress {
+            launches: self.patience.fruitless,
+            last: last.to_owned(),
+        })
+    }
+}
+
+fn outcome(ended: &Result<Ended, TunerError>) -> Outcome {
+    match ended {
+        Ok(Ended::Finished(finish)) => (*finish).into(),
+        Ok(
+            Ended::ByCandidate { message }
+            | Ended::Killed { message }
+            | Ended::Batch { message, .. },
+        ) => Outcome::Died {
+            message: message.clone(),
+        },
+        Ok(Ended::GoesOn { .. }) | Err(TunerError::Interrupted) => Outcome::Interrupted,
+        Err(error) => Outcome::Died {
+            message: error.to_string(),
+        },
+    }
+}

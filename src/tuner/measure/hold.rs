@@ -1,0 +1,35 @@
+//! One colltune a campaign.
+
+use store::{Lease, Lock};
+
+use crate::launch::folder;
+use crate::{TunerError, Workplace};
+
+/// The right to measure into a campaign's store and to start its launches.
+pub(crate) struct Hold {
+    _lock: Lock,
+    /// Where jobs go on without us, so that another host's colltune could follow them.
+    lease: Option<Lease>,
+}
+
+impl Hold {
+    pub(crate) fn of(at: &Workplace) -> Result<Self, TunerError> {
+        let lock = Lock::acquire(at.store())?;
+        let lease = match at.launcher.outlives() {
+            true => Some(Lease::acquire(&folder(&at.campaign.output.store))?),
+            false => None,
+        };
+        Ok(Self { _lock: lock, lease })
+    }
+
+    /// That it is still ours.
+    ///
+    /// # Errors
+    /// [`TunerError::LeaseLost`].
+    pub(crate) fn check(&self) -> Result<(), TunerError> {
+        match &self.lease {
+            Some(lease) if lease.is_lost() => Err(TunerError::LeaseLost),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Taking up what earlier runs left.
+
+use store::Outcome;
+use wire::Plan;
+
+use super::{Measuring, Verdict};
+use crate::allotment::Allotment;
+use crate::launch::Launch;
+use crate::{Event, Progress, TunerError};
+
+impl Measuring<'_> {
+    /// Follows the launches of earlier runs that go on without them, and takes in what others had written;
+    /// false if one goes on further.
+    pub(super) fn recover(&mut self) -> Result<bool, TunerError> {
+        let mut ended_early = 0;
+        for launch in self.store.unfinished_launches()? {
+            if self.at.launcher.outlives() {
+                match self.resume(&launch.plan)? {
+                    Some(Verdict::Left) => return Ok(false),
+                    Some(_) => continue,
+                    None => {}
+                }
+            }
+            self.take_in(&launch.plan)?;
+            ended_early += 1;
+        }
+        if ended_early > 0 {
+            self.observer.notice(Event::Recovered {
+                launches: ended_early,
+            });
+        }
+        Ok(true)
+    }
+
+    fn resume(&mut self, plan: &Plan) -> Result<Option<Verdict>, TunerError> {
+        let progress = self.progress()?;
+        let allotment = Allotment::again(&self.at.campaign, plan, self.watch);
+        let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
+        let ended = launch.resume(self.at, allotment, self.watch, self.stop);
+        let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
+        self.suspect = launch.suspect.take().or(self.suspect.take());
+        match ended.transpose() {
+            None => Ok(None),
+            Some(ended) => self
+                .conclude(plan, ended, fruitful, goes_on, false)
+                .map(Some),
+        }
+    }
+
+    fn take_in(&mut self, plan: &Plan) -> Result<(), TunerError> {
+        let taken = Launch::new(plan, &mut self.store, self.observer, Progress::default()).drain();
+        // A damaged spool costs what is behind the damage, not the whole campaign.
+        let outcome = match taken {
+            Ok(()) => Outcome::Interrupted,
+            Err(error) => Outcome::Died {
+                message: error.to_string(),
+            },
+        };
+        Ok(self.store.end_launch(plan.launch, &outcome)?)
+    }
+}

@@ -1,0 +1,65 @@
+//! What would be submitted to a batch system.
+
+use std::collections::BTreeSet;
+use std::path::absolute;
+use std::time::Duration;
+
+use campaign::launcher::Job;
+use campaign::{Allocation, Launching};
+use store::Store;
+use wire::CommShape;
+
+use crate::launch::file;
+use crate::{TunerError, Workplace};
+
+/// A job's script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// The nodes that it asks for, and ranks on each.
+    pub shape: CommShape,
+    /// All of it.
+    pub text: String,
+}
+
+/// The scripts that the next launches of a campaign would be submitted with: one, or where allocations are
+/// separate one for each number of nodes; none if it is not measured in jobs.
+///
+/// # Errors
+/// A store that cannot be read, or a template that cannot be filled in.
+pub fn scripts(at: &Workplace, store: Option<&Store>) -> Result<Vec<Script>, TunerError> {
+    let Launching::Batch(options) = &at.campaign.launcher else {
+        return Ok(Vec::new());
+    };
+    let number = store.map_or(Ok(1), Store::next_launch)?;
+    let place = |kind| {
+        let path = file(&at.campaign.output.store, number, kind);
+        absolute(&path).map_err(|source| TunerError::File {
+            action: "find",
+            path,
+            source,
+        })
+    };
+    let largest = at.campaign.largest_shape();
+    let nodes: BTreeSet<u32> = match options.allocation {
+        Allocation::Shared => [largest.nodes].into(),
+        Allocation::Separate => at.campaign.shapes.iter().map(|shape| shape.nodes).collect(),
+    };
+    let mut scripts = Vec::new();
+    for nodes in nodes {
+        let shape = CommShape { nodes, ..largest };
+        let job = Job {
+            driver: at.driver.clone().unwrap_or_default(),
+            plan: place("plan.json")?,
+            ranks: shape.ranks(),
+            ppn: shape.ppn,
+            log: place("log")?,
+            environment: at.environment.clone(),
+            timeout: None,
+            begin_in: options.spread.map(|_| Duration::ZERO),
+            keep: options.spread.is_none(),
+        };
+        let text = at.launcher.render(&job)?;
+        scripts.extend(text.map(|text| Script { shape, text }));
+    }
+    Ok(scripts)
+}

@@ -1,0 +1,398 @@
+//! Campaigns whose launches are jobs of a batch system.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use campaign::launcher::{BatchEnd, Standing};
+use store::{Outcome, Store, StoreError};
+use tuner::{Measured, Silent, Submitted, TunerError, measure, measure_cells, submit, tune};
+use wire::{Candidate, Subject, Work};
+
+use crate::cluster::Fate;
+use crate::fake::{Bench, Witness, library};
+use crate::loops::{assert_complete, never};
+
+fn bench(further: &str) -> Bench {
+    Bench::on_a_cluster(&format!("launcher: {{slurm: {{{further}}}}}\n"))
+}
+
+fn complete(measured: Measured) {
+    assert_eq!(measured.progress.done, measured.progress.total);
+}
+
+fn store(bench: &Bench) -> Store {
+    Store::open(&bench.campaign().output.store).expect("a store")
+}
+
+fn outcome(bench: &Bench, launch: u32) -> Option<Outcome> {
+    let launches = store(bench).launches().expect("launches");
+    let row = launches.into_iter().find(|row| row.number == launch);
+    row.expect("a launch").outcome
+}
+
+/// Stops after so many tasks.
+fn interrupted(bench: &Bench, after: u32) -> TunerError {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut witness = Witness {
+        stop: Arc::clone(&stop),
+        stop_after: Some(after),
+        ..Witness::default()
+    };
+    measure(&bench.workplace(), &mut witness, &stop).expect_err("interrupted")
+}
+
+#[test]
+fn jobs_are_followed_from_the_queue_to_the_table() {
+    let bench = bench("");
+    let mut witness = Witness::default();
+    let tuned = tune(&bench.workplace(), &mut witness, &never()).expect("tuned");
+    assert_complete(&bench);
+    assert_eq!(tuned.measured.launches, 7);
+    for number in 1..=7 {
+        let id = 4710 + number;
+        let queued =
+            format!("Queued {{ number: {number}, id: \"{id}\", reason: Some(\"Priority\") }}");
+        let running =
+            format!("Running {{ number: {number}, id: \"{id}\", nodes: [\"n16\", \"n17\"] }}");
+        for told in [queued, running] {
+            let times = witness.told.iter().filter(|other| **other == told).count();
+            assert_eq!(times, 1, "{told} in {:?}", witness.told);
+        }
+    }
+    let cluster = bench.cluster();
+    assert!(
+        cluster
+            .asked
+            .values()
+            .all(|job| job.keep && job.begin_in.is_none())
+    );
+    assert_eq!((cluster.closed, &cluster.killed[..]), (1, &[][..]));
+}
+
+#[test]
+fn an_interrupt_leaves_the_job_alone_and_the_next_run_takes_it_up() {
+    let bench = bench("");
+    let mut interruptions = 0;
+    for after in [1, 60, 90, 3] {
+        let error = interrupted(&bench, after);
+        assert!(
+            matches!(&error, TunerError::Left { id, .. } if id.starts_with("471")),
+            "{error}"
+        );
+        assert!(error.help().is_some_and(|help| help.contains("cancel")));
+        interruptions += 1;
+        if interruptions % 2 == 0 {
+            bench.cluster().pass_time();
+        }
+    }
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    assert_complete(&bench);
+    let cluster = bench.cluster();
+    assert_eq!(cluster.asked.len(), 7, "no launch was made twice");
+    assert_eq!((cluster.closed, &cluster.killed[..]), (1, &[][..]));
+    for launch in 1..=7 {
+        assert_eq!(outcome(&bench, launch), Some(Outcome::Complete));
+    }
+}
+
+#[test]
+fn whoever_does_not_wait_comes_back_until_all_is_measured() {
+    let bench = bench("");
+    let once =
+        || -> Submitted { submit(&bench.workplace(), &mut Silent, &never()).expect("submitted") };
+    for launch in 1..=7 {
+        let first = once().job.expect("a job");
+        assert_eq!((first.launch, first.is_new), (launch, true));
+        assert_eq!(first.id, (4710 + launch).to_string());
+        assert!(matches!(first.standing, Standing::Queued { .. }));
+        let again = once().job.expect("the same job");
+        assert_eq!((again.launch, again.is_new), (launch, false));
+        bench.cluster().pass_time();
+    }
+    let last = once();
+    assert_eq!(last.job, None);
+    assert_eq!(last.progress.done, last.progress.total);
+    assert_complete(&bench);
+    let cluster = bench.cluster();
+    assert!(cluster.asked.values().all(|job| !job.keep));
+    assert_eq!((cluster.closed, cluster.asked.len()), (1, 7));
+}
+
+#[test]
+fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
+    for (end, part) in [
+        (BatchEnd::WallTime, "wall time"),
+        (BatchEnd::Preempted, "pre-empted"),
+        (BatchEnd::NodeFailed, "n17"),
+        (BatchEnd::OutOfMemory, "in the turn of "),
+        (BatchEnd::Lost, ""),
+    ] {
+        let bench = bench("");
+        for launch in [2, 3] {
+            let after_tasks = Some((4, end));
+            let fate = Fate {
+                after_tasks,
+                ..Fate::default()
+            };
+            bench.cluster().fates.insert(launch, fate);
+        }
+        let mut witness = Witness::default();
+        complete(measure(&bench.workplace(), &mut witness, &never()).expect("measured"));
+        assert_complete(&bench);
+        assert_eq!(bench.cluster().asked.len(), 9, "{end:?}");
+        assert_eq!(store(&bench).failures(&library()).expect("failures"), []);
+        let told = witness.told.iter().find(|told| told.starts_with("Died"));
+        assert!(told.is_some_and(|told| told.contains(part)), "{told:?}");
+        let Some(Outcome::Died { message }) = outcome(&bench, 2) else {
+            panic!("{end:?}");
+        };
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn a_job_that_ends_before_its_launch_begins_is_submitted_again_but_not_for_ever() {
+    let bench = bench("");
+    let unbegun = Fate {
+        at_once: Some(BatchEnd::NotBegun),
+        ..Fate::default()
+    };
+    for launch in [1, 2, 3, 5, 6, 7, 8] {
+        bench.cluster().fates.insert(launch, unbegun.clone());
+    }
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    assert_complete(&bench);
+
+    let bench = self::bench("");
+    bench.cluster().always = unbegun;
+    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("never begun");
+    assert!(
+        matches!(error, TunerError::NeverBegun { jobs: 5, .. }),
+        "{error}"
+    );
+    assert_eq!(bench.cluster().asked.len(), 5);
+}
+
+#[test]
+fn a_cancelled_job_ends_the_run_and_the_next_one_goes_on() {
+    let bench = bench("");
+    let fate = Fate {
+        after_tasks: Some((4, BatchEnd::Cancelled)),
+        ..Fate::default()
+    };
+    for launch in [2, 3] {
+        bench.cluster().fates.insert(launch, fate.clone());
+    }
+    let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("cancelled");
+    assert!(matches!(error, TunerError::Cancelled), "{error}");
+    assert_eq!(bench.cluster().asked.len(), 2);
+    // Cancelled while nobody looked: whoever runs this now wants it to go on.
+    let left = submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    assert_eq!(left.job.expect("a job").launch, 3);
+    bench.cluster().pass_time();
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    assert_complete(&bench);
+}
+
+#[test]
+fn a_wall_time_stops_a_launch_in_time_and_another_follows() {
+    let bench = bench("");
+    for launch in [2, 3] {
+        let fate = Fate {
+            in_time: Some(5),
+            ..Fate::default()
+        };
+        bench.cluster().fates.insert(launch, fate);
+    }
+    let mut witness = Witness::default();
+    complete(measure(&bench.workplace(), &mut witness, &never()).expect("measured"));
+    assert_complete(&bench);
+    assert_eq!(bench.cluster().asked.len(), 9);
+    for number in [2, 3] {
+        assert!(
+            witness
+                .told
+                .contains(&format!("WallTime {{ number: {number} }}"))
+        );
+        assert_eq!(outcome(&bench, number), Some(Outcome::Deadline));
+    }
+    assert!(
+        !witness
+            .told
+            .iter()
+            .any(|told| told.starts_with("BudgetSpent"))
+    );
+}
+
+#[test]
+fn a_wall_time_too_short_for_anything_is_an_error_that_says_so() {
+    for fate in [
+        Fate {
+            after_tasks: Some((0, BatchEnd::WallTime)),
+            ..Fate::default()
+        },
+        Fate {
+            in_time: Some(0),
+            ..Fate::default()
+        },
+    ] {
+        let bench = bench("job: {wall_time: 5m}");
+        bench.cluster().always = fate;
+        let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("too short");
+        assert!(matches!(error, TunerError::ShortWallTime { .. }), "{error}");
+        assert!(error.to_string().contains("wall time of 5m "), "{error}");
+        assert_eq!(bench.cluster().asked.len(), 2);
+    }
+}
+
+#[test]
+fn each_number_of_nodes_has_jobs_of_its_own_if_asked_for() {
+    let mut bench = bench("allocation: separate");
+    bench.redirect("[1x2, 1x4]", "[1x2, 2x2]");
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    assert_complete(&bench);
+    let cluster = bench.cluster();
+    for (launch, job) in &cluster.asked {
+        let plan: wire::Plan =
+            serde_json::from_slice(&std::fs::read(&job.plan).expect("a plan")).expect("a plan");
+        let nodes: BTreeSet<u32> = plan
+            .tasks
+            .iter()
+            .map(|task| match &task.work {
+                Work::Compare { cell, .. } => cell.shape.nodes,
+                Work::Experiment(experiment) => experiment.shape.nodes,
+            })
+            .collect();
+        assert_eq!(nodes.len(), 1, "launch {launch}");
+        assert_eq!(
+            nodes.first(),
+            Some(&(job.ranks / job.ppn)),
+            "launch {launch}"
+        );
+    }
+    assert_eq!(cluster.asked.len(), 14);
+}
+
+#[test]
+fn launches_are_spread_over_the_time_that_is_asked_for() {
+    let bench = bench("spread: 3 days");
+    bench.cluster().fates.insert(
+        4,
+        Fate {
+            in_time: Some(5),
+            ..Fate::default()
+        },
+    );
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    let cluster = bench.cluster();
+    let begins: Vec<u64> = cluster
+        .asked
+        .values()
+        .map(|job| {
+            job.begin_in
+                .expect("nodes of its own")
+                .as_secs_f64()
+                .round() as u64
+        })
+        .collect();
+    // Of the experiments, of the first launch with cells, and of what the third one left undone, at once.
+    let fifth = 3 * 24 * 3600 / 5;
+    let expected = [0, 0, fifth, fifth, 0, fifth, fifth, fifth];
+    let near = |(begin, expected): (&u64, &u64)| begin.abs_diff(*expected) <= 5;
+    assert!(
+        begins.len() == expected.len() && begins.iter().zip(&expected).all(near),
+        "{begins:?}"
+    );
+    assert!(cluster.asked.values().all(|job| !job.keep));
+}
+
+#[test]
+fn questions_about_a_few_cells_wait_for_nothing_and_end_with_the_one_who_asks() {
+    let bench = bench("spread: 3 days");
+    let cell = bench.campaign().cells().remove(0);
+    let cells = [(cell, vec![Candidate::Default])];
+    let stop = AtomicBool::new(true);
+    let error =
+        measure_cells(&bench.workplace(), &cells, 2, &mut Silent, &stop).expect_err("interrupted");
+    assert!(matches!(error, TunerError::Interrupted), "{error}");
+    assert_eq!(bench.cluster().killed, [1]);
+    measure_cells(&bench.workplace(), &cells, 2, &mut Silent, &never()).expect("measured");
+    let counts = store(&bench).counts(&library()).expect("counts");
+    assert_eq!(counts[&(Subject::Cell(cell), Candidate::Default)], 2);
+    let cluster = bench.cluster();
+    let is_plain = |job: &campaign::launcher::Job| job.keep && job.begin_in.is_none();
+    assert!(cluster.asked.values().all(is_plain));
+}
+
+#[test]
+fn only_one_host_follows_a_campaign() {
+    let bench = bench("");
+    let store = bench.campaign().output.store;
+    let mut folder = store.into_os_string();
+    folder.push(".launches");
+    let folder = std::path::PathBuf::from(folder);
+    std::fs::create_dir_all(&folder).expect("created");
+    // As of another login node, whose `flock` nobody sees here.
+    let line = "77 login2 1795000000000000000\n";
+    std::fs::write(folder.join("lease"), line).expect("written");
+    let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("held");
+    let TunerError::Store(StoreError::Locked { .. }) = &refused else {
+        panic!("{refused}");
+    };
+    let told = refused.to_string();
+    assert!(
+        told.contains("process 77 on login2, since 2026-11-18"),
+        "{told}"
+    );
+    assert!(bench.cluster().asked.is_empty());
+}
+
+#[test]
+fn waiting_costs_no_budget() {
+    let bench = bench("");
+    submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    std::thread::sleep(Duration::from_millis(1100));
+    bench.cluster().pass_time();
+    submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
+    let store = store(&bench);
+    let tasks: u32 = store.counts(&library()).expect("counts").values().sum();
+    let spent = store.spent_seconds(&library()).expect("spent");
+    assert!((spent - 0.01 * f64::from(tasks)).abs() < 1e-9, "{spent}");
+}
+
+#[test]
+fn another_login_node_makes_its_store_from_the_launches() {
+    let mut bench = bench("");
+    bench.relocated = Some(bench.path("login1/bench.db"));
+    let fate = Fate {
+        after_tasks: Some((4, BatchEnd::NodeFailed)),
+        ..Fate::default()
+    };
+    bench.cluster().fates.insert(3, fate);
+    let error = interrupted(&bench, 90);
+    assert!(matches!(error, TunerError::Left { .. }), "{error}");
+    bench.relocated = Some(bench.path("login2/bench.db"));
+    complete(measure(&bench.workplace(), &mut Silent, &never()).expect("measured"));
+    let launches = bench.cluster().asked.len();
+    assert_eq!(launches, 8);
+
+    bench.relocated = Some(bench.path("login1/bench.db"));
+    let again = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    assert_eq!(
+        bench.cluster().asked.len(),
+        launches,
+        "nothing is measured again"
+    );
+    complete(again.measured);
+    // All say the same, by the name that all know.
+    let named = bench.campaign().output.store;
+    assert_eq!(again.table.provenance.store, named.display().to_string());
+    assert!(!named.exists());
+    let samples = |name: &str| {
+        let store = Store::open(&bench.path(name)).expect("a store");
+        store.samples(&library()).expect("samples")
+    };
+    assert_eq!(samples("login1/bench.db"), samples("login2/bench.db"));
+}

@@ -5,7 +5,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -17,6 +17,9 @@ const RENEWAL: Duration = Duration::from_secs(60);
 
 /// After how long without a renewal it counts for nothing.
 const STALE: Duration = Duration::from_secs(600);
+
+/// How long a stale lease may be on the move.
+const CONTEST: Duration = Duration::from_millis(50);
 
 /// The right to submit and follow the launches in a folder that several hosts share.
 ///
@@ -44,7 +47,10 @@ impl Lease {
             source,
         })?;
         let holder = Holder::this();
-        let name = |what: &str| format!(".lease-{what}-{}-{}", holder.host, holder.pid);
+        // Threads of one process may compete as well.
+        static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
+        let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
+        let name = |what: &str| format!(".lease-{what}-{}-{}-{attempt}", holder.host, holder.pid);
         let claim = Claim {
             path: folder.join("lease"),
             mine: folder.join(name("new")),
@@ -142,10 +148,14 @@ struct Claim {
 impl Claim {
     fn take(&self) -> Result<(), StoreError> {
         // A second time if it is given back at this moment, or is stale.
+        let mut is_contested = false;
         for _ in 0..3 {
             fs::write(&self.mine, &self.line).map_err(|error| self.failed(error))?;
             if self.link()? {
-                return Ok(());
+                return match is_contested && !self.endures() {
+                    true => Err(self.refused("")),
+                    false => Ok(()),
+                };
             }
             let found = match fs::read_to_string(&self.path) {
                 Ok(found) => found,
@@ -155,8 +165,21 @@ impl Claim {
             if !self.is_stale(&found) || !self.put_away(&found)? {
                 return Err(self.refused(&found));
             }
+            is_contested = true;
         }
         Err(self.refused(""))
+    }
+
+    /// Whether the lease is still ours when others that found the same stale one are done: they may have
+    /// moved ours away for it, and a third may have come before they gave it back.
+    fn endures(&self) -> bool {
+        std::thread::sleep(CONTEST);
+        // Opening asks the server of a network file system anew.
+        let file = |path: &Path| File::open(path).and_then(|file| file.metadata());
+        match (file(&self.mine), file(&self.path)) {
+            (Ok(mine), Ok(there)) if mine.nlink() > 1 => mine.ino() == there.ino(),
+            _ => is_of(&self.path, &self.line),
+        }
     }
 
     /// Whether the lease is ours now.
@@ -287,7 +310,6 @@ mod tests {
                     std::thread::spawn(move || Lease::acquire(&path).ok())
                 })
                 .collect();
-            // Threads of one process share the names of what they link, so this is worse than processes.
             let leases: Vec<Option<Lease>> = threads
                 .into_iter()
                 .map(|thread| thread.join().expect("joined"))

@@ -70,6 +70,7 @@ install: build ## install under PREFIX=/usr/local, with what was built for MPI l
 	    place='$(STAGE)/lib/colltune/'"$${library##*/}"; \
 	    install -D "$$library/colltune-driver" "$$place/colltune-driver"; \
 	    install -D -m 644 "$$library/libcolltune.so" "$$place/libcolltune.so"; \
+	    install -D -m 644 "$$library/libcolltune.a" "$$place/libcolltune.a"; \
 	    mkdir -p "$$place/pkgconfig"; \
 	    scripts/pkg-config '$(PREFIX)' "$${library##*/}" > "$$place/pkgconfig/colltune.pc"; \
 	done

@@ -12,14 +12,18 @@
  * The collectives have the arguments and the meaning of MPI's, a table before them. What no algorithm
  * of colltune can serve is done by the MPI library, as is everything if the table is NULL: a program
  * need not look at the outcome of colltune_load. They return MPI's error codes, and errors go through
- * the communicator's error handler.
+ * the communicator's error handler. Null handles and buffers, negative counts and roots that are not
+ * there are errors, of class MPI_ERR_COMM, MPI_ERR_COUNT and so on, also under MPI libraries that were
+ * built without checks; other handles must be MPI's.
  *
  * Threads: one at a time, as MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
  * Buffers: memory that the host can read and write; device pointers are not supported.
  *
- * Link with -lcolltune before the MPI library (pkg-config: colltune). The library also has the names
- * of MPI's collectives, which pass on to the MPI library unless COLLTUNE_TABLE is set in the
- * environment. It must be the one that was built for the program's MPI library.
+ * Link with -lcolltune before the MPI library (pkg-config: colltune). The shared library also has the
+ * names of MPI's collectives, which pass on to the MPI library unless COLLTUNE_TABLE is set in the
+ * environment. The static one, libcolltune.a, has the functions below and nothing else; it needs
+ * -lpthread -ldl -lm (pkg-config --static). Either must be the one that was built for the program's
+ * MPI library.
  */
 #ifndef COLLTUNE_H
 #define COLLTUNE_H
@@ -37,10 +41,12 @@ enum colltune_error {
     COLLTUNE_ERR_ARGUMENT = 1, /* a null pointer, an unknown collective, numbers out of range */
     COLLTUNE_ERR_TABLE = 2,    /* the table cannot be read, or is not valid */
     COLLTUNE_ERR_DIFFERS = 3,  /* not all ranks have read the same table */
-    COLLTUNE_ERR_LIBRARY = 4,  /* the table, or this library, was made for another MPI library */
+    COLLTUNE_ERR_LIBRARY = 4,  /* the table, or this library, was made for another MPI library, or
+                                  another version of it */
     COLLTUNE_ERR_THREADS = 5,  /* MPI was started with MPI_THREAD_MULTIPLE */
     COLLTUNE_ERR_STATE = 6,    /* MPI is not running */
-    COLLTUNE_ERR_MPI = 7       /* a call of MPI failed */
+    COLLTUNE_ERR_MPI = 7,      /* a call of MPI failed */
+    COLLTUNE_ERR_NODE = 8      /* the table was made for nodes with another CPU than that of some rank */
 };
 
 /* A loaded table. */
@@ -56,7 +62,12 @@ typedef struct colltune_decision {
 
 /* Reads a table on every rank of a communicator. Collective. On any error *table is NULL, on all
  * ranks; one that could read the table where another could not returns COLLTUNE_ERR_DIFFERS. The
- * table may then be used on this communicator and on those made from it. */
+ * table may then be used on this communicator and on those made from it.
+ *
+ * The environment has a say, on all ranks the same: with COLLTUNE_FORCE=1 a table is also used with
+ * another library, version or CPU than it was made for, and a line on standard error says so; with
+ * COLLTUNE_RELOAD=1 the file is looked at again where a communicator is used for the first time, and
+ * what it holds by then is used there if all of its ranks have read the same. */
 int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 
 /* Frees a table and sets *table to NULL. Collective over the communicators that it was used on; not
@@ -67,7 +78,7 @@ int colltune_free(colltune_table **table);
  * "scatter", "allgather", "reduce_scatter" or "reduce_scatter_block"; `bytes` those of one rank's
  * vector, in gather, scatter, allgather and reduce_scatter_block of one rank's part; `commutative`
  * whether the operator is, without meaning where nothing is combined. Not collective. The first time
- * that a shape is asked about allocates. */
+ * that a shape is asked about allocates. Answers are those of the table as it was loaded. */
 int colltune_decide(const colltune_table *table, const char *collective, int nodes, int ppn,
                     uint64_t bytes, int commutative, colltune_decision *decision);
 

@@ -34,7 +34,7 @@ Examples:
   colltune lookup tables/my-machine.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
 
 Exit codes: 0 good; 1 the answer is \"no\"; 2 bad usage or input; 3 the environment is unfit (no MPI,
-no launcher); 4 an internal error; 130 interrupted.";
+no launcher); 4 an internal error; 130 interrupted. `run` ends as the program does.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {

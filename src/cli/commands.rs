@@ -30,4 +30,5 @@ mod guarded;
 mod launches;
 mod query;
 mod stored;
+mod supervised;
 mod workplace;

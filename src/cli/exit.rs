@@ -8,6 +8,8 @@
 //! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
+//!
+//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal.
 
 use std::io;
 use std::panic::{self, UnwindSafe};
@@ -33,6 +35,8 @@ pub(crate) enum Answer {
     No,
     /// This machine cannot be measured.
     Unfit,
+    /// A program of the user's was run, and ended with this exit code.
+    Program(u8),
 }
 
 /// The exit codes.
@@ -50,6 +54,7 @@ pub(crate) enum Code {
 /// Carries out a command, prints its error, and turns everything into an exit code.
 pub(crate) fn guard(command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe) -> ExitCode {
     let code = match panic::catch_unwind(command) {
+        Ok(Ok(Answer::Program(code))) => return ExitCode::from(code),
         Ok(Ok(Answer::Good)) => Code::Good,
         Ok(Ok(Answer::No)) => Code::No,
         Ok(Ok(Answer::Unfit)) => Code::Environment,
@@ -256,6 +261,7 @@ mod tests {
         check(|| Ok(Answer::Unfit), Code::Environment);
         check(|| Err(TunerError::Interrupted.into()), Code::Interrupted);
         check(|| panic!("on purpose"), Code::Internal);
+        assert_eq!(guard(|| Ok(Answer::Program(77))), ExitCode::from(77));
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     };
     let online = [read("/sys/devices/system/cpu/online")];
     Node {
-        host: read("/proc/sys/kernel/hostname").trim().to_owned(),
+        host: host(),
         boot: read("/proc/sys/kernel/random/boot_id").trim().to_owned(),
-        cpu: cpu_model(&read("/proc/cpuinfo")),
+        cpu: cpu(),
         cores: bounded(standing.cores),
         available: bounded(topology(&online).standing(&online).cores),
         threads: standing.threads,
@@ -48,6 +48,16 @@ fn topology(ranks: &[String]) -> Topology {
         (!list.is_empty()).then_some((cpu, list))
     };
     Topology::new(cpus.filter_map(siblings))
+}
+
+/// This host's name.
+pub fn host() -> String {
+    read("/proc/sys/kernel/hostname").trim().to_owned()
+}
+
+/// This host's CPU model; empty where the kernel does not name it, as on ARM.
+pub fn cpu() -> String {
+    cpu_model(&read("/proc/cpuinfo"))
 }
 
 /// Release of the running kernel.

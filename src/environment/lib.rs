@@ -16,4 +16,4 @@ pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
 pub use cpus::Topology;
 pub use crowd::is_crowded;
 pub use judge::judge;
-pub use kernel::{governor, kernel, node, others_running, own_cpus};
+pub use kernel::{cpu, governor, host, kernel, node, others_running, own_cpus};

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use capi::{given, is_set};
+
 /// Where the summary goes at the end.
 #[derive(Clone, Debug)]
 pub(crate) enum Log {
@@ -19,22 +21,17 @@ pub(crate) struct Environment {
     pub(crate) table: PathBuf,
     /// `COLLTUNE_LOG`: a file, or `1` or `stderr` for standard error.
     pub(crate) log: Option<Log>,
-    /// `COLLTUNE_FORCE`: whether a table for another library or version is used.
-    pub(crate) force: bool,
 }
 
 impl Environment {
     /// Reads it; `None` if nothing is to be done.
     pub(crate) fn read() -> Option<Self> {
-        let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let is_set = |name: &str| given(name).is_some_and(|value| value != "0");
         if is_set("COLLTUNE_DISABLE") {
             return None;
         }
         Some(Self {
             table: given("COLLTUNE_TABLE")?.into(),
             log: given("COLLTUNE_LOG").and_then(log),
-            force: is_set("COLLTUNE_FORCE"),
         })
     }
 }

@@ -6,6 +6,7 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
+use capi::other_library;
 use exec::constants::in_place;
 use mpi::ffi;
 
@@ -15,7 +16,6 @@ use crate::hooks::{
     MPI_Allgather, MPI_Allreduce, MPI_Bcast, MPI_Gather, MPI_Reduce, MPI_Reduce_scatter,
     MPI_Reduce_scatter_block, MPI_Scatter,
 };
-use crate::identity::other_library;
 
 /// The address of an argument.
 type At = *mut c_void;

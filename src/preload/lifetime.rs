@@ -4,12 +4,13 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use capi::{built_for, other_library, settings, warn};
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 use runtime::{Loaded, Settings, Summary, Tuner};
 
 use crate::environment::{Environment, Log};
-use crate::identity::{built_for, other_library};
+use crate::gathering::gather;
 
 /// The table at work; null as long as there is none, and after the end.
 static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
@@ -48,24 +49,19 @@ pub(crate) fn start() {
         return;
     }
     let settings = Settings {
-        force: environment.force,
         timed: environment.log.is_some(),
+        ..settings()
     };
+    gather(&environment.table);
     // SAFETY: MPI is initialised, and this the right library.
     let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
     match tuner {
-        Ok(tuner) => {
-            let made_for = &tuner.table().provenance.library;
-            let library = exec::library(&exec::library_text());
-            if *made_for != library && is_first() {
-                warn(&format!(
-                    "the table was made for {made_for}, and is used with {library} all the same"
-                ));
-            }
-            TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
-        }
+        Ok(tuner) => TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed),
         Err(error) if is_first() => {
             warn(&format!("{error}; all collectives are the library's own"));
+            if let Some(log @ Log::File(_)) = &environment.log {
+                write(log, &format!("colltune: the table is not used: {error}\n"));
+            }
         }
         Err(_) => {}
     }
@@ -82,17 +78,22 @@ pub(crate) fn end() {
     if let Some(log) = Environment::read().and_then(|environment| environment.log)
         && is_first()
     {
-        let text = text(&tuner.table().name, &tuner.summary());
+        let text = text(&tuner.table().name, &tuner.summary(), tuner.replacements());
         write(&log, &text);
     }
 }
 
-fn text(table: &str, summary: &Summary) -> String {
+fn text(table: &str, summary: &Summary, replacements: u64) -> String {
     let ranks = ranks();
     let mut text =
         format!("colltune: table {table}, calls of rank 0 of {ranks}; gain as the table has it\n");
     for line in summary.to_string().lines() {
         text += &format!("colltune: {line}\n");
+    }
+    match replacements {
+        0 => {}
+        1 => text += "colltune: the table was replaced once\n",
+        often => text += &format!("colltune: the table was replaced {often} times\n"),
     }
     if summary.calls() == 0 {
         text += "colltune: no collective was intercepted\n";
@@ -109,11 +110,6 @@ fn write(log: &Log, text: &str) {
     if let Err(error) = outcome {
         warn(&error.to_string());
     }
-}
-
-/// One line on standard error. A program whose standard error is gone goes on.
-fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "colltune: warning: {text}");
 }
 
 fn world() -> MPI_Comm {

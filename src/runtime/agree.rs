@@ -6,20 +6,94 @@ use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
 use exec::{ExecError, check};
 use mpi::ffi;
 
-/// Whether all ranks give the same numbers, at most four. Collective.
+/// Whether all ranks give the same numbers. Collective.
 ///
 /// # Safety
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_same(communicator: MPI_Comm, numbers: &[u64]) -> Result<bool, ExecError> {
+    // SAFETY: the caller's.
+    let same = unsafe { are_same(communicator, numbers)? };
+    Ok(!same.contains(&false))
+}
+
+/// Of each number, whether all ranks give the same. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn are_same(
+    communicator: MPI_Comm,
+    numbers: &[u64],
+) -> Result<Vec<bool>, ExecError> {
     // The greatest is the least if it is the complement of the greatest complement.
     let mut both: Vec<u64> = numbers.to_vec();
     both.extend(numbers.iter().map(|number| !number));
     // SAFETY: the caller's.
     unsafe { reduce(communicator, &mut both, ffi::RSMPI_UINT64_T, ffi::RSMPI_MAX)? };
     let (greatest, complements) = both.split_at(numbers.len());
-    let mut pairs = greatest.iter().zip(complements);
-    Ok(pairs.all(|(greatest, complement)| *greatest == !complement))
+    let pairs = greatest.iter().zip(complements);
+    Ok(pairs
+        .map(|(greatest, complement)| *greatest == !complement)
+        .collect())
+}
+
+/// The text of the first rank that has one, on all ranks. Collective.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn first_text(
+    communicator: MPI_Comm,
+    mine: Option<&String>,
+) -> Result<Option<String>, ExecError> {
+    let (mut rank, mut ranks) = (0, 0);
+    // SAFETY: the caller's; the results are written by the calls, the buffer is as long as is said.
+    unsafe {
+        check(
+            "MPI_Comm_rank",
+            ffi::PMPI_Comm_rank(communicator, &mut rank),
+        )?;
+        check(
+            "MPI_Comm_size",
+            ffi::PMPI_Comm_size(communicator, &mut ranks),
+        )?;
+        let text = mine.map_or(&[][..], |text| text.as_bytes());
+        // The greatest of these is the first rank's.
+        let mut most = [mine.map_or(0, |_| ranks - rank), text.len() as c_int];
+        greatest(communicator, &mut most)?;
+        let [from_end, length] = most;
+        if from_end == 0 {
+            return Ok(None);
+        }
+        let mut buffer = text.to_vec();
+        buffer.resize(length as usize, 0);
+        check(
+            "MPI_Bcast",
+            ffi::PMPI_Bcast(
+                buffer.as_mut_ptr().cast(),
+                length,
+                ffi::RSMPI_UINT8_T,
+                ranks - from_end,
+                communicator,
+            ),
+        )?;
+        let text = String::from_utf8_lossy(&buffer);
+        Ok(Some(text.trim_end_matches('\0').to_owned()))
+    }
+}
+
+/// Whether this is the first rank.
+///
+/// # Safety
+///
+/// `communicator` is valid.
+pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError> {
+    let mut rank = 0;
+    // SAFETY: the caller's; the result is written by the call.
+    let code = unsafe { ffi::PMPI_Comm_rank(communicator, &mut rank) };
+    check("MPI_Comm_rank", code)?;
+    Ok(rank == 0)
 }
 
 /// The greatest of each number over all ranks. Collective.

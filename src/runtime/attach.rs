@@ -8,13 +8,14 @@ use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, check};
 use mpi::ffi;
 use schedule::Collective;
-use table::{OperatorClass, Table};
+use table::OperatorClass;
 use wire::{Candidate, CommShape};
 
 use crate::PassedOn;
 use crate::agree::{greatest, sum};
 use crate::place::{is_of_this_world, place};
 use crate::plan::Plans;
+use crate::versions::Versions;
 
 /// What is known of a communicator of the application's.
 #[derive(Debug)]
@@ -42,21 +43,6 @@ pub(crate) struct Tuned {
 /// application needs them.
 const MOST_PRIVATE: i32 = 256;
 
-/// The rules for the communicators of each shape that has been seen.
-#[derive(Debug, Default)]
-pub(crate) struct Shapes(Vec<Rc<CommunicatorRules>>);
-
-impl Shapes {
-    fn of(&mut self, table: &Table, shape: CommShape) -> Rc<CommunicatorRules> {
-        if let Some(rules) = self.0.iter().find(|rules| rules.shape() == shape) {
-            return Rc::clone(rules);
-        }
-        let rules = Rc::new(CommunicatorRules::new(table, shape));
-        self.0.push(Rc::clone(&rules));
-        rules
-    }
-}
-
 impl State {
     /// Finds out. Collective; all ranks come to the same.
     ///
@@ -65,8 +51,7 @@ impl State {
     /// The communicator is valid.
     pub(crate) unsafe fn new(
         communicator: MPI_Comm,
-        table: &Table,
-        shapes: &mut Shapes,
+        versions: &Versions,
         private: usize,
     ) -> Result<Self, ExecError> {
         let (mut rank, mut ranks, mut is_inter) = (0, 0, 0);
@@ -89,7 +74,7 @@ impl State {
             } else if !is_of_this_world(communicator)? {
                 Err(PassedOn::OtherWorld)
             } else {
-                Silenced::new(communicator)?.tune(table, shapes, private)?
+                Silenced::new(communicator)?.tune(versions, private)?
             }
         };
         Ok(Self {
@@ -134,8 +119,7 @@ impl Silenced {
     /// An intracommunicator of this world.
     unsafe fn tune(
         &self,
-        table: &Table,
-        shapes: &mut Shapes,
+        versions: &Versions,
         private: usize,
     ) -> Result<Result<Tuned, PassedOn>, ExecError> {
         // SAFETY: the caller's.
@@ -155,7 +139,7 @@ impl Silenced {
                 nodes: nodes as u32,
                 ppn: ppn as u32,
             };
-            let rules = shapes.of(table, shape);
+            let rules = versions.agree(self.communicator)?.rules(shape);
             if !has_ours(&rules) {
                 return Ok(Err(PassedOn::NoRules));
             }

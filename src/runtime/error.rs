@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use exec::ExecError;
 use table::TableError;
 use thiserror::Error;
-use wire::Library;
+
+use crate::Misfit;
 
 /// A table that cannot be used, or a collective that failed.
 #[derive(Debug, Error)]
@@ -16,16 +17,9 @@ pub enum RuntimeError {
     /// Another rank could not read the table, or has read another one.
     #[error("not all ranks have read the same table")]
     Differs,
-    /// The table was made for another library.
-    #[error(
-        "the table was made for {table}, and this is {library}: set COLLTUNE_FORCE=1 to use it"
-    )]
-    Library {
-        /// The table's.
-        table: Library,
-        /// The program's.
-        library: Library,
-    },
+    /// The table was made for something else than the program runs with.
+    #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
+    Misfit(#[from] Misfit),
     /// Threads may call MPI at the same time.
     #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]
     Threads,

@@ -23,7 +23,8 @@
 //! - *Ranks cannot disagree.* A decision depends on nothing but the table, the shape of the
 //!   communicator and what MPI demands to be equal on all ranks: the collective, the root, bytes of
 //!   data, the operator. All ranks of the communicator that a table is loaded over compare what they
-//!   have read; on any difference none uses it.
+//!   have read; on any difference none uses it. So do those of a new communicator where the file is
+//!   looked at again.
 //! - *Traffic does not meet.* Messages of ours go through a private communicator, made at the first
 //!   call and freed with the application's.
 //! - *What cannot be served is passed on* to the library: see [`PassedOn`].
@@ -34,6 +35,7 @@ mod attach;
 mod attribute;
 mod call;
 mod error;
+mod fitness;
 mod forward;
 mod loaded;
 mod passed_on;
@@ -43,9 +45,12 @@ mod safe;
 mod serve;
 mod summary;
 mod tuner;
+mod versions;
+mod watch;
 
 pub use call::RawCall;
 pub use error::RuntimeError;
+pub use fitness::Misfit;
 pub use loaded::Loaded;
 pub use passed_on::PassedOn;
 pub use safe::{Communicating, Runtime};

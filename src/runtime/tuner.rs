@@ -9,17 +9,25 @@ use exec::{ExecError, Wait, check};
 use mpi::ffi;
 use table::{Table, TableError};
 
-use crate::agree::{greatest, is_same};
-use crate::attach::{Shapes, State};
+use crate::agree::{greatest, is_first, is_same};
+use crate::attach::State;
 use crate::attribute::Attributes;
+use crate::fitness::Host;
 use crate::place::place;
+use crate::versions::Versions;
+use crate::watch::Watch;
 use crate::{Loaded, RawCall, RuntimeError, Summary};
 
 /// How a table is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Use a table that was made for another library or version too.
+    /// Use a table that was made for another library, version or type of node too.
     pub force: bool,
+    /// Look at the table's file again where a communicator is used for the first time.
+    pub reload: bool,
+    /// Is told, on one rank, what is not an error: that such a table is used, or why one that has
+    /// changed is not.
+    pub warn: Option<fn(&str)>,
     /// Take the time of every call, for the summary. Costs some 50 ns a call.
     pub timed: bool,
 }
@@ -31,13 +39,12 @@ pub struct Settings {
 /// collective over all communicators that it was used on.
 #[derive(Debug)]
 pub struct Tuner {
-    loaded: Loaded,
+    versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     attributes: Rc<Attributes>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
-    shapes: RefCell<Shapes>,
     pub(crate) summary: RefCell<Summary>,
 }
 
@@ -66,8 +73,8 @@ impl Tuner {
             ffi::PMPI_Query_thread(&mut threads)
         })?;
         let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
-        let flags = [loaded.is_ok(), settings.force].map(u64::from);
-        let numbers = [flags[0], flags[1], digest, threads as u64];
+        let flags = [loaded.is_ok(), settings.force, settings.reload].map(u64::from);
+        let numbers = [flags[0], flags[1], flags[2], digest, threads as u64];
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -78,15 +85,11 @@ impl Tuner {
         if threads == unsafe { ffi::RSMPI_THREAD_MULTIPLE } {
             return Err(RuntimeError::Threads);
         }
-        let made_for = &loaded.table.provenance.library;
-        if *made_for != library && !settings.force {
-            return Err(RuntimeError::Library {
-                table: made_for.clone(),
-                library,
-            });
-        }
+        let host = Host::new(library);
         // SAFETY: the caller's.
-        let made = unsafe { Self::with(loaded, communicator, settings, &library.name) };
+        unsafe { admit(&host, &loaded.table, communicator, settings)? };
+        // SAFETY: the caller's.
+        let made = unsafe { Self::with(loaded, communicator, settings, host) };
         let mut failed = [i32::from(made.is_err())];
         // SAFETY: the caller's.
         unsafe { greatest(communicator, &mut failed)? };
@@ -105,24 +108,32 @@ impl Tuner {
         loaded: Loaded,
         communicator: MPI_Comm,
         settings: Settings,
-        library: &str,
+        host: Host,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
         let node_ranks = unsafe { place(communicator)?.node_ranks };
+        let wait = wait(node_ranks, &host.library.name)?;
         Ok(Self {
-            loaded,
+            versions: Versions::new(loaded, |first| {
+                let is_watched = settings.reload;
+                is_watched.then(|| Watch::new(first, host, settings))
+            }),
             timed: settings.timed,
-            wait: wait(node_ranks, library)?,
+            wait,
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
-            shapes: RefCell::default(),
             summary: RefCell::default(),
         })
     }
 
-    /// The table.
+    /// The table that it was made with.
     pub fn table(&self) -> &Table {
-        &self.loaded.table
+        self.versions.first()
+    }
+
+    /// How often a table read later has taken the place of the one before, on this rank.
+    pub fn replacements(&self) -> u64 {
+        self.versions.replacements()
     }
 
     /// What was decided and done so far, on this rank.
@@ -177,10 +188,9 @@ impl Tuner {
         if self.attributes.is_closed() {
             return None;
         }
-        let shapes = &mut *self.shapes.borrow_mut();
         let private = self.attributes.private();
         // SAFETY: the caller's.
-        let state = unsafe { State::new(communicator, self.table(), shapes, private) };
+        let state = unsafe { State::new(communicator, &self.versions, private) };
         // An error here is one that the library has nothing to say about but to this rank.
         let state = Box::new(state.ok()?);
         self.attributes.set(state).ok()
@@ -191,6 +201,33 @@ impl Drop for Tuner {
     fn drop(&mut self) {
         self.attributes.close();
     }
+}
+
+/// Whether a table may be used on a communicator; all ranks come to the same. Collective.
+///
+/// # Safety
+///
+/// A valid intracommunicator, whose ranks have the same table and settings.
+unsafe fn admit(
+    host: &Host,
+    table: &Table,
+    communicator: MPI_Comm,
+    settings: Settings,
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's.
+    let (misfits, is_first) = unsafe {
+        let misfits = host.common_misfits(communicator, table)?;
+        (misfits, is_first(communicator)?)
+    };
+    for misfit in misfits {
+        if !settings.force {
+            return Err(misfit.into());
+        }
+        if let Some(warn) = settings.warn.filter(|_| is_first) {
+            warn(&format!("{misfit}; it is used all the same"));
+        }
+    }
+    Ok(())
 }
 
 /// How ranks wait: they give up their cores where they outnumber these, unless the library does so.

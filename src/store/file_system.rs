@@ -36,7 +36,12 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
         .find_map(|folder| statfs(folder).ok())?
         .filesystem_type()
         .0;
-    name(i64::from(magic))
+    name(widened(magic))
+}
+
+/// A file system's type, which is of another width on each architecture.
+fn widened(magic: impl Into<i64>) -> i64 {
+    magic.into()
 }
 
 fn name(magic: i64) -> Option<&'static str> {

@@ -48,12 +48,24 @@ pub struct Provenance {
     pub date: String,
     /// Host names.
     pub hosts: Vec<String>,
-    /// CPU model of the first host.
+    /// CPU model of the first host, or [`Provenance::ANY_CPU`]; empty if unknown.
     pub cpu: String,
     /// Number of launches: the statistical unit.
     pub launches: u32,
     /// Reasons to trust the measurements less, each a full sentence.
     pub warnings: Vec<String>,
+}
+
+impl Provenance {
+    /// In place of a CPU model: the table is meant for nodes of all types.
+    pub const ANY_CPU: &str = "any";
+
+    /// Whether the table is meant for nodes with a CPU of that model. What is not known, of the table
+    /// or of the node, speaks against nothing.
+    pub fn is_for(&self, cpu: &str) -> bool {
+        let is_open = [Self::ANY_CPU, ""].contains(&self.cpu.trim());
+        is_open || cpu.is_empty() || self.cpu.trim() == cpu
+    }
 }
 
 /// The decisions for one communicator shape and operator class.

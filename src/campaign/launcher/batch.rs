@@ -5,19 +5,19 @@
 //! may go away and come back, on another host too: files tell what became of them, and the batch
 //! system is asked only what they do not tell.
 
+mod lines;
 pub(crate) mod order;
 mod place;
 mod run;
 mod script;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use model::Placement;
-use wire::{CommShape, LAUNCHER_VARIABLE, UNTIL_VARIABLE};
+use wire::CommShape;
 
 use self::order::{Folder, Stage};
 use self::place::Place;
@@ -25,11 +25,10 @@ pub(crate) use self::place::is_variable as is_shell_variable;
 use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
 pub(crate) use self::script::check_syntax as check_template;
-use self::script::{Launch, Purpose, Times, Variable};
-use super::command::{Nodes, Start, command};
+use self::script::{Purpose, Times};
 use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};
-use super::{Binding, Installation, Job, LaunchError, Launcher, Running, Submission};
-use crate::{BatchOptions, BatchSystem, LibraryName};
+use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
+use crate::BatchOptions;
 
 /// How long a job waits for another launch while it is wanted for more, and otherwise.
 const IDLE: Duration = Duration::from_secs(60);
@@ -63,7 +62,7 @@ struct Allocation {
 struct Kind {
     ranks: u32,
     ppn: u32,
-    driver: std::path::PathBuf,
+    driver: PathBuf,
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -104,55 +103,9 @@ impl BatchLauncher {
             driver: Path::new(&place.driver),
             folder,
             idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
-            launch: self.launch(job, folder)?,
+            launch: lines::launch(&self.installation, &self.options, job, folder)?,
         };
         script::render(&self.options, &purpose)
-    }
-
-    /// What the script starts: mpirun's command lines, and what is to stand in their environment.
-    fn launch(&self, job: &Job, folder: &Folder) -> Result<Launch, LaunchError> {
-        let hosts = folder.hosts();
-        let placement: Placement = self.options.placement;
-        let start = Start {
-            options: &self.options.options,
-            own: &self.options.environment,
-            environment: &job.environment,
-            inherited: &[UNTIL_VARIABLE],
-            nodes: match self.options.system {
-                BatchSystem::Slurm => Nodes::Slurm(placement),
-                BatchSystem::Pbs => Nodes::File(&hosts, placement),
-            },
-        };
-        let line = |binding| command(&self.installation, &start, shape(job), binding);
-        let (bound, unbound) = (line(Binding::Bound)?, line(Binding::Free)?);
-        let words = |command: &std::process::Command| {
-            let program = std::path::absolute(command.get_program());
-            let program = program.map_or_else(|_| command.get_program().into(), OsString::from);
-            let words = std::iter::once(program).chain(command.get_args().map(Into::into));
-            words.map(place::text).collect::<Result<Vec<_>, _>>()
-        };
-        let variables = bound
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?)));
-        let environment = variables
-            .filter(|(name, _)| *name != LAUNCHER_VARIABLE)
-            .map(|(name, value)| {
-                Ok(Variable {
-                    name: place::variable(name)?,
-                    value: place::text(value.into())?,
-                })
-            })
-            .collect::<Result<_, LaunchError>>()?;
-        let (bound, unbound) = (words(&bound)?, words(&unbound)?);
-        Ok(Launch {
-            unbound: (unbound != bound).then_some(unbound),
-            bound,
-            environment,
-            slots: match self.installation.name {
-                LibraryName::OpenMpi => format!(" slots={}", job.ppn),
-                LibraryName::Mpich => format!(":{}", job.ppn),
-            },
-        })
     }
 
     /// Has a job that is there already carry out a launch; `None` if there is none that can.

@@ -6,6 +6,7 @@ use campaign::launcher::{Installation, driver_directories, select};
 use campaign::{LibraryChoice, LibraryName};
 use table::Table;
 
+use super::supervised::{code, supervised};
 use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
@@ -18,7 +19,11 @@ use crate::exit::Answer;
 /// COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the first rank's calls were carried out
 /// by, how long they took and what was gained by the table's speed-ups, or that no call was seen.
 ///
-/// Ranks see the table if its folder is on all hosts. Exits with 1 if the command fails.
+/// Ranks see the table if its folder is on all hosts.
+///
+/// Exits with the exit code of the command, or with 128 and the number of the signal that ended it.
+/// colltune's own failures, with 2, 3 or 4 as everywhere, come before anything is started, and print a
+/// line that begins with `error:`. SIGTERM and SIGHUP go on to the command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -28,9 +33,12 @@ pub(crate) struct Args {
     /// Keep the summary in this file; the first rank writes it
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Use a table that was made for another library or version
+    /// Use a table that was made for another library, version or CPU
     #[arg(long)]
     force: bool,
+    /// Look at the table again for each communicator that the program makes
+    #[arg(long)]
+    reload: bool,
     /// The launcher, its options and the program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -66,16 +74,15 @@ impl Args {
             ("LD_PRELOAD", preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
-            ("COLLTUNE_FORCE", if self.force { "1" } else { "0" }.into()),
+            ("COLLTUNE_FORCE", switch(self.force)),
+            ("COLLTUNE_RELOAD", switch(self.reload)),
         ];
         let words = with_variables(launcher.name, &self.command, &variables);
-        let status = Command::new(&launcher.launcher)
-            .args(&words[1..])
-            .status()
-            .map_err(|source| CliError::Command {
-                command: launcher.launcher.clone(),
-                source,
-            })?;
+        let status = supervised(Command::new(&launcher.launcher).args(&words[1..]));
+        let status = status.map_err(|source| CliError::Command {
+            command: launcher.launcher.clone(),
+            source,
+        })?;
         let summary = std::fs::read_to_string(&log);
         if self.log.is_none() {
             let _ = std::fs::remove_file(&log);
@@ -87,10 +94,7 @@ impl Args {
                  statically, or uses another MPI library."
             )),
         }
-        match status.success() {
-            true => Ok(Answer::Good),
-            false => Ok(Answer::No),
-        }
+        Ok(Answer::Program(code(status)))
     }
 
     /// The launcher that the command begins with.
@@ -130,6 +134,10 @@ fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
         Some(path) => Ok(absolute(path)),
         None => Err(CliError::NoPreload { library, searched }),
     }
+}
+
+fn switch(on: bool) -> OsString {
+    if on { "1" } else { "0" }.into()
 }
 
 /// Ranks may stand in other folders.

@@ -42,10 +42,16 @@ pub(super) struct BatchRun {
     ask_at: Instant,
     /// Since when the batch system has not answered.
     silent: Option<Instant>,
-    /// Since when the job is known to be over, how it ended and on which failed nodes; unknown if the
-    /// batch system has forgotten it.
-    over: Option<(Instant, Option<(End, Vec<String>)>)>,
+    over: Option<Over>,
     exit: Option<Exit>,
+}
+
+/// A job's end, in the eyes of its batch system.
+struct Over {
+    /// Since when it is known.
+    since: Instant,
+    end: End,
+    failed_nodes: Vec<String>,
 }
 
 impl BatchRun {
@@ -99,8 +105,8 @@ impl BatchRun {
             Stage::Waiting { .. } if self.folder.opened().is_some() => self.runs(),
             Stage::Waiting { .. } => {}
         }
-        if let Some((since, _)) = &self.over {
-            if since.elapsed() > FILES_PATIENCE {
+        if let Some(over) = &self.over {
+            if over.since.elapsed() > FILES_PATIENCE {
                 self.bury()?;
             }
             return Ok(());
@@ -143,19 +149,32 @@ impl BatchRun {
             }
             Some(Status::Running) => self.runs(),
             Some(Status::Ended { end, failed_nodes }) => {
-                self.over = Some((Instant::now(), Some((*end, failed_nodes.clone()))));
+                self.over = Some(Over {
+                    since: Instant::now(),
+                    end: *end,
+                    failed_nodes: failed_nodes.clone(),
+                });
             }
-            None => self.over = Some((Instant::now(), None)),
+            None => {
+                self.over = Some(Over {
+                    since: Instant::now(),
+                    end: End::By(BatchEnd::Lost),
+                    failed_nodes: Vec::new(),
+                });
+            }
         }
         Ok(())
     }
 
     /// Concludes from the job's end how the launch ended, as it has not said so itself.
     fn bury(&mut self) -> Result<(), LaunchError> {
-        let known = self.over.take().and_then(|(_, known)| known);
-        let (end, nodes) = match known {
-            Some((end, nodes)) => (end, nodes),
-            None => (End::By(BatchEnd::Lost), Vec::new()),
+        let Some(Over {
+            end,
+            failed_nodes: nodes,
+            ..
+        }) = self.over.take()
+        else {
+            return Ok(());
         };
         match (self.folder.stage(&self.number)?, end) {
             (Stage::Ended(outcome), _) => self.conclude(outcome, Vec::new()),

@@ -151,16 +151,23 @@ fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {
         })
 }
 
+/// The line, what is wrong there and with what.
 fn blame(error: minijinja::Error) -> (usize, String) {
-    let message = match error.detail() {
+    let mut message = match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),
     };
+    let source = error.template_source().zip(error.range());
+    if let Some(text) = source.and_then(|(source, range)| source.get(range)) {
+        message.push_str(&format!(", in `{}`", text.trim()));
+    }
     (error.line().unwrap_or(1), message)
 }
 
 fn engine() -> Environment<'static> {
     let mut engine = Environment::new();
+    // So that errors know which part of the template they are about.
+    engine.set_debug(true);
     engine.set_undefined_behavior(UndefinedBehavior::Strict);
     engine.set_auto_escape_callback(|_| AutoEscape::None);
     engine.set_keep_trailing_newline(true);

@@ -1,6 +1,10 @@
 //! `colltune run`: programs with a table at work.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::mpi::{place_with, run};
 use crate::run::Place;
@@ -16,7 +20,7 @@ provenance:
   colltune: \"0.1.0\"
   date: \"2026-11-20\"
   hosts: [n1]
-  cpu: Some CPU
+  cpu: any
   launches: 6
   warnings: []
 collectives:
@@ -74,6 +78,10 @@ fn ranks_and_nothing_else_are_given_the_table() {
         "./program",
     ];
     assert!(!place.run(&quiet).good().out.contains("a summary"));
+    let switched = ["run", "table.yaml", "--reload", "--", "mpirun", "a"];
+    let out = place.run(&switched).good().out;
+    assert!(out.contains("-x COLLTUNE_RELOAD=1"), "{out}");
+    assert!(out.contains("-x COLLTUNE_FORCE=0"), "{out}");
     let kept = [
         "run",
         "table.yaml",
@@ -95,9 +103,34 @@ fn a_program_that_was_not_intercepted_is_told_of() {
     let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("nothing was intercepted"), "{}", ran.err);
-    let place = prepared("exit 7");
-    let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.err);
+}
+
+#[test]
+fn the_exit_code_is_the_programs() {
+    let check = |script: &str, code| {
+        let ran = prepared(script).run(&["run", "table.yaml", "--", "mpirun", "./program"]);
+        assert_eq!(ran.code, Some(code), "{script}: {}", ran.err);
+        assert!(!ran.err.contains("error: "), "{script}: {}", ran.err);
+    };
+    check("exit 0", 0);
+    check("exit 7", 7);
+    check("exit 255", 255);
+    check("kill -KILL $$", 128 + 9);
+    check("kill -TERM $$", 128 + 15);
+}
+
+#[test]
+fn who_ends_colltune_ends_the_program() {
+    let place = prepared("trap 'exit 42' TERM; echo > started; while :; do :; done");
+    let args = ["run", "table.yaml", "--", "mpirun", "./program"];
+    let mut running = place.command(&args).spawn().expect("started");
+    let patience = Instant::now() + Duration::from_secs(20);
+    while !place.path("started").exists() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill(Pid::from_raw(running.id() as i32), Signal::SIGTERM).expect("asked to end");
+    let status = running.wait().expect("it ends");
+    assert_eq!(status.code(), Some(42));
 }
 
 #[test]
@@ -137,9 +170,9 @@ fn a_program_of_open_mpi_runs_with_a_table() {
     place.write("table.yaml", TABLE);
     place.write(
         "program.c",
-        "#include <mpi.h>\nint main(void) { int one = 1, sum; MPI_Init(0, 0);\n\
+        "#include <mpi.h>\nint main(int n, char **a) { int one = 1, sum; MPI_Init(&n, &a);\n\
          for (int i = 0; i < 10; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n\
-         MPI_Finalize(); return sum != 2; }\n",
+         MPI_Finalize(); return sum != 2 ? 1 : n > 1 ? 77 : 0; }\n",
     );
     let compiler = std::env::var("MPICC_OPENMPI").unwrap_or_else(|_| "mpicc.openmpi".to_owned());
     let compiled = Command::new(compiler)
@@ -167,6 +200,9 @@ fn a_program_of_open_mpi_runs_with_a_table() {
         .and_then(|row| row.split_whitespace().nth(2))
         .map(str::to_owned);
     assert_eq!(calls.as_deref(), Some("10"), "{}{}", ran.out, ran.err);
+    args.push("fail");
+    let ran = run(&place, &args);
+    assert_eq!(ran.code, Some(77), "{}{}", ran.out, ran.err);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use campaign::launcher::Outcome;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wire::{Candidate, ExperimentKind, FailureKind, Finish, Parameters, Record, exit_code};
+use wire::{
+    Candidate, ExperimentKind, FailureKind, Finish, Parameters, Record, UNTIL_VARIABLE, exit_code,
+};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, finish, ours};
 
@@ -183,6 +185,18 @@ fn nothing_begins_after_the_deadline() {
             reason: Finish::Deadline
         }]
     );
+}
+
+/// A job of a batch system may be over earlier than the plan's deadline.
+#[test]
+fn nothing_begins_when_the_batch_systems_time_is_over() {
+    for (until, reason) in [("1000", Finish::Deadline), ("9999999999", Finish::Complete)] {
+        let mut bench = Bench::new(default_only());
+        bench.environment = vec![(UNTIL_VARIABLE.into(), until.into())];
+        let (exit, records) = bench.run(2);
+        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+        assert_eq!(records.last(), Some(&Record::Finished { reason }));
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What does not fit: the library's own collectives, and a warning.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::launch::{compiled, family, installation, run_preloaded};
 use crate::tables::{forcing, saved};
 
 /// The counts of calls that were carried out by something called like that.
-fn calls(text: &str, by: &str) -> u64 {
+pub(crate) fn calls(text: &str, by: &str) -> u64 {
     let rows = text
         .lines()
         .filter_map(|line| line.strip_prefix("colltune: "));
@@ -107,6 +108,23 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
     let path = saved(&forcing(0, other), folder.path());
     check(&path, &[], "was made for", false);
     check(&path, &[("COLLTUNE_FORCE", "1")], "all the same", true);
+}
+
+#[test]
+fn ranks_without_the_library_are_asked_for_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("apart.c", folder.path(), &[]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let script = folder.path().join("start");
+    let text = "#!/bin/sh\n\
+        if [ \"${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\" = 0 ]; then unset LD_PRELOAD; fi\n\
+        exec \"$@\"\n";
+    std::fs::write(&script, text).expect("written");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("made executable");
+    let arguments = [program.display().to_string(), "12".to_owned()];
+    let printed = run_preloaded(&script, &arguments, 3, &path, &[]);
+    let warnings = printed.text.matches("must be given to all ranks").count();
+    assert_eq!(warnings, 1, "{}", printed.text);
 }
 
 /// The build for the other library, which scripts/driver has installed.

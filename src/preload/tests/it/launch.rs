@@ -31,27 +31,46 @@ pub(crate) fn installation() -> Installation {
 /// `libcolltune.so`. Cargo does not build it with the tests, since no Rust program links it.
 pub(crate) fn preloaded() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .args([
-                "build",
-                "--quiet",
-                "--offline",
-                "--package",
-                "preload",
-                "--lib",
-            ])
-            .current_dir(root())
-            .output()
-            .expect("cargo starts");
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{text}");
-        let test = std::env::current_exe().expect("this program");
-        let folder = test.parent().and_then(Path::parent).expect("a folder");
-        folder.join("libcolltune.so")
-    });
-    built.clone()
+    let arguments = ["build", "--package", "preload", "--lib"];
+    let build = || built(&arguments).join("libcolltune.so");
+    BUILT.get_or_init(build).clone()
+}
+
+/// `libcolltune.a`, made in a folder.
+pub(crate) fn archived(folder: &Path) -> PathBuf {
+    let arguments = [
+        "rustc",
+        "--package",
+        "capi",
+        "--lib",
+        "--crate-type",
+        "staticlib",
+    ];
+    let archive = folder.join("libcolltune.a");
+    let script = Command::new(root().join("scripts/archive"))
+        .arg(built(&arguments).join("libcapi.a"))
+        .arg(&archive)
+        .output();
+    let output = script.expect("the script starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    archive
+}
+
+/// Lets cargo make something, and says where.
+fn built(arguments: &[&str]) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(arguments)
+        .args(["--quiet", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    let test = std::env::current_exe().expect("this program");
+    let folder = test.parent().and_then(Path::parent).expect("a folder");
+    folder.to_owned()
 }
 
 fn root() -> PathBuf {

@@ -3,5 +3,8 @@
 mod corners;
 mod interface;
 mod launch;
+mod memory;
+mod nodes;
+mod reload;
 mod stress;
 mod tables;

@@ -60,3 +60,19 @@ fn calls_that_nobody_has_seen_before_agree_with_mpi() {
     let seed = now.map_or(1, |now| now.as_nanos() as u64);
     check(seed as usize % 12, 4, seed);
 }
+
+#[test]
+fn concurrent_threads_get_what_mpi_gives_them_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("threads.c", folder.path(), &["-pthread"]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let arguments = ["4", "400"].map(str::to_owned);
+    let text = run_preloaded(&program, &arguments, 2, &path, &[]).good();
+    if text.contains("one thread at a time") {
+        eprintln!("skipped: this MPI library has no MPI_THREAD_MULTIPLE");
+        return;
+    }
+    assert!(text.contains("threads agree"), "{text}");
+    assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
+    assert!(text.contains("MPI_THREAD_MULTIPLE"), "{text}");
+}

@@ -72,7 +72,7 @@ fn provenance(library: Library) -> Provenance {
         colltune: "0.1.0".to_owned(),
         date: "2026-11-20".to_owned(),
         hosts: vec!["n1".to_owned()],
-        cpu: "Some CPU".to_owned(),
+        cpu: Provenance::ANY_CPU.to_owned(),
         launches: 6,
         warnings: Vec::new(),
     }

@@ -6,5 +6,6 @@ mod file;
 mod invalid;
 mod layout;
 mod lookup;
+mod mutants;
 mod round_trip;
 mod sample;

@@ -291,6 +291,12 @@ impl Cluster {
         fs::remove_file(self.fakes.path(name)).expect("removed");
     }
 
+    /// The batch system no longer knows a job, whose last processes may still be there.
+    pub(super) fn forget(&self, id: &str) {
+        let job = self.fakes.path(&format!("jobs/{id}"));
+        fs::rename(job, self.fakes.path("forgotten")).expect("moved");
+    }
+
     pub(super) fn submission(&self, number: u32) -> Submission {
         let path = self.launches().join(format!("{number:04}.job.json"));
         let text = fs::read_to_string(path).expect("recorded");

@@ -64,7 +64,7 @@ fn a_job_that_is_forgotten_is_lost() {
     let mut running = start(&launcher, &cluster.job(1, LASTING));
     cluster.fakes.number("pid");
     cluster.run("end", &["1", "CANCELLED", "KILL"]);
-    fs::remove_dir_all(cluster.fakes.path("jobs/1")).expect("removed");
+    cluster.forget("1");
     let exit = finish(running.as_mut());
     assert_eq!(exit.outcome, Outcome::Ended(BatchEnd::Lost), "{exit:?}");
 }

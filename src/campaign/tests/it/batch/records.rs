@@ -31,7 +31,7 @@ fn a_job_is_taken_up_again() {
     wait_for("the end of the job", || {
         cluster.allocation("0001", "closed").exists().then_some(())
     });
-    fs::remove_dir_all(cluster.fakes.path("jobs/1")).expect("removed");
+    cluster.forget("1");
     let mut running = cluster
         .launcher()
         .resume(&job)

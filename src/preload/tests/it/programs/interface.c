@@ -1,6 +1,8 @@
 /* The C interface: every collective, decisions, errors and lifetimes.
  *
- * usage: interface TABLE MISSING
+ * usage: interface TABLE MISSING FOR_OTHER_NODES CODE
+ *
+ * CODE is what loading the third table returns.
  */
 #include <colltune.h>
 #include <stdio.h>
@@ -66,7 +68,7 @@ static void decisions(const colltune_table *table) {
 
 int main(int argc, char **argv) {
     colltune_table *table = NULL, *second = NULL, *none = (colltune_table *)&table;
-    EXPECT(argc == 3);
+    EXPECT(argc == 5);
     EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &table) == COLLTUNE_ERR_STATE);
     MPI_Init(&argc, &argv);
     int rank;
@@ -76,6 +78,9 @@ int main(int argc, char **argv) {
     /* A rank that reads another file than the rest. */
     int differs = colltune_load(argv[rank == 0 ? 2 : 1], MPI_COMM_WORLD, &none);
     EXPECT(differs == (rank == 0 ? COLLTUNE_ERR_TABLE : COLLTUNE_ERR_DIFFERS) && none == NULL);
+    colltune_table *other = NULL;
+    EXPECT(colltune_load(argv[3], MPI_COMM_WORLD, &other) == atoi(argv[4]));
+    EXPECT(colltune_free(&other) == COLLTUNE_SUCCESS);
     EXPECT(colltune_load(NULL, MPI_COMM_WORLD, &none) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(colltune_load(argv[1], MPI_COMM_NULL, &none) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, NULL) == COLLTUNE_ERR_ARGUMENT);

@@ -3,9 +3,11 @@
 use std::ffi::{c_int, c_void};
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
+use mpi::ffi;
 use runtime::RawCall;
 use schedule::Collective;
 
+use crate::check::refused;
 use crate::header::CTable;
 
 /// # Safety
@@ -14,9 +16,14 @@ use crate::header::CTable;
 unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        if let Some(class) = refused(call, communicator) {
+            return class;
+        }
         match table.as_ref() {
             Some(table) => table.tuner.call(communicator, call),
-            None => call.forward(communicator),
+            None if exec::is_running() => call.forward(communicator),
+            // There is nobody to pass it on to, nor an error handler.
+            None => ffi::MPI_ERR_OTHER as c_int,
         }
     }
 }

@@ -10,7 +10,7 @@ unsafe extern "C" {
 }
 
 /// The library that the program runs with, if it is another one than that of this build.
-pub(crate) fn other_library() -> Option<String> {
+pub fn other_library() -> Option<String> {
     let found = exec::library(&exec::library_text());
     // SAFETY: a constant text.
     let built_for = unsafe { CStr::from_ptr(colltune_built_for()) };
@@ -21,7 +21,7 @@ pub(crate) fn other_library() -> Option<String> {
 }
 
 /// The library that this was built for.
-pub(crate) fn built_for() -> String {
+pub fn built_for() -> String {
     // SAFETY: a constant text.
     let name = unsafe { CStr::from_ptr(colltune_built_for()) };
     format!("{} {}", name.to_string_lossy(), colltune_built_for_major())

@@ -8,12 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use dispatch::{Choice, CommunicatorRules};
 use exec::constants::MPI_Comm;
 use mpi::ffi;
-use runtime::{Loaded, RuntimeError, Settings, Tuner};
+use runtime::{Loaded, Misfit, RuntimeError, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
 use wire::{Candidate, CommShape};
 
 use crate::identity::other_library;
+use crate::settings::settings;
 
 const SUCCESS: c_int = 0;
 const ERR_ARGUMENT: c_int = 1;
@@ -23,6 +24,7 @@ const ERR_LIBRARY: c_int = 4;
 const ERR_THREADS: c_int = 5;
 const ERR_STATE: c_int = 6;
 const ERR_MPI: c_int = 7;
+const ERR_NODE: c_int = 8;
 
 /// `colltune_table`.
 #[derive(Debug)]
@@ -76,6 +78,10 @@ pub unsafe extern "C" fn colltune_load(
     communicator: MPI_Comm,
     table: *mut *mut CTable,
 ) -> c_int {
+    // SAFETY: the caller's.
+    if let Some(table) = unsafe { table.as_mut() } {
+        *table = std::ptr::null_mut();
+    }
     if !exec::is_running() {
         return fail(ERR_STATE, "MPI is not running");
     }
@@ -89,15 +95,16 @@ pub unsafe extern "C" fn colltune_load(
     if path.is_null() || table.is_null() || communicator == unsafe { ffi::RSMPI_COMM_NULL } {
         return fail(ERR_ARGUMENT, "a null argument");
     }
+    let mut is_inter = 0;
+    // SAFETY: the caller's.
+    unsafe { ffi::PMPI_Comm_test_inter(communicator, &mut is_inter) };
+    if is_inter != 0 {
+        return fail(ERR_ARGUMENT, "an intercommunicator");
+    }
     // SAFETY: the caller's.
     let loaded = unsafe {
-        *table = std::ptr::null_mut();
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
-        Tuner::new(
-            Loaded::read(path.as_ref()),
-            communicator,
-            Settings::default(),
-        )
+        Tuner::new(Loaded::read(path.as_ref()), communicator, settings())
     };
     match loaded {
         Ok(tuner) => {
@@ -117,7 +124,8 @@ fn code(error: &RuntimeError) -> c_int {
     match error {
         RuntimeError::Table(_) => ERR_TABLE,
         RuntimeError::Differs => ERR_DIFFERS,
-        RuntimeError::Library { .. } => ERR_LIBRARY,
+        RuntimeError::Misfit(Misfit::Library { .. }) => ERR_LIBRARY,
+        RuntimeError::Misfit(Misfit::Node { .. }) => ERR_NODE,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
         RuntimeError::Length { .. } | RuntimeError::Root { .. } => ERR_ARGUMENT,

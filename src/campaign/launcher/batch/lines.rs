@@ -1,0 +1,64 @@
+//! The command lines that a script starts ranks with.
+
+use std::ffi::OsString;
+use std::path::absolute;
+use std::process::Command;
+
+use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
+
+use super::order::Folder;
+use super::script::{Launch, Variable};
+use super::{place, shape};
+use crate::launcher::command::{Nodes, Start, command};
+use crate::launcher::{Binding, Installation, Job, LaunchError};
+use crate::{BatchOptions, BatchSystem, LibraryName};
+
+/// What the script starts: mpirun's command lines, and what is to stand in their environment.
+pub(super) fn launch(
+    installation: &Installation,
+    options: &BatchOptions,
+    job: &Job,
+    folder: &Folder,
+) -> Result<Launch, LaunchError> {
+    let hosts = folder.hosts();
+    let start = Start {
+        options: &options.options,
+        own: &options.environment,
+        environment: &job.environment,
+        inherited: &[UNTIL_VARIABLE],
+        nodes: match options.system {
+            BatchSystem::Slurm => Nodes::Slurm(options.placement),
+            BatchSystem::Pbs => Nodes::File(&hosts, options.placement),
+        },
+    };
+    let line = |binding| command(installation, &start, shape(job), binding);
+    let (bound, unbound) = (line(Binding::Bound)?, line(Binding::Free)?);
+    let words = |command: &Command| {
+        let program = absolute(command.get_program());
+        let program = program.map_or_else(|_| command.get_program().into(), OsString::from);
+        let words = std::iter::once(program).chain(command.get_args().map(Into::into));
+        words.map(place::text).collect::<Result<Vec<_>, _>>()
+    };
+    let variables = bound
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let environment = variables
+        .filter(|(name, _)| *name != LAUNCHER_VARIABLE)
+        .map(|(name, value)| {
+            Ok(Variable {
+                name: place::variable(name)?,
+                value: place::text(value.into())?,
+            })
+        })
+        .collect::<Result<_, LaunchError>>()?;
+    let (bound, unbound) = (words(&bound)?, words(&unbound)?);
+    Ok(Launch {
+        unbound: (unbound != bound).then_some(unbound),
+        bound,
+        environment,
+        slots: match installation.name {
+            LibraryName::OpenMpi => format!(" slots={}", job.ppn),
+            LibraryName::Mpich => format!(":{}", job.ppn),
+        },
+    })
+}

@@ -1,0 +1,205 @@
+//! Wrong arguments, of which MPI libraries may not tell: those built without checks crash.
+//!
+//! Only what is the same on all ranks, or else of significance on this one, is looked at, so that whatever
+//! MPI allows goes on to the table. Handles that are not null are trusted.
+
+use std::ffi::{c_int, c_void};
+
+use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op, in_place};
+use mpi::ffi;
+use runtime::RawCall;
+use schedule::Collective;
+
+unsafe extern "C" {
+    safe fn colltune_no_operator() -> MPI_Op;
+}
+
+/// Calls the error handler and returns the error's class, if something is wrong with the arguments.
+///
+/// # Safety
+///
+/// Handles are MPI's or null, and `counts` holds a number a rank or is null.
+#[inline]
+pub(crate) unsafe fn refused(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
+    // SAFETY: constants of the library.
+    let (nowhere, nothing) = unsafe { (ffi::RSMPI_COMM_NULL, ffi::RSMPI_DATATYPE_NULL) };
+    let is_plain = communicator != nowhere
+        && call.root == 0
+        && call.collective != Collective::ReduceScatter
+        && call.recv_count >= 0
+        && call.recv_type != nothing
+        && !call.recv.is_null()
+        && call.recv.cast_const() != in_place()
+        && is_plain_input(call, nothing);
+    match is_plain {
+        true => None,
+        // SAFETY: the caller's.
+        false => unsafe { judge(call, communicator) },
+    }
+}
+
+/// Whether the sending side has nothing that may be wrong.
+#[inline]
+fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
+    let is_whole = match call.collective {
+        Collective::Bcast => return true,
+        Collective::Gather | Collective::Scatter | Collective::Allgather => {
+            call.send_count >= 0 && call.send_type != nothing
+        }
+        _ => call.operator != colltune_no_operator(),
+    };
+    let is_a_buffer = !call.send.is_null() && call.send != in_place();
+    is_whole && is_a_buffer && call.send != call.recv.cast_const()
+}
+
+/// # Safety
+///
+/// As of [`refused`].
+unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
+    if !exec::is_running() {
+        // Nobody can be told.
+        return Some(ffi::MPI_ERR_OTHER as c_int);
+    }
+    // SAFETY: the caller's; errors without a communicator go to MPI_COMM_SELF's handler (MPI 4.0,
+    // section 9.1).
+    unsafe {
+        if communicator == ffi::RSMPI_COMM_NULL {
+            let class = ffi::MPI_ERR_COMM as c_int;
+            ffi::PMPI_Comm_call_errhandler(ffi::RSMPI_COMM_SELF, class);
+            return Some(class);
+        }
+        let class = fault(call, communicator)? as c_int;
+        ffi::PMPI_Comm_call_errhandler(communicator, class);
+        Some(class)
+    }
+}
+
+/// The class of what is wrong.
+///
+/// # Safety
+///
+/// As of [`refused`]; the communicator is not null.
+unsafe fn fault(call: &RawCall, communicator: MPI_Comm) -> Option<u32> {
+    let (mut is_inter, mut rank, mut ranks) = (0, 0, 0);
+    // SAFETY: the caller's; the results are written by the calls.
+    unsafe {
+        ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
+        ffi::PMPI_Comm_rank(communicator, &mut rank);
+        ffi::PMPI_Comm_size(communicator, &mut ranks);
+    }
+    // Roots and buffers have other meanings there, and nothing of ours runs.
+    if is_inter != 0 {
+        return None;
+    }
+    if !(0..ranks).contains(&call.root) {
+        return Some(ffi::MPI_ERR_ROOT);
+    }
+    if call.collective.is_reduction() && call.operator == colltune_no_operator() {
+        return Some(ffi::MPI_ERR_OP);
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let elements = match call.collective {
+            Collective::ReduceScatter => sum(call, ranks),
+            _ => Ok(call.recv_count),
+        };
+        match elements {
+            Err(class) => Some(class),
+            Ok(elements) => sides(call, rank == call.root, elements),
+        }
+    }
+}
+
+/// The elements of all parts.
+///
+/// # Safety
+///
+/// `counts` holds a number a rank, or is null.
+unsafe fn sum(call: &RawCall, ranks: c_int) -> Result<c_int, u32> {
+    if call.counts.is_null() {
+        return Err(ffi::MPI_ERR_ARG);
+    }
+    // SAFETY: the caller's.
+    let counts = unsafe { std::slice::from_raw_parts(call.counts, ranks as usize) };
+    match counts.iter().any(|count| *count < 0) {
+        true => Err(ffi::MPI_ERR_COUNT),
+        // Whether there are any is all that matters.
+        false => Ok(counts.iter().copied().max().unwrap_or(0)),
+    }
+}
+
+/// The class of what is wrong with a side that is of significance on this rank.
+///
+/// # Safety
+///
+/// Datatypes are MPI's or null.
+unsafe fn sides(call: &RawCall, is_root: bool, elements: c_int) -> Option<u32> {
+    let may_be_in_place = match call.collective {
+        Collective::Reduce | Collective::Gather => is_root,
+        Collective::Bcast | Collective::Scatter => false,
+        _ => true,
+    };
+    let sending = match call.collective {
+        Collective::Bcast => None,
+        Collective::Scatter if !is_root => None,
+        _ if may_be_in_place && call.send == in_place() => None,
+        Collective::Gather | Collective::Scatter | Collective::Allgather => {
+            Some((call.send, call.send_count, call.send_type))
+        }
+        _ => Some((call.send, elements, call.recv_type)),
+    };
+    let recv = call.recv.cast_const();
+    let receiving = match call.collective {
+        Collective::Reduce | Collective::Gather if !is_root => None,
+        Collective::Scatter if is_root && recv == in_place() => None,
+        _ => Some((recv, elements, call.recv_type)),
+    };
+    let is_aliased = sending.is_some() && receiving.is_some() && call.send == recv && elements > 0;
+    // SAFETY: the caller's.
+    let mut faults = [sending, receiving]
+        .into_iter()
+        .flatten()
+        .filter_map(|(buffer, count, datatype)| unsafe { side(buffer, count, datatype) });
+    faults.next().or(is_aliased.then_some(ffi::MPI_ERR_BUFFER))
+}
+
+/// # Safety
+///
+/// The datatype is MPI's or null.
+unsafe fn side(buffer: *const c_void, count: c_int, datatype: MPI_Datatype) -> Option<u32> {
+    // SAFETY: a constant of the library; the caller's.
+    unsafe {
+        if count < 0 {
+            Some(ffi::MPI_ERR_COUNT)
+        } else if datatype == ffi::RSMPI_DATATYPE_NULL {
+            Some(ffi::MPI_ERR_TYPE)
+        } else if buffer == in_place() || (buffer.is_null() && count > 0 && !is_absolute(datatype))
+        {
+            Some(ffi::MPI_ERR_BUFFER)
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether a datatype may have addresses of its own, so that a null buffer is `MPI_BOTTOM`, or no data.
+///
+/// # Safety
+///
+/// The datatype is valid.
+unsafe fn is_absolute(datatype: MPI_Datatype) -> bool {
+    let (mut integers, mut addresses, mut datatypes, mut combiner, mut size) = (0, 0, 0, 0, 0);
+    // SAFETY: the caller's; the results are written by the calls.
+    unsafe {
+        ffi::PMPI_Type_get_envelope(
+            datatype,
+            &mut integers,
+            &mut addresses,
+            &mut datatypes,
+            &mut combiner,
+        );
+        ffi::PMPI_Type_size(datatype, &mut size);
+    }
+    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
+    (integers, addresses, datatypes) != (0, 0, 0) || size == 0
+}

@@ -1,0 +1,52 @@
+//! Tables for nodes of another type.
+
+use tempfile::TempDir;
+
+use crate::corners::calls;
+use crate::launch::{compiled, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+/// What programs print where all ranks but the first have the CPU `other`.
+fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_used: bool) {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("node.c", folder.path(), &["-rdynamic", "-ldl"]);
+    let mut table = forcing(1, installation().library());
+    table.provenance.cpu = table_cpu.to_owned();
+    let path = saved(&table, folder.path());
+    let cpuinfo = folder.path().join("cpuinfo");
+    std::fs::write(&cpuinfo, format!("model name\t: {other}\n")).expect("written");
+    let arguments = [cpuinfo.display().to_string()];
+    let text = run_preloaded(&program, &arguments, 3, &path, more).good();
+    let lines = text.lines();
+    let warnings: Vec<_> = lines.filter(|line| line.contains("warning")).collect();
+    let expected = usize::from(!warned.is_empty());
+    assert_eq!(warnings.len(), expected, "{text}");
+    assert!(warnings.iter().all(|line| line.contains(warned)), "{text}");
+    let expected = if is_used { 10 } else { 0 };
+    assert_eq!(calls(&text, "allreduce/"), expected, "{text}");
+}
+
+#[test]
+fn tables_for_other_nodes_are_used_only_if_forced_under_mpi() {
+    let own = environment::cpu();
+    if own.is_empty() {
+        eprintln!("skipped: the kernel does not name the CPU");
+        return;
+    }
+    let force = [("COLLTUNE_FORCE", "1")];
+    check(&own, &own, &[], "", true);
+    // One rank's refusal is everybody's.
+    let differs = format!("made for nodes with `{own}`, and ");
+    check(&own, "Other CPU", &[], &differs, false);
+    check(
+        &own,
+        "Other CPU",
+        &force,
+        "has `Other CPU`; it is used",
+        true,
+    );
+    check("Other CPU", &own, &[], "COLLTUNE_FORCE=1", false);
+    check("any", "Other CPU", &[], "", true);
+    check("", "Other CPU", &[], "", true);
+    check(&own, "", &[], "", true);
+}

@@ -1,0 +1,146 @@
+/* Random arguments for the C interface: nulls, negative counts, roots and shapes beyond all bounds. Wrong
+ * ones must be refused with an error code, right ones served.
+ *
+ * usage: arguments SEED CALLS TABLE BROKEN
+ *
+ * All ranks draw the same, since what only one rank refuses is waited for by the others.
+ */
+#include <colltune.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+static long long call;
+
+static int any(int below) { /* splitmix64 */
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (int)((z ^ (z >> 31)) % (uint64_t)below);
+}
+
+static void expect(int condition, const char *what) {
+    if (condition) return;
+    fprintf(stderr, "call %lld: %s; %s\n", call, what, colltune_message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static const int odd_ints[] = {INT_MIN, -1, 0, 1, 2, 3, 7, 4096, 65537, INT_MAX};
+static int odd_int(void) { return odd_ints[any(10)]; }
+
+static void decide(const colltune_table *table) {
+    static const char *const names[] = {
+        "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
+        "reduce_scatter_block", "barrier", "alltoall", "", "BCAST", "bcast ", "\xff\xfe", NULL};
+    static const uint64_t sizes[] = {0, 1, 4096, INT_MAX, (uint64_t)INT_MAX + 1, INT64_MAX, UINT64_MAX};
+    int place = any(15), nodes = any(2) ? odd_int() : any(300) - 20, ppn = odd_int();
+    colltune_decision decision, *to = any(10) ? &decision : NULL;
+    const colltune_table *of = any(10) ? table : NULL;
+    int is_right = place < 8 && nodes > 0 && ppn > 0 && to && of;
+    int code = colltune_decide(of, names[place], nodes, ppn, sizes[any(7)], odd_int(), to);
+    expect(code == (is_right ? COLLTUNE_SUCCESS : COLLTUNE_ERR_ARGUMENT), "colltune_decide");
+    if (is_right) expect(strlen(decision.algorithm) > 0 && decision.speedup > 0, "a decision");
+    else expect(strlen(colltune_message()) > 0, "a message");
+}
+
+static void load(char **argv, MPI_Comm inter) {
+    const char *paths[] = {argv[3], argv[4], NULL, "", "/", "/dev/null", "/nowhere/table.yaml"};
+    MPI_Comm comms[] = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, inter};
+    int path = any(3) ? 0 : any(7), comm = any(4), is_given = any(10) > 0;
+    colltune_table *table = (colltune_table *)&state;
+    int code = colltune_load(paths[path], comms[comm], is_given ? &table : NULL);
+    int is_right = path == 0 && comm < 2 && is_given;
+    expect((code == COLLTUNE_SUCCESS) == is_right, "colltune_load");
+    if (!is_given) return;
+    expect((table != NULL) == is_right, "a table or none");
+    if (is_right && any(2)) decide(table);
+    expect(colltune_free(&table) == COLLTUNE_SUCCESS && !table, "colltune_free");
+    expect(colltune_free(any(2) ? &table : NULL) == COLLTUNE_SUCCESS, "colltune_free of nothing");
+}
+
+enum { MOST = 64 };
+
+/* One collective with what may be wrong, each with some probability. */
+static void collective(colltune_table *table, MPI_Comm own) {
+    static int in[MOST * 16], out[MOST * 16], counts[16];
+    int kind = any(8), ranks, rank, is_right = 1, count = any(MOST);
+    MPI_Comm comm = own;
+    MPI_Comm_size(comm, &ranks);
+    MPI_Comm_rank(comm, &rank);
+    int root = any(ranks), is_rooted = kind == 0 || kind == 1 || kind == 3 || kind == 4;
+    int combines = kind == 1 || kind == 2 || kind >= 6;
+    MPI_Datatype type = MPI_INT;
+    MPI_Op op = MPI_SUM;
+    void *send = in, *recv = out;
+    int *parts = counts;
+    for (int i = 0; i < ranks; i++) counts[i] = count;
+    for (int i = 0; i < MOST; i++) in[i] = rank + i, out[i] = rank + i;
+    if (any(2)) {
+        is_right = 0;
+        int counted = kind != 6;
+        switch (any(7)) {
+        case 0: comm = MPI_COMM_NULL; break;
+        case 1: type = MPI_DATATYPE_NULL; break;
+        case 2: if (combines) op = MPI_OP_NULL; else comm = MPI_COMM_NULL; break;
+        case 3: if (is_rooted) root = any(2) ? -1 - any(INT_MAX) : ranks + any(1000); else type = MPI_DATATYPE_NULL;
+                break;
+        case 4: if (counted) count = -1 - any(INT_MAX); else if (any(2)) counts[any(ranks)] = -1 - any(INT_MAX);
+                else parts = NULL;
+                break;
+        default: /* Both are gone, so that each rank has lost one of significance to it. */
+            count = 1 + any(MOST - 1);
+            for (int i = 0; i < ranks; i++) counts[i] = count;
+            if (!is_rooted && any(3) == 0) recv = send;
+            else send = recv = NULL;
+            break;
+        }
+    }
+    int code = MPI_SUCCESS;
+    colltune_table *with = any(4) ? table : NULL;
+    switch (kind) {
+    case 0: code = colltune_bcast(with, recv, count, type, root, comm); break;
+    case 1: code = colltune_reduce(with, send, recv, count, type, op, root, comm); break;
+    case 2: code = colltune_allreduce(with, send, recv, count, type, op, comm); break;
+    case 3: code = colltune_gather(with, send, count, type, recv, count, type, root, comm); break;
+    case 4: code = colltune_scatter(with, send, count, type, recv, count, type, root, comm); break;
+    case 5: code = colltune_allgather(with, send, count, type, recv, count, type, comm); break;
+    case 6: code = colltune_reduce_scatter(with, send, recv, parts, type, op, comm); break;
+    default: code = colltune_reduce_scatter_block(with, send, recv, count, type, op, comm); break;
+    }
+    if ((code == MPI_SUCCESS) != is_right) fprintf(stderr, "collective %d, count %d, root %d\n", kind, count, root);
+    expect((code == MPI_SUCCESS) == is_right, "a collective");
+    for (int i = 0; is_right && kind == 0 && i < count; i++) expect(out[i] == root + i, "a broadcast");
+    for (int i = 0; is_right && kind == 2 && i < count; i++)
+        expect(out[i] == ranks * i + ranks * (ranks - 1) / 2, "a sum");
+}
+
+int main(int argc, char **argv) {
+    colltune_table *table;
+    MPI_Comm inter, half, comm;
+    int rank;
+    if (argc < 5 || colltune_bcast(NULL, &rank, 1, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS) return 1;
+    MPI_Init(&argc, &argv);
+    state = strtoull(argv[1], NULL, 10);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    expect(colltune_load(argv[3], MPI_COMM_WORLD, &table) == COLLTUNE_SUCCESS, "the table");
+    long long calls = atoll(argv[2]);
+    for (call = 0; call < calls; call++) {
+        int kind = any(100);
+        if (kind < 5) load(argv, inter);
+        else if (kind < 40) decide(table);
+        else collective(table, comm);
+    }
+    if (rank == 0) printf("%lld calls with odd arguments are answered\n", calls);
+    colltune_free(&table);
+    MPI_Finalize();
+    return 0;
+}

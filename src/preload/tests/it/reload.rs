@@ -1,0 +1,117 @@
+//! Tables that change while a program runs.
+
+use std::path::{Path, PathBuf};
+
+use schedule::Collective;
+use table::Table;
+use tempfile::TempDir;
+use wire::Library;
+
+use crate::launch::{compiled, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+/// Two tables with other broadcasts, one for another library, and the table in use, the first.
+struct Files {
+    folder: TempDir,
+    /// What the first two choose.
+    broadcasts: [String; 2],
+}
+
+impl Files {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let library = installation().library();
+        let other = Library {
+            version: "0.1".to_owned(),
+            ..library.clone()
+        };
+        let [a, b] = [0, 1].map(|place| forcing(place, library.clone()));
+        let put = |name: &str, table: &Table| {
+            let place = folder.path().join(name);
+            std::fs::create_dir_all(&place).expect("made");
+            saved(table, &place);
+        };
+        put("a", &a);
+        put("b", &b);
+        put("other", &forcing(1, other));
+        put("differing0", &a);
+        put("differing1", &b);
+        let broadcasts = [&a, &b].map(|table| {
+            let rule = &table.collectives[&Collective::Bcast][0].rules[0];
+            rule.candidate.to_string()
+        });
+        Self { folder, broadcasts }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name).join("table.yaml")
+    }
+
+    /// Calls by each of the two tables' broadcasts, and what was printed.
+    fn run(&self, table: &Path, steps: &[String], reload: &str) -> ([u64; 2], String) {
+        std::fs::copy(self.path("a"), self.path("")).expect("copied");
+        let program = compiled("reload.c", self.folder.path(), &[]);
+        let mut arguments = vec![self.path("").display().to_string()];
+        arguments.extend_from_slice(steps);
+        let more = [("COLLTUNE_RELOAD", reload)];
+        let text = run_preloaded(&program, &arguments, 3, table, &more).good();
+        assert!(text.contains("the steps are done"), "{text}");
+        let calls = |broadcast: &String| {
+            let row = text.lines().find(|line| line.ends_with(broadcast));
+            let calls = row.and_then(|row| row.split_whitespace().nth(2));
+            calls.map_or(0, |calls| calls.parse().expect("a number"))
+        };
+        (self.broadcasts.each_ref().map(calls), text)
+    }
+}
+
+fn warnings(text: &str) -> usize {
+    text.matches("colltune: warning").count()
+}
+
+#[test]
+fn a_changed_table_holds_for_new_communicators_under_mpi() {
+    let files = Files::new();
+    let of = |verb: &str, name: &str| format!("{verb}:{}", files.path(name).display());
+    let steps = [
+        "new".to_owned(),   // 1 call by the first table
+        of("put", "b"),     // 4 by the second
+        "old".to_owned(),   // 16 by the first, with its communicator
+        of("half", "a"),    // 64 by the second, as half a table is none
+        "new".to_owned(),   // 256, without another warning
+        of("put", "other"), // 1024 by the second, as this is not for this library
+        of("put", "a"),     // 4096 by the first again
+        "cut".to_owned(),   // 16384 by the first
+    ];
+    let (calls, text) = files.run(&files.path(""), &steps, "1");
+    assert_eq!(
+        calls,
+        [1 + 16 + 4096 + 16384, 4 + 64 + 256 + 1024],
+        "{text}"
+    );
+    assert_eq!(warnings(&text), 3, "{text}");
+    assert_eq!(text.matches("the old table is kept").count(), 3, "{text}");
+    assert!(text.contains("was made for"), "{text}");
+    assert!(text.contains("No such file"), "{text}");
+    assert!(text.contains("the table was replaced 2 times"), "{text}");
+    let (calls, text) = files.run(&files.path(""), &steps[..2], "0");
+    assert_eq!((calls, warnings(&text)), ([5, 0], 0), "{text}");
+}
+
+#[test]
+fn ranks_that_read_different_tables_keep_the_old_one_under_mpi() {
+    let files = Files::new();
+    // What a process sees there depends on where it is.
+    let table = Path::new("/proc/self/cwd/table.yaml");
+    let folder = |name: &str| format!("cd:{}", files.folder.path().join(name).display());
+    let steps = [folder("start"), folder("differing"), "new".to_owned()];
+    for place in ["start0", "start1"] {
+        let place = files.folder.path().join(place);
+        std::fs::create_dir_all(&place).expect("made");
+        std::fs::copy(files.path("b"), place.join("table.yaml")).expect("copied");
+    }
+    let (calls, text) = files.run(table, &steps, "1");
+    assert_eq!(calls, [0, 1 + 4 + 16], "{text}");
+    assert_eq!(warnings(&text), 1, "{text}");
+    assert!(text.contains("not all ranks have read the same"), "{text}");
+}

@@ -1,0 +1,92 @@
+//! Whether a table was made for what the program runs on.
+
+use exec::ExecError;
+use exec::constants::MPI_Comm;
+use table::Table;
+use thiserror::Error;
+use wire::Library;
+
+use crate::agree::first_text;
+
+/// What a table was made for and the program does not run on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Misfit {
+    /// Another library, or version of it.
+    #[error("the table was made for {table}, and this is {library}")]
+    Library {
+        /// The table's.
+        table: Library,
+        /// The program's.
+        library: Library,
+    },
+    /// Nodes of another type.
+    #[error("the table was made for nodes with `{table}`, and {host} has `{cpu}`")]
+    Node {
+        /// The table's CPU model.
+        table: String,
+        /// The node of the first rank that stands on another.
+        host: String,
+        /// Its CPU model.
+        cpu: String,
+    },
+}
+
+/// What this rank runs on.
+#[derive(Clone, Debug)]
+pub(crate) struct Host {
+    pub(crate) library: Library,
+    name: String,
+    cpu: String,
+}
+
+impl Host {
+    pub(crate) fn new(library: Library) -> Self {
+        Self {
+            library,
+            name: environment::host(),
+            cpu: environment::cpu(),
+        }
+    }
+
+    /// What a table was made for and is not so here, as far as this rank can see.
+    pub(crate) fn misfits(&self, table: &Table) -> Vec<Misfit> {
+        let made_for = &table.provenance;
+        let library = (made_for.library != self.library).then(|| Misfit::Library {
+            table: made_for.library.clone(),
+            library: self.library.clone(),
+        });
+        let node = (!made_for.is_for(&self.cpu)).then(|| Misfit::Node {
+            table: made_for.cpu.clone(),
+            host: self.name.clone(),
+            cpu: self.cpu.clone(),
+        });
+        library.into_iter().chain(node).collect()
+    }
+
+    /// What a table was made for and is not so on some rank; the same on all of them. Collective.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is a valid intracommunicator, whose ranks have the same table.
+    pub(crate) unsafe fn common_misfits(
+        &self,
+        communicator: MPI_Comm,
+        table: &Table,
+    ) -> Result<Vec<Misfit>, ExecError> {
+        let mut misfits = self.misfits(table);
+        let is_of_node = |misfit: &Misfit| matches!(misfit, Misfit::Node { .. });
+        let mine = misfits.iter().any(is_of_node);
+        let mine = mine.then(|| format!("{}\n{}", self.name, self.cpu));
+        // SAFETY: the caller's.
+        let first = unsafe { first_text(communicator, mine.as_ref())? };
+        misfits.retain(|misfit| !is_of_node(misfit));
+        if let Some((host, cpu)) = first.as_deref().and_then(|text| text.split_once('\n')) {
+            misfits.push(Misfit::Node {
+                table: table.provenance.cpu.clone(),
+                host: host.to_owned(),
+                cpu: cpu.to_owned(),
+            });
+        }
+        Ok(misfits)
+    }
+}

@@ -1,0 +1,81 @@
+//! Which table decides on a communicator: the one that was loaded, or what its file has become.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use dispatch::CommunicatorRules;
+use exec::ExecError;
+use exec::constants::MPI_Comm;
+use table::Table;
+use wire::CommShape;
+
+use crate::Loaded;
+use crate::watch::Watch;
+
+/// A table, with the rules for the communicators of each shape that has been seen.
+#[derive(Debug)]
+pub(crate) struct Version {
+    pub(crate) loaded: Loaded,
+    shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
+}
+
+impl Version {
+    pub(crate) fn new(loaded: Loaded) -> Self {
+        Self {
+            loaded,
+            shapes: RefCell::default(),
+        }
+    }
+
+    /// The rules for a shape.
+    pub(crate) fn rules(&self, shape: CommShape) -> Rc<CommunicatorRules> {
+        let mut shapes = self.shapes.borrow_mut();
+        if let Some(rules) = shapes.iter().find(|rules| rules.shape() == shape) {
+            return Rc::clone(rules);
+        }
+        let rules = Rc::new(CommunicatorRules::new(&self.loaded.table, shape));
+        shapes.push(Rc::clone(&rules));
+        rules
+    }
+}
+
+/// The table that was loaded, and its successors.
+#[derive(Debug)]
+pub(crate) struct Versions {
+    /// The same on all ranks that it was loaded over.
+    first: Rc<Version>,
+    watch: Option<RefCell<Watch>>,
+}
+
+impl Versions {
+    /// With a `watch`, the table's file is looked at again for each communicator.
+    pub(crate) fn new(loaded: Loaded, watch: impl FnOnce(&Rc<Version>) -> Option<Watch>) -> Self {
+        let first = Rc::new(Version::new(loaded));
+        let watch = watch(&first).map(RefCell::new);
+        Self { first, watch }
+    }
+
+    /// The table that was loaded.
+    pub(crate) fn first(&self) -> &Table {
+        &self.first.loaded.table
+    }
+
+    /// How often this rank has gone over to another table.
+    pub(crate) fn replacements(&self) -> u64 {
+        let watch = self.watch.as_ref();
+        watch.map_or(0, |watch| watch.borrow().replacements())
+    }
+
+    /// The table for a communicator, the same on all of its ranks. Collective.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is a valid intracommunicator.
+    pub(crate) unsafe fn agree(&self, communicator: MPI_Comm) -> Result<Rc<Version>, ExecError> {
+        match &self.watch {
+            None => Ok(Rc::clone(&self.first)),
+            // SAFETY: the caller's.
+            Some(watch) => unsafe { watch.borrow_mut().agree(communicator, &self.first) },
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A table's file, looked at again where a communicator is used for the first time.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use exec::ExecError;
+use exec::constants::MPI_Comm;
+
+use crate::agree::{are_same, first_text, is_first};
+use crate::fitness::Host;
+use crate::loaded::{Loaded, Stamp, open, unreadable};
+use crate::versions::Version;
+use crate::{RuntimeError, Settings};
+
+/// A file that may change, as one rank sees it.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    path: PathBuf,
+    host: Host,
+    settings: Settings,
+    /// The file at the last look, if it was there, and what was made of it.
+    stamp: Option<Stamp>,
+    seen: Result<Rc<Version>, String>,
+    /// What this rank used last.
+    current: Rc<Version>,
+    replacements: u64,
+    /// The last warning, which is not repeated.
+    warned: String,
+}
+
+impl Watch {
+    pub(crate) fn new(first: &Rc<Version>, host: Host, settings: Settings) -> Self {
+        Self {
+            path: first.loaded.path.clone(),
+            host,
+            settings,
+            stamp: Some(first.loaded.stamp),
+            seen: Ok(Rc::clone(first)),
+            current: Rc::clone(first),
+            replacements: 0,
+            warned: String::new(),
+        }
+    }
+
+    pub(crate) fn replacements(&self) -> u64 {
+        self.replacements
+    }
+
+    /// The table for a communicator, the same on all of its ranks: what the file holds now if all of
+    /// them read that and can use it; else what they used last, if that was the same; else the first,
+    /// which is the same in any case. Collective.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is a valid intracommunicator.
+    pub(crate) unsafe fn agree(
+        &mut self,
+        communicator: MPI_Comm,
+        first: &Rc<Version>,
+    ) -> Result<Rc<Version>, ExecError> {
+        self.look(first);
+        let digest = |version: &Rc<Version>| version.loaded.digest;
+        let seen = self.seen.as_ref().map_or(0, digest);
+        let numbers = [self.seen.is_ok().into(), seen, digest(&self.current)];
+        // SAFETY: the caller's.
+        let same = unsafe { are_same(communicator, &numbers)? };
+        match &self.seen {
+            Ok(version) if same[..2] == [true, true] => {
+                if digest(version) != digest(&self.current) {
+                    self.current = Rc::clone(version);
+                    self.replacements += 1;
+                }
+                self.warned.clear();
+                Ok(Rc::clone(version))
+            }
+            _ => {
+                let kept = match same[2] {
+                    true => &self.current,
+                    false => first,
+                };
+                let kept = Rc::clone(kept);
+                // SAFETY: the caller's; all ranks have come here.
+                unsafe { self.complain(communicator)? };
+                Ok(kept)
+            }
+        }
+    }
+
+    /// Reads the file if it is not the one that was seen last.
+    fn look(&mut self, first: &Rc<Version>) {
+        let opened = open(&self.path);
+        let stamp = opened.as_ref().ok().map(|(_, stamp)| *stamp);
+        // What is not there may be missing for another reason each time.
+        if stamp.is_some() && stamp == self.stamp {
+            return;
+        }
+        self.stamp = stamp;
+        let read = opened
+            .map_err(|source| unreadable(&self.path, source))
+            .and_then(|(mut file, stamp)| Loaded::read_open(&self.path, &mut file, stamp));
+        self.seen = read
+            .map_err(RuntimeError::from)
+            .and_then(|loaded| {
+                let mut misfits = self.host.misfits(&loaded.table).into_iter();
+                match misfits.next().filter(|_| !self.settings.force) {
+                    Some(misfit) => Err(misfit.into()),
+                    None => Ok(self.version(loaded, first)),
+                }
+            })
+            .map_err(|error| error.to_string());
+    }
+
+    /// What is known already keeps its rules.
+    fn version(&self, loaded: Loaded, first: &Rc<Version>) -> Rc<Version> {
+        let mut known = [&self.current, first].into_iter();
+        match known.find(|known| known.loaded.digest == loaded.digest) {
+            Some(known) => Rc::clone(known),
+            None => Rc::new(Version::new(loaded)),
+        }
+    }
+
+    /// Says once why the file is not used.
+    ///
+    /// # Safety
+    ///
+    /// `communicator` is a valid intracommunicator, of which all ranks call this.
+    unsafe fn complain(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        let (why, is_first) = unsafe {
+            let why = first_text(communicator, self.seen.as_ref().err())?;
+            (why, is_first(communicator)?)
+        };
+        let why = why.unwrap_or_else(|| "not all ranks have read the same".to_owned());
+        let path = self.path.display();
+        let text = format!("{path} has changed and is not used: {why}; the old table is kept");
+        if let Some(warn) = self
+            .settings
+            .warn
+            .filter(|_| is_first && text != self.warned)
+        {
+            warn(&text);
+        }
+        self.warned = text;
+        Ok(())
+    }
+}

@@ -19,7 +19,7 @@ use crate::exit::Answer;
 ///
 /// With --json, prints an array of objects: `id`, `campaign`, `launch`, `state` (queued, running, done,
 /// failed, wall_time, cancelled, preempted, node_failed, out_of_memory, not_begun, lost, timed_out, killed,
-/// unknown), `reason` (why it waits, in the scheduler's words), `code` (of a launch that failed),
+/// ended, unknown), `reason` (why it waits, in the scheduler's words), `code` (of a launch that failed),
 /// `nodes` (asked for), `on` (names of nodes on which it runs), `submitted` (seconds since 1970),
 /// `measured` (measurements of one cell in one launch), `script` and `output` (paths).
 #[derive(Debug, clap::Args)]

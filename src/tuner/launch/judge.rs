@@ -22,6 +22,17 @@ impl Launch<'_> {
             failed_nodes: exit.failed_nodes.clone(),
         };
         let message = described.to_string();
+        if let Some(failed_nodes) = lost_nodes(&exit.tail) {
+            let end = BatchEnd::NodeFailed;
+            let failed = LaunchError::Failed {
+                outcome: Outcome::Ended(end),
+                log: exit.log,
+                tail: exit.tail,
+                failed_nodes,
+            };
+            let message = failed.to_string();
+            return Ok(Ended::Batch { end, message });
+        }
         if let Outcome::Ended(end) = exit.outcome {
             let message = match end {
                 BatchEnd::OutOfMemory => self.with_turn(message),
@@ -98,6 +109,22 @@ impl Launch<'_> {
         }
         Ok(Ended::ByCandidate { message })
     }
+}
+
+/// The nodes with which the launcher has lost contact, if it says that it has; a candidate takes down ranks, and not
+/// what the launcher has on their nodes. It notices before the batch system does.
+fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
+    let lines = || tail.iter().flat_map(|text| text.lines());
+    let is_lost = |line: &str| {
+        let of_open_mpi = line.contains("lost communication with a remote daemon");
+        let of_mpich = line.contains("control_cb") && line.contains("assert (!closed)");
+        of_open_mpi || of_mpich
+    };
+    lines().any(is_lost).then(|| {
+        let remote = lines().filter(|line| line.trim_start().starts_with("Remote daemon:"));
+        let names = remote.filter_map(|line| line.split_once(" on node "));
+        names.map(|(_, name)| name.trim().to_owned()).collect()
+    })
 }
 
 /// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,

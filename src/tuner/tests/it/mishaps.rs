@@ -90,6 +90,35 @@ fn a_launch_that_somebody_asks_to_end_is_blamed_on_nobody() {
     }
 }
 
+/// As Open MPI and MPICH say it.
+#[test]
+fn a_node_that_is_lost_is_named_and_no_candidate_is_blamed() {
+    let open_mpi = "ORTE has lost communication with a remote daemon.\n\n  \
+        HNP daemon   : [[10641,0],0] on node n1\n  Remote daemon: [[10641,0],1] on node n2";
+    let mpich = "[mpiexec@n1] control_cb (pm/pmiserv/pmiserv_cb.c:206): assert (!closed) failed";
+    for (code, says, part) in [
+        (205, open_mpi, "a node of the job failed: n2"),
+        (255, mpich, "a node of the job failed"),
+    ] {
+        let mut bench = Bench::new("");
+        bench.mishaps.insert(
+            2,
+            Mishap {
+                after_tasks: Some((3, Outcome::Code(code))),
+                says: Some(says),
+                ..Mishap::default()
+            },
+        );
+        let mut witness = Witness::default();
+        let measured = measure(&bench.workplace(), &mut witness, &never()).expect("measured");
+        assert_eq!(measured.progress.done, measured.progress.total);
+        let store = Store::open(&bench.campaign().output.store).expect("a store");
+        assert_eq!(store.failures(&library()).expect("failures"), []);
+        let told = witness.told.iter().find(|told| told.starts_with("Died"));
+        assert!(told.is_some_and(|told| told.contains(part)), "{told:?}");
+    }
+}
+
 #[test]
 fn a_suspect_whose_task_was_done_since_is_suspect_no_more() {
     let mut bench = Bench::new("collectives: [allreduce]\n");

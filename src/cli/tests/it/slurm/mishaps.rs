@@ -49,7 +49,7 @@ fn what_a_job_measured_is_kept_when_ranks_or_it_are_killed_under_openmpi() {
 #[test]
 fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     let Some(site) = Site::up() else { return };
-    let run = site.start(&["tune", "small.yaml", "--json"]);
+    let mut run = site.start(&["tune", "small.yaml"]);
     site.wait_for("small", 1, 3);
     // Slurm looks at limits now and then; until it does, nothing goes on.
     for rank in site.ranks() {
@@ -58,10 +58,17 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     let job = format!("JobId={}", site.id());
     let update = ["scontrol", "update", &job, "EndTime=now+1"];
     site.bed.run(&site.place.path(""), &update).good();
+    // What another job measures follows: nothing is asked of anybody.
+    site.wait_for("small", 2, 1);
+    let jobs = site.jobs();
+    assert_eq!(
+        (&jobs[0]["state"], &jobs[1]["state"]),
+        (&"wall_time".into(), &"running".into())
+    );
+    run.signal(Signal::SIGTERM);
     let ran = run.end(&site);
-    complete(&ran);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
     assert!(ran.err.contains("wall time was over"), "{}", ran.err);
-    assert_eq!(site.jobs()[0]["state"], "wall_time");
     assert!(matches!(outcomes(&site)[0], Outcome::Died { .. }));
 }
 

@@ -48,6 +48,9 @@ pub(crate) fn start() {
         }
         return;
     }
+    if is_spawned() {
+        return;
+    }
     let settings = Settings {
         timed: environment.log.is_some(),
         ..settings()
@@ -115,6 +118,15 @@ fn write(log: &Log, text: &str) {
 fn world() -> MPI_Comm {
     // SAFETY: a constant of the library.
     unsafe { ffi::RSMPI_COMM_WORLD }
+}
+
+/// Whether another program has started this one, and perhaps goes by the same log.
+fn is_spawned() -> bool {
+    // SAFETY: MPI is running; the handle is written by the call.
+    unsafe {
+        let mut parent = ffi::RSMPI_COMM_NULL;
+        ffi::PMPI_Comm_get_parent(&mut parent) == 0 && parent != ffi::RSMPI_COMM_NULL
+    }
 }
 
 fn is_first() -> bool {

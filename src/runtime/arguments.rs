@@ -54,10 +54,11 @@ pub(crate) unsafe fn length(
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_named = (0..ranks).contains(&call.root);
     let is_negative = call.send_count < 0 || call.recv_count < 0;
-    if datatype == nothing || !is_named || call.is_aliased() || is_negative {
+    if datatype == nothing || !is_named || is_negative {
         return Ok(Err(PassedOn::Invalid));
     }
     let mut elements = count as u64;
+    let mut receives = call.collective.is_reduction();
     if call.collective == Collective::ReduceScatter {
         // SAFETY: the caller's.
         let counts = unsafe { parts(call, ranks) };
@@ -65,6 +66,11 @@ pub(crate) unsafe fn length(
             return Ok(Err(PassedOn::Invalid));
         }
         elements = counts.iter().map(|count| *count as u64).sum();
+        receives = counts.get(rank as usize).is_none_or(|mine| *mine > 0);
+    }
+    // Libraries refuse that, and end the program. Nothing else of one rank's may decide here.
+    if receives && call.is_aliased() {
+        return Ok(Err(PassedOn::Invalid));
     }
     let mut size = 0;
     // SAFETY: a valid datatype; the result is written by the call.

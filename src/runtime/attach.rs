@@ -15,7 +15,7 @@ use crate::PassedOn;
 use crate::agree::{greatest, sum};
 use crate::place::{is_of_this_world, place};
 use crate::plan::Plans;
-use crate::versions::Versions;
+use crate::versions::{Version, Versions};
 
 /// What is known of a communicator of the application's.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub(crate) struct State {
 /// What a communicator on which something is ours has.
 #[derive(Debug)]
 pub(crate) struct Tuned {
+    pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,
@@ -139,7 +140,8 @@ impl Silenced {
                 nodes: nodes as u32,
                 ppn: ppn as u32,
             };
-            let rules = versions.agree(self.communicator)?.rules(shape);
+            let version = versions.agree(self.communicator)?;
+            let rules = version.rules(shape);
             if !has_ours(&rules) {
                 return Ok(Err(PassedOn::NoRules));
             }
@@ -148,6 +150,7 @@ impl Silenced {
             greatest(self.communicator, &mut failed)?;
             Ok(match private {
                 Ok(private) if failed == [0] => Ok(Tuned {
+                    version,
                     rules,
                     plans: Plans::default(),
                     private,

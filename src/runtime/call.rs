@@ -142,6 +142,21 @@ impl RawCall {
                 }
             }
         }
+        // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
+        // libraries let them: a rank must not go another way for it.
+        if !is_in_place && rank == 0 && self.is_aliased() {
+            match self.collective {
+                Collective::Gather | Collective::Allgather => {
+                    is_in_place = true;
+                    (self.send_count, self.send_type) = (0, nothing);
+                }
+                Collective::Scatter => {
+                    is_in_place = true;
+                    (self.recv_count, self.recv_type) = (0, nothing);
+                }
+                _ => {}
+            }
+        }
         let key = Key {
             collective: self.collective,
             in_place: is_in_place,

@@ -11,7 +11,7 @@ use crate::agree::first_text;
 /// What a table was made for and the program does not run on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Misfit {
-    /// Another library, or version of it.
+    /// Another library, or version of it, on some rank.
     #[error("the table was made for {table}, and this is {library}")]
     Library {
         /// The table's.
@@ -73,20 +73,30 @@ impl Host {
         communicator: MPI_Comm,
         table: &Table,
     ) -> Result<Vec<Misfit>, ExecError> {
-        let mut misfits = self.misfits(table);
-        let is_of_node = |misfit: &Misfit| matches!(misfit, Misfit::Node { .. });
-        let mine = misfits.iter().any(is_of_node);
-        let mine = mine.then(|| format!("{}\n{}", self.name, self.cpu));
+        let made_for = &table.provenance;
+        let library = (made_for.library != self.library)
+            .then(|| format!("{}\n{}", self.library.name, self.library.version));
+        let node = (!made_for.is_for(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu));
         // SAFETY: the caller's.
-        let first = unsafe { first_text(communicator, mine.as_ref())? };
-        misfits.retain(|misfit| !is_of_node(misfit));
-        if let Some((host, cpu)) = first.as_deref().and_then(|text| text.split_once('\n')) {
-            misfits.push(Misfit::Node {
-                table: table.provenance.cpu.clone(),
-                host: host.to_owned(),
-                cpu: cpu.to_owned(),
-            });
-        }
-        Ok(misfits)
+        let [library, node] = unsafe {
+            [
+                first_text(communicator, library.as_ref())?,
+                first_text(communicator, node.as_ref())?,
+            ]
+        };
+        let two = |text: Option<String>| {
+            let (first, second) = text.as_deref()?.split_once('\n')?;
+            Some((first.to_owned(), second.to_owned()))
+        };
+        let library = two(library).map(|(name, version)| Misfit::Library {
+            table: made_for.library.clone(),
+            library: Library { name, version },
+        });
+        let node = two(node).map(|(host, cpu)| Misfit::Node {
+            table: made_for.cpu.clone(),
+            host,
+            cpu,
+        });
+        Ok(library.into_iter().chain(node).collect())
     }
 }

@@ -27,8 +27,8 @@ pub(crate) struct Plan {
     pub(crate) way: Way,
     /// Where its calls are counted.
     pub(crate) row: usize,
-    /// The library's time divided by ours, as the table has it.
-    pub(crate) speedup: f64,
+    /// How much longer the library's default takes, by the table's times.
+    pub(crate) gain_seconds: f64,
     /// Memory that it may hold, an estimate.
     pub(crate) bytes: u64,
 }

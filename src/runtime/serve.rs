@@ -22,7 +22,7 @@ use crate::{PassedOn, RawCall, Tuner};
 struct Served {
     /// Where it is counted.
     row: usize,
-    speedup: f64,
+    gain_seconds: f64,
     /// `None` if the library is still to be called.
     outcome: Option<Result<(), Box<ExecError>>>,
 }
@@ -97,7 +97,7 @@ impl Tuner {
         };
         Served {
             row: plan.row,
-            speedup: plan.speedup,
+            gain_seconds: plan.gain_seconds,
             outcome,
         }
     }
@@ -119,7 +119,7 @@ impl Tuner {
                 Err(error) => {
                     return Served {
                         row: self.row(call.collective, "error", true),
-                        speedup: 1.0,
+                        gain_seconds: 0.0,
                         outcome: Some(Err(Box::new(error))),
                     };
                 }
@@ -153,19 +153,19 @@ impl Tuner {
     ) -> Result<Plan, ExecError> {
         // SAFETY: the caller's.
         let decided = unsafe { self.decide(state, call, &key, counts) };
-        let (way, row, speedup, bytes) = match decided {
+        let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
                 call: ours,
                 name,
-                speedup,
+                gain_seconds,
                 bytes,
             }) => {
                 let row = self.row(call.collective, &name, true);
-                (Way::Ours(Box::new(ours)), row, speedup, bytes)
+                (Way::Ours(Box::new(ours)), row, gain_seconds, bytes)
             }
             Err(Refused::PassedOn(reason)) => {
                 let row = self.passed_row(call.collective, reason);
-                (Way::PassOn, row, 1.0, 0)
+                (Way::PassOn, row, 0.0, 0)
             }
             Err(Refused::Failed(error)) => return Err(error),
         };
@@ -175,7 +175,7 @@ impl Tuner {
             own: None,
             way,
             row,
-            speedup,
+            gain_seconds,
             bytes,
         })
     }
@@ -229,7 +229,12 @@ impl Tuner {
         Ok(Decided {
             call: prepared.map_err(|_| PassedOn::Unsuited)??,
             name: choice.candidate.to_string(),
-            speedup: choice.speedup.unwrap_or(1.0),
+            gain_seconds: tuned.version.gain_seconds(
+                tuned.rules.shape(),
+                call.collective,
+                class,
+                bytes,
+            ),
             bytes: 2 * vector_bytes,
         })
     }
@@ -247,9 +252,8 @@ impl Tuner {
         let row = &mut self.summary.borrow_mut().rows[served.row];
         row.calls += 1;
         if let Some(start) = start {
-            let seconds = start.elapsed().as_secs_f64();
-            row.seconds += seconds;
-            row.gain_seconds += seconds * (served.speedup - 1.0);
+            row.seconds += start.elapsed().as_secs_f64();
+            row.gain_seconds += served.gain_seconds;
         }
     }
 }
@@ -258,7 +262,7 @@ impl Tuner {
 struct Decided {
     call: ApplicationCall,
     name: String,
-    speedup: f64,
+    gain_seconds: f64,
     bytes: u64,
 }
 
@@ -291,7 +295,7 @@ impl From<ExecError> for Refused {
 fn passed(row: usize) -> Served {
     Served {
         row,
-        speedup: 1.0,
+        gain_seconds: 0.0,
         outcome: None,
     }
 }

@@ -17,7 +17,8 @@ pub struct Row {
     pub calls: u64,
     /// How long all of them took, in seconds, waiting for other ranks included; 0 if not timed.
     pub seconds: f64,
-    /// What the library's default would have taken in addition by the table's speed-ups, in seconds.
+    /// How much longer the library's default would have taken by the table's times, in seconds: waiting for
+    /// other ranks counts for nothing. 0 where the table has no times, or calls are not timed.
     pub gain_seconds: f64,
 }
 
@@ -72,7 +73,12 @@ impl fmt::Display for Summary {
                 row.decision
             )?;
         }
-        let sum = |of: fn(&Row) -> f64| self.rows.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&Row) -> f64| {
+            self.rows
+                .iter()
+                .map(of)
+                .fold(0.0, |sum, seconds| sum + seconds)
+        };
         write!(
             f,
             "{:<21} {:>10} {:>12.6} {:>12.6}",

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use dispatch::CommunicatorRules;
 use exec::ExecError;
 use exec::constants::MPI_Comm;
-use table::Table;
+use schedule::Collective;
+use table::{Deployment, OperatorClass, Query, Table};
 use wire::CommShape;
 
 use crate::Loaded;
@@ -36,6 +37,28 @@ impl Version {
         let rules = Rc::new(CommunicatorRules::new(&self.loaded.table, shape));
         shapes.push(Rc::clone(&rules));
         rules
+    }
+
+    /// How much longer the library's default takes for a call than what the table chooses, in seconds, by
+    /// the times that the table has; 0 where it has none.
+    pub(crate) fn gain_seconds(
+        &self,
+        shape: CommShape,
+        collective: Collective,
+        operators: OperatorClass,
+        bytes: u64,
+    ) -> f64 {
+        let decision = self.loaded.table.lookup(&Query {
+            collective,
+            shape,
+            bytes,
+            operators,
+            deployment: Deployment::Colltune,
+        });
+        match (decision.default_seconds, decision.expected_seconds) {
+            (Some(default), Some(expected)) => default - expected,
+            _ => 0.0,
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl Copier {
     ///
     /// # Safety
     ///
-    /// So much memory may be read and written, and does not overlap.
+    /// So much memory may be read and written, and does not overlap unless it is the same.
     pub(crate) unsafe fn copy(
         &mut self,
         from: *const u8,
@@ -41,8 +41,8 @@ impl Copier {
         length: usize,
     ) -> Result<(), ExecError> {
         let Some(datatype) = self.unit.sparse else {
-            // SAFETY: the caller's.
-            unsafe { std::ptr::copy_nonoverlapping(from, into, length) };
+            // A rank's own part may be where it goes already. SAFETY: the caller's.
+            unsafe { std::ptr::copy(from, into, length) };
             return Ok(());
         };
         let units = length / self.unit.stride;

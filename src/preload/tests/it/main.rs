@@ -9,3 +9,4 @@ mod reload;
 mod repeats;
 mod stress;
 mod tables;
+mod unlike;

@@ -1,0 +1,41 @@
+//! Ranks that differ in what MPI does not make equal on all of them.
+
+use tempfile::TempDir;
+
+use crate::corners::calls;
+use crate::launch::{compiled, installation, run_preloaded};
+use crate::tables::{forcing, saved};
+
+fn run(what: &str, more: &[(&str, &str)]) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("unlike.c", folder.path(), &["-rdynamic"]);
+    let path = saved(&forcing(1, installation().library()), folder.path());
+    let text = run_preloaded(&program, &[what.to_owned()], 2, &path, more).good();
+    assert!(text.contains("unlike ranks agree"), "{text}");
+    text
+}
+
+#[test]
+fn a_buffer_given_twice_on_one_rank_divides_nobody_under_mpi() {
+    let text = run("aliased", &[]);
+    for collective in ["allgather/", "gather/", "scatter/", "reduce_scatter/"] {
+        let row = |line: &str| {
+            line.split_whitespace()
+                .any(|word| word.starts_with(collective))
+        };
+        assert!(text.lines().any(row), "{collective} {text}");
+    }
+    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+}
+
+#[test]
+fn another_release_on_one_rank_is_everybodys_under_mpi() {
+    let unlike = ("UNLIKE_RELEASE", "1");
+    let text = run("release", &[unlike]);
+    assert_eq!(text.matches("the table was made for").count(), 1, "{text}");
+    assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
+    let text = run("release", &[unlike, ("COLLTUNE_FORCE", "1")]);
+    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+    let text = run("release", &[]);
+    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+}

@@ -6,7 +6,7 @@ use campaign::{Campaign, Launching, LibraryChoice, LibraryName, Slice, Strategy}
 use store::Store;
 use table::Table;
 use tempfile::TempDir;
-use tuner::{Homes, Places, Workplace, store_file};
+use tuner::{Homes, Places, TunerError, Workplace, store_file};
 use wire::CommShape;
 
 use crate::{GuardError, Point};
@@ -115,8 +115,10 @@ impl Site {
     /// whose logs are there.
     ///
     /// # Errors
-    /// The one given.
+    /// The one given; nodes that cannot be given back.
     pub fn conclude<T>(self, outcome: Result<T, GuardError>) -> Result<T, GuardError> {
+        let closed = self.at.launcher.close().map_err(TunerError::from);
+        let outcome = outcome.and_then(|outcome| Ok(closed.map(|()| outcome)?));
         if let Err(GuardError::Tuner(_)) = outcome {
             let _ = self.folder.keep();
         }

@@ -102,8 +102,8 @@ pub fn submit(
 /// besides.
 ///
 /// The store is that of the workplace's campaign and should be of nothing else: conditions of earlier
-/// measurements are not looked at. An interrupt ends the launch under way, whatever the launcher. Otherwise
-/// as [`measure`].
+/// measurements are not looked at. An interrupt ends the launch under way, whatever the launcher. A launcher's
+/// nodes are kept for the next question: close it after the last one. Otherwise as [`measure`].
 ///
 /// # Errors
 /// As of [`measure`].
@@ -225,7 +225,8 @@ impl<'a> Measuring<'a> {
             adopt::leave_campaign(self.at)?;
         }
         let done = self.go_through();
-        if self.left.is_some() {
+        // Whoever asks about a few cells may ask again.
+        if self.left.is_some() || self.watch == Watch::Own {
             return done;
         }
         // Whatever else went wrong is told first.

@@ -15,6 +15,7 @@ mod house;
 mod import;
 mod input;
 mod interrupt;
+mod jobs;
 mod killed;
 mod made;
 mod mpi;

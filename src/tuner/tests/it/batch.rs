@@ -322,6 +322,7 @@ fn questions_about_a_few_cells_wait_for_nothing_and_end_with_the_one_who_asks() 
     let counts = store(&bench).counts(&library()).expect("counts");
     assert_eq!(counts[&(Subject::Cell(cell), Candidate::Default)], 2);
     let cluster = bench.cluster();
+    assert_eq!(cluster.closed, 0, "there may be another question");
     let is_plain = |job: &campaign::launcher::Job| job.keep && job.begin_in.is_none();
     assert!(cluster.asked.values().all(is_plain));
 }

@@ -3,7 +3,7 @@
 use nix::sys::signal::{Signal, kill};
 use store::Outcome;
 
-use super::campaigns::{complete, outcomes};
+use super::campaigns::outcomes;
 use super::site::{CAMPAIGN, Site};
 
 #[test]

@@ -30,7 +30,22 @@ pub(crate) fn node(node: &Communicator, planned: Option<u32>) -> Result<Node, Ex
         node.share(&mut cpus, rank)?;
         ranks.push(String::from_utf8_lossy(&cpus).into_owned());
     }
-    Ok(::environment::node(ranks, planned))
+    let switches = switches(|name| std::env::var(name).ok()).unwrap_or_default();
+    Ok(Node {
+        switches,
+        ..::environment::node(ranks, planned)
+    })
+}
+
+/// The switches above this node, by what Slurm tells its processes: `SLURM_TOPOLOGY_ADDR` is the path to the
+/// node, itself included. A path to another node has come from there with the environment.
+fn switches(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (path, node) = (
+        variable("SLURM_TOPOLOGY_ADDR")?,
+        variable("SLURMD_NODENAME")?,
+    );
+    let (switches, last) = path.rsplit_once('.')?;
+    (last == node).then(|| switches.to_owned())
 }
 
 /// All nodes, in the order of their first ranks; the same on all ranks. Collective. `mine` is as
@@ -153,4 +168,25 @@ pub(crate) fn coarsest_clock(world: &Communicator) -> Result<Clock, ExecError> {
         overhead_seconds,
         resolution_seconds,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::switches;
+
+    #[test]
+    fn switches_are_those_above_this_node() {
+        let check = |path: Option<&str>, expected: Option<&str>| {
+            let told = switches(|name| match name {
+                "SLURM_TOPOLOGY_ADDR" => path.map(str::to_owned),
+                _ => Some("n7".to_owned()),
+            });
+            assert_eq!(told.as_deref(), expected, "{path:?}");
+        };
+        check(Some("spine.leaf3.n7"), Some("spine.leaf3"));
+        check(Some("spine.leaf3.n8"), None);
+        // Without a topology the path is the node alone.
+        check(Some("n7"), None);
+        check(None, None);
+    }
 }

@@ -128,6 +128,7 @@ mod tests {
             available: 4,
             bound: ranks,
             crowded: 0,
+            switches: String::new(),
             cpus: vec![String::new(); ranks as usize],
         }
     }

@@ -35,6 +35,7 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
         threads: standing.threads,
         bound: standing.bound,
         crowded: standing.crowded,
+        switches: String::new(),
         cpus: ranks,
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn start() {
     match tuner {
         Ok(tuner) => TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed),
         Err(error) if is_first() => {
-            warn(&format!("{error}; all collectives are the library's own"));
+            warn(&format!("all collectives are the library's own: {error}"));
             if let Some(log @ Log::File(_)) = &environment.log {
                 write(log, &format!("colltune: the table is not used: {error}\n"));
             }

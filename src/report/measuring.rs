@@ -5,7 +5,7 @@ use std::fmt::Write;
 use wire::units::format_seconds;
 
 use crate::cells::Basis;
-use crate::placement::{binding, launcher, settings};
+use crate::placement::{binding, launcher, settings, switches};
 use crate::repetitions::repetitions;
 use crate::text::{code, grouped, one_line, percent};
 use crate::view::View;
@@ -120,7 +120,7 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
 
 fn of_environment(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
-    vec![
+    let mut facts = vec![
         ("launcher", launcher(environment)),
         ("binding", binding(environment)),
         ("transports", one_line(&environment.transports.join(", "))),
@@ -144,5 +144,11 @@ fn of_environment(view: &View) -> Vec<(&'static str, String)> {
             view.starts
                 .map_or_else(String::new, |starts| starts.to_string()),
         ),
-    ]
+    ];
+    // Few batch systems tell.
+    let switches = switches(environment);
+    if !switches.is_empty() {
+        facts.insert(2, ("switches", switches));
+    }
+    facts
 }

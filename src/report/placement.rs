@@ -1,5 +1,7 @@
 //! How ranks were started, with which settings, and where they stood.
 
+use std::collections::BTreeMap;
+
 use wire::Environment;
 
 use crate::text::{code, one_line};
@@ -30,6 +32,29 @@ pub(crate) fn settings(environment: &Environment) -> String {
     }
 }
 
+/// The switches that the batch system named, with their nodes; nothing if it named none.
+pub(crate) fn switches(environment: &Environment) -> String {
+    let mut below: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let told = environment
+        .nodes
+        .iter()
+        .filter(|node| !node.switches.is_empty());
+    for node in told {
+        let hosts = below.entry(&node.switches).or_default();
+        hosts.push(one_line(&node.host));
+    }
+    let lines = below.iter().map(|(switches, hosts)| {
+        let more = if hosts.len() > SHOWN {
+            " and so on"
+        } else {
+            ""
+        };
+        let shown = &hosts[..hosts.len().min(SHOWN)];
+        format!("{}: {}{more}", one_line(switches), shown.join(", "))
+    });
+    lines.collect::<Vec<_>>().join("; ")
+}
+
 /// The CPUs that each rank of the first node might use; nothing if unknown.
 pub(crate) fn binding(environment: &Environment) -> String {
     let Some(node) = environment.nodes.first() else {
@@ -47,4 +72,32 @@ pub(crate) fn binding(environment: &Environment) -> String {
         one_line(&node.host),
         cpus.join(" | ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::switches;
+    use wire::{Environment, Node};
+
+    #[test]
+    fn nodes_are_named_below_their_switches() {
+        let node = |host: &str, switches: &str| Node {
+            host: host.to_owned(),
+            switches: switches.to_owned(),
+            ..Node::default()
+        };
+        let told = |nodes: Vec<Node>| {
+            switches(&Environment {
+                nodes,
+                ..Environment::default()
+            })
+        };
+        let nodes = vec![
+            node("n1", "spine.leaf1"),
+            node("n2", "spine.leaf2"),
+            node("n3", "spine.leaf1"),
+        ];
+        assert_eq!(told(nodes), "spine.leaf1: n1, n3; spine.leaf2: n2");
+        assert_eq!(told(vec![node("n1", "")]), "");
+    }
 }

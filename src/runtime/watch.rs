@@ -132,7 +132,7 @@ impl Watch {
         };
         let why = why.unwrap_or_else(|| "not all ranks have read the same".to_owned());
         let path = self.path.display();
-        let text = format!("{path} has changed and is not used: {why}; the old table is kept");
+        let text = format!("the old table is kept, as {path} has changed and is not used: {why}");
         if let Some(warn) = self
             .settings
             .warn

@@ -128,14 +128,12 @@ impl Workplace {
         choice: &LibraryChoice,
         places: &Places,
     ) -> Result<Self, TunerError> {
-        let directories = places.driver_directories();
-        let installation = choose(choice, discover(&places.path), &directories)?;
-        let library = installation.library();
-        let driver = find_driver(&library, &directories)?;
-        let natives = match campaign.selection.selects_natives() {
-            true => list_natives(&driver)?,
-            false => Vec::new(),
-        };
+        let MeasuredLibrary {
+            installation,
+            library,
+            driver,
+            natives,
+        } = MeasuredLibrary::find(&campaign, choice, places)?;
         let name = campaign.name.clone();
         let launcher = BatchLauncher::new(installation, options, name, places.path.clone());
         Ok(Self {
@@ -157,15 +155,12 @@ impl Workplace {
         choice: &LibraryChoice,
         places: &Places,
     ) -> Result<Self, TunerError> {
-        let directories = places.driver_directories();
-        let installation = choose(choice, discover(&places.path), &directories)?;
-        let library = installation.library();
-        let driver = find_driver(&library, &directories)?;
-        // Asking takes a moment.
-        let natives = match campaign.selection.selects_natives() {
-            true => list_natives(&driver)?,
-            false => Vec::new(),
-        };
+        let MeasuredLibrary {
+            installation,
+            library,
+            driver,
+            natives,
+        } = MeasuredLibrary::find(&campaign, choice, places)?;
         let cores = campaign::cores();
         let planned = cores_of_nodes(&options, cores);
         let warnings = campaign.warnings(planned);
@@ -180,6 +175,38 @@ impl Workplace {
             environment: Vec::new(),
             relocated: None,
             warnings,
+        })
+    }
+}
+
+/// A library that a campaign can measure here.
+struct MeasuredLibrary {
+    installation: Installation,
+    library: Library,
+    driver: PathBuf,
+    natives: Vec<NativeAlgorithm>,
+}
+
+impl MeasuredLibrary {
+    fn find(
+        campaign: &Campaign,
+        choice: &LibraryChoice,
+        places: &Places,
+    ) -> Result<Self, TunerError> {
+        let directories = places.driver_directories();
+        let installation = choose(choice, discover(&places.path), &directories)?;
+        let library = installation.library();
+        let driver = find_driver(&library, &directories)?;
+        // Asking takes a moment.
+        let natives = match campaign.selection.selects_natives() {
+            true => list_natives(&driver)?,
+            false => Vec::new(),
+        };
+        Ok(Self {
+            installation,
+            library,
+            driver,
+            natives,
         })
     }
 }

@@ -21,6 +21,10 @@ pub struct Node {
     pub bound: u32,
     /// Ranks bound to one core that another rank is bound to, too.
     pub crowded: u32,
+    /// The network switches above it, the outermost first, as in `spine.leaf3`, where a batch system tells;
+    /// else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub switches: String,
     /// The CPUs that each of its ranks may use, in rank order, as the kernel lists them: `0-3,8`.
     pub cpus: Vec<String>,
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 use campaign::launcher::{Installation, driver_directories, select};
 use campaign::{LibraryChoice, LibraryName};
 use table::Table;
+use tuner::TunerError;
 
 use super::supervised::{code, supervised};
 use super::workplace::places;
@@ -70,6 +71,9 @@ impl Args {
         let log = absolute(self.log.as_ref().unwrap_or(&own));
         // What an earlier run has left must not pass for this one's.
         let _ = std::fs::remove_file(&log);
+        if self.log.is_some() {
+            writable(&log)?;
+        }
         let variables = [
             ("LD_PRELOAD", preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
@@ -119,6 +123,16 @@ impl Args {
             source: Box::new(error.into()),
         })
     }
+}
+
+/// Whether the summary will have a place; leaves nothing there.
+fn writable(log: &Path) -> Result<(), TunerError> {
+    let probe = std::fs::File::create(log).and_then(|_| std::fs::remove_file(log));
+    probe.map_err(|source| TunerError::File {
+        action: "write",
+        path: log.to_owned(),
+        source,
+    })
 }
 
 /// The library to preload into programs of an installation.

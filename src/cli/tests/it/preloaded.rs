@@ -146,6 +146,19 @@ fn what_cannot_be_set_up_is_refused() {
     );
     check(&["run", "table.yaml"], 2, &["COMMAND"]);
     check(&["run", "table.yaml", "--", "srun", "a"], 3, &["srun"]);
+    check(
+        &[
+            "run",
+            "table.yaml",
+            "--log",
+            "none/calls",
+            "--",
+            "mpirun",
+            "a",
+        ],
+        2,
+        &["none/calls"],
+    );
     place.write("table.yaml", TABLE.replace("4.1.4", "5.0.7"));
     let refused = ["made for openmpi-5.0.7", "openmpi-4.1.4", "--force"];
     check(&["run", "table.yaml", "--", "mpirun", "a"], 2, &refused);

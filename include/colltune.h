@@ -17,7 +17,8 @@
  * built without checks; other handles must be MPI's.
  *
  * Threads: one at a time, as MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
- * Buffers: memory that the host can read and write; device pointers are not supported.
+ * Buffers: memory that the host can read and write; device pointers are not supported: where
+ * a rank has loaded a driver of accelerators, the library does everything, unless COLLTUNE_FORCE=1 is set.
  *
  * Link with -lcolltune before the MPI library (pkg-config: colltune). The shared library also has the
  * names of MPI's collectives, which pass on to the MPI library unless COLLTUNE_TABLE is set in the

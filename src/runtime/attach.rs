@@ -13,6 +13,7 @@ use wire::{Candidate, CommShape};
 
 use crate::PassedOn;
 use crate::agree::{greatest, sum};
+use crate::devices;
 use crate::place::{is_of_this_world, place};
 use crate::plan::Plans;
 use crate::versions::{Version, Versions};
@@ -54,6 +55,7 @@ impl State {
         communicator: MPI_Comm,
         versions: &Versions,
         private: usize,
+        allows_devices: bool,
     ) -> Result<Self, ExecError> {
         let (mut rank, mut ranks, mut is_inter) = (0, 0, 0);
         // SAFETY: the caller's; the results are written by the calls.
@@ -75,7 +77,7 @@ impl State {
             } else if !is_of_this_world(communicator)? {
                 Err(PassedOn::OtherWorld)
             } else {
-                Silenced::new(communicator)?.tune(versions, private)?
+                Silenced::new(communicator)?.tune(versions, private, allows_devices)?
             }
         };
         Ok(Self {
@@ -122,17 +124,22 @@ impl Silenced {
         &self,
         versions: &Versions,
         private: usize,
+        allows_devices: bool,
     ) -> Result<Result<Tuned, PassedOn>, ExecError> {
         // SAFETY: the caller's.
         unsafe {
             let place = place(self.communicator);
             let leads = place.as_ref().is_ok_and(|place| place.leads);
-            let mut sums = [i32::from(leads), i32::from(place.is_err())];
+            let has_devices = !allows_devices && devices::may_be_in_use();
+            let mut sums = [leads, place.is_err(), has_devices].map(i32::from);
             sum(self.communicator, &mut sums)?;
             let node_ranks = place.map_or(0, |place| place.node_ranks);
             let mut most = [node_ranks, private as i32];
             greatest(self.communicator, &mut most)?;
-            let ([nodes, failed], [ppn, private]) = (sums, most);
+            let ([nodes, failed, with_devices], [ppn, private]) = (sums, most);
+            if with_devices > 0 {
+                return Ok(Err(PassedOn::Devices));
+            }
             if failed > 0 || private >= MOST_PRIVATE {
                 return Ok(Err(PassedOn::NoCommunicator));
             }

@@ -35,6 +35,7 @@ mod attach;
 mod attribute;
 mod call;
 mod datatypes;
+mod devices;
 mod error;
 mod fitness;
 mod forward;

@@ -28,6 +28,8 @@ pub enum PassedOn {
     OtherWorld,
     /// The table has nothing for the communicator's shape but the default.
     NoRules,
+    /// Some rank has loaded what gives out memory of accelerators, which we cannot read.
+    Devices,
     /// Too many communicators are in use, or the library had no private one to give.
     NoCommunicator,
 }
@@ -45,6 +47,7 @@ impl fmt::Display for PassedOn {
             Self::Alone => "default (one rank)",
             Self::OtherWorld => "default (ranks of another world)",
             Self::NoRules => "default (the table has nothing else)",
+            Self::Devices => "default (buffers may be on accelerators)",
             Self::NoCommunicator => "default (no private communicator)",
         })
     }

@@ -21,7 +21,8 @@ use crate::{Loaded, RawCall, RuntimeError, Summary};
 /// How a table is used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// Use a table that was made for another library, version or type of node too.
+    /// Use a table that was made for another library, version or type of node too, and in programs that
+    /// have loaded a driver of accelerators: no buffer of a collective is in their memory.
     pub force: bool,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
@@ -42,6 +43,7 @@ pub struct Tuner {
     versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
+    allows_devices: bool,
     pub(crate) attributes: Rc<Attributes>,
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
@@ -120,6 +122,7 @@ impl Tuner {
             }),
             timed: settings.timed,
             wait,
+            allows_devices: settings.force,
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
             summary: RefCell::default(),
@@ -197,7 +200,8 @@ impl Tuner {
         }
         let private = self.attributes.private();
         // SAFETY: the caller's.
-        let state = unsafe { State::new(communicator, &self.versions, private) };
+        let state =
+            unsafe { State::new(communicator, &self.versions, private, self.allows_devices) };
         // An error here is one that the library has nothing to say about but to this rank.
         let state = Box::new(state.ok()?);
         self.attributes.set(state).ok()

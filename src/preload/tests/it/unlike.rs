@@ -1,5 +1,7 @@
 //! Ranks that differ in what MPI does not make equal on all of them.
 
+use std::process::Command;
+
 use tempfile::TempDir;
 
 use crate::corners::calls;
@@ -8,9 +10,13 @@ use crate::tables::{forcing, saved};
 
 fn run(what: &str, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");
-    let program = compiled("unlike.c", folder.path(), &["-rdynamic"]);
+    run_in(&folder, &[what.to_owned()], more)
+}
+
+fn run_in(folder: &TempDir, arguments: &[String], more: &[(&str, &str)]) -> String {
+    let program = compiled("unlike.c", folder.path(), &["-rdynamic", "-ldl"]);
     let path = saved(&forcing(1, installation().library()), folder.path());
-    let text = run_preloaded(&program, &[what.to_owned()], 2, &path, more).good();
+    let text = run_preloaded(&program, arguments, 2, &path, more).good();
     assert!(text.contains("unlike ranks agree"), "{text}");
     text
 }
@@ -37,5 +43,22 @@ fn another_release_on_one_rank_is_everybodys_under_mpi() {
     let text = run("release", &[unlike, ("COLLTUNE_FORCE", "1")]);
     assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
     let text = run("release", &[]);
+    assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
+}
+
+#[test]
+fn a_driver_of_accelerators_on_one_rank_is_everybodys_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let driver = folder.path().join("libcuda.so.1");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"])
+        .arg(&driver)
+        .status();
+    assert!(compiled.expect("the compiler starts").success());
+    let arguments = ["devices".to_owned(), driver.display().to_string()];
+    let text = run_in(&folder, &arguments, &[]);
+    assert_eq!(calls(&text, "allreduce/"), 0, "{text}");
+    assert!(text.contains("buffers may be on accelerators"), "{text}");
+    let text = run_in(&folder, &arguments, &[("COLLTUNE_FORCE", "1")]);
     assert_eq!(calls(&text, "allreduce/"), 5, "{text}");
 }

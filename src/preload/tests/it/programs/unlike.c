@@ -1,8 +1,9 @@
 /* Ranks that differ in what MPI does not make equal on all: where a buffer is given twice, and which release
- * of the library a rank believes to have.
+ * of the library a rank believes to have, whether it has loaded a driver of accelerators.
  *
- * usage: unlike aliased | unlike release
+ * usage: unlike aliased | unlike release | unlike devices DRIVER
  */
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc > 1 && strcmp(argv[1], "aliased") == 0) aliased();
+    if (argc > 2 && rank == 1) expect(dlopen(argv[2], RTLD_NOW) != NULL, "the driver");
     double one = 1, sum = 0;
     for (int call = 0; call < 5; call++)
         MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use schedule::Collective;
-use wire::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
+use vocabulary::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
@@ -25,7 +25,7 @@ pub struct Campaign {
     pub launcher: Launching,
     /// The shapes, without duplicates, by number of ranks.
     pub shapes: Vec<CommShape>,
-    /// The collectives with the lengths of their calls in bytes ([`wire::Cell::bytes`]), ascending,
+    /// The collectives with the lengths of their calls in bytes ([`vocabulary::Cell::bytes`]), ascending,
     /// not yet rounded to elements; 0 alone where nothing is moved.
     pub sizes: BTreeMap<Collective, Vec<u64>>,
     /// Element type of reductions.

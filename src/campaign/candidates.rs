@@ -5,7 +5,7 @@ use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Schedule};
-use wire::{Candidate, Cell, Parameters};
+use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::Campaign;
 
@@ -47,7 +47,7 @@ impl Selection {
         let any = format!("{}{collective}/-", Candidate::NATIVE);
         let is_excluded = self.exclude.iter().any(|pattern| pattern.matches(&any));
         (!is_excluded && natives.any(|of| of.matches(collective.name())))
-            || wire::MOCKUPS
+            || vocabulary::MOCKUPS
                 .iter()
                 .any(|mockup| mockup.collective == collective && self.selects(&mockup.name()))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wire::{Cell, Datatype, Repetition};
+use vocabulary::{Cell, Datatype, Repetition};
 
 use crate::Campaign;
 use crate::campaign::Slice;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
-use wire::Cache;
+use vocabulary::Cache;
 
 use crate::{BatchOptions, Campaign, Hosts, JobSpecification, Launching, LocalOptions, Strategy};
 

@@ -1,6 +1,6 @@
 //! The measurements that show the machine's own parameters.
 
-use wire::{Cell, CommShape, Experiment, ExperimentKind};
+use vocabulary::{Cell, CommShape, Experiment, ExperimentKind};
 
 use crate::Campaign;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 /// A host file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -26,7 +26,7 @@ impl LibraryName {
     /// Both, in order of preference.
     pub const ALL: [Self; 2] = [Self::OpenMpi, Self::Mpich];
 
-    /// The name used in files: [`wire::Library::name`].
+    /// The name used in files: [`vocabulary::Library::name`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::OpenMpi => "openmpi",

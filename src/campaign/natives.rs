@@ -1,7 +1,7 @@
 //! Candidates that are not ours: the library's own algorithms, and mock-ups made of its collectives.
 
 use schedule::Collective;
-use wire::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Parameters};
+use vocabulary::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Parameters};
 
 use crate::Campaign;
 

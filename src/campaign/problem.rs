@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use schedule::{Collective, Parameters};
 use thiserror::Error;
-use wire::CommShape;
-use wire::units::{UnitError, format_bytes};
+use vocabulary::CommShape;
+use vocabulary::units::{UnitError, format_bytes};
 
 use crate::HostFileError;
 use crate::validate::LARGEST_SIZE_BYTES;

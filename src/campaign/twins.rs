@@ -1,6 +1,6 @@
 //! Which algorithms of ours and inside libraries do the same, and so can be compared for speed.
 
-use wire::{Candidate, Cell, Library, Parameters};
+use vocabulary::{Candidate, Cell, Library, Parameters};
 
 /// An algorithm of ours, and Open MPI's own that sends the same messages.
 ///
@@ -116,7 +116,7 @@ pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Can
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
-    use wire::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
+    use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
 
     use super::{MPICH, OPEN_MPI, RIVALS, twin};
 

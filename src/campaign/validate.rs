@@ -12,8 +12,8 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use wire::units::parse_seconds;
-use wire::{Cache, Synchronisation};
+use vocabulary::units::parse_seconds;
+use vocabulary::{Cache, Synchronisation};
 
 use crate::Launching;
 use crate::campaign::{Repetitions, Slice};

@@ -11,7 +11,7 @@ use mpi::ffi;
 use runtime::{Loaded, Misfit, RuntimeError, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::identity::other_library;
 use crate::settings::settings;

@@ -11,7 +11,7 @@ use store::StoreError;
 use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::commands::simulate::SimulateError;
 

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use schedule::{Collective, UnknownCollective};
 use table::{Deployment, OperatorClass};
 use thiserror::Error;
-use wire::Library;
+use vocabulary::Library;
 
 /// An argument that cannot be read.
 #[derive(Debug, Error)]

@@ -9,7 +9,7 @@
 //! use dispatch::CommunicatorRules;
 //! use schedule::Collective;
 //! use table::{OperatorClass, Table};
-//! use wire::CommShape;
+//! use vocabulary::CommShape;
 //!
 //! # let text = include_str!("../../tables/example.yaml");
 //! # let table = Table::parse(text, "tables/example.yaml".as_ref())?;

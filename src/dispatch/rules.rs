@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::group::Group;
 

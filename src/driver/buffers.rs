@@ -169,7 +169,8 @@ mod tests {
 
     use exec::Call;
     use schedule::Collective;
-    use wire::{ColdCaches, Datatype};
+    use vocabulary::Datatype;
+    use wire::ColdCaches;
 
     use super::{Buffers, Rotation, copies};
 

@@ -7,7 +7,8 @@ use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow, is_
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;
-use wire::{Candidate, Cell, FailureKind, Measurement, Racing, Record, Repetition, Spending};
+use vocabulary::{Candidate, Cell, Racing, Repetition};
+use wire::{FailureKind, Measurement, Record, Spending};
 
 use crate::buffers::Buffers;
 use crate::data;

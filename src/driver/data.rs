@@ -5,7 +5,7 @@
 
 use exec::{Bytes, Call};
 use schedule::Collective;
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 /// Contributions repeat after as many elements: what all ranks give is known from the first ones.
 const PERIOD: u64 = 101;
@@ -108,7 +108,7 @@ mod tests {
     use super::{contribution, expected, input};
     use exec::{Bytes, Call};
     use schedule::Collective;
-    use wire::{Datatype, Operator};
+    use vocabulary::{Datatype, Operator};
 
     const SIZE: usize = 4;
 

@@ -9,9 +9,8 @@ use ::environment::{
 };
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, Clock};
-use wire::{
-    ColdCaches, Environment, LAUNCHER_VARIABLE, Library, Node, RankClock, UNTIL_VARIABLE, Warning,
-};
+use vocabulary::{Library, Node, Warning};
+use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, RankClock, UNTIL_VARIABLE};
 
 use crate::error::DriverError;
 use crate::settings;

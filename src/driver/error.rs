@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use exec::ExecError;
 use thiserror::Error;
-use wire::{FailureKind, Library, WIRE_VERSION, exit_code};
+use vocabulary::Library;
+use wire::{FailureKind, WIRE_VERSION, exit_code};
 
 /// A reason to end the launch without finishing the plan.
 #[derive(Debug, Error)]

@@ -7,7 +7,8 @@ use std::time::Instant;
 use exec::ExecError;
 use sampling::batch;
 use statistics::clock::Clock;
-use wire::{Experiment, ExperimentKind, Measurement, Repetition, Spending};
+use vocabulary::{Experiment, ExperimentKind, Repetition};
+use wire::{Measurement, Spending};
 
 use bench::Bench;
 pub(crate) use bench::Setting;
@@ -100,7 +101,7 @@ fn repetitions(seconds: f64, wanted: &Repetition) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::repetitions;
-    use wire::Repetition;
+    use vocabulary::Repetition;
 
     #[test]
     fn repetitions_fit_in_the_slice_and_keep_to_the_bounds() {

@@ -11,7 +11,7 @@ pub(crate) fn print() -> Result<(), DriverError> {
     Ok(())
 }
 
-/// Prints the library's own algorithms as an array of [`wire::NativeAlgorithm`].
+/// Prints the library's own algorithms as an array of [`vocabulary::NativeAlgorithm`].
 pub(crate) fn print_natives() -> Result<(), DriverError> {
     println!("{}", serde_json::to_string(&exec::natives()?)?);
     Ok(())

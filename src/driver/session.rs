@@ -8,10 +8,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ::environment::is_crowded;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
+use vocabulary::{
+    Cache, Candidate, Cell, CommShape, Experiment, Node, Repetition, Synchronisation,
+};
 use wire::{
-    Cache, Candidate, Cell, ColdCaches, CommShape, Experiment, FailureKind, Finish, LaunchStart,
-    Measurement, Node, Plan, Record, Repetition, Spending, Synchronisation, Task, TaskDone,
-    WIRE_VERSION, Work,
+    ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, Record, Spending, Task,
+    TaskDone, WIRE_VERSION, Work,
 };
 
 use crate::buffers::copies;

@@ -1,7 +1,7 @@
 //! Which ranks stand on which node.
 
 use exec::{Communicator, ExecError};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 /// The nodes of a launch, in the order of their first ranks.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub(crate) struct ShapeMissing;
 #[cfg(test)]
 mod tests {
     use super::Topology;
-    use wire::CommShape;
+    use vocabulary::CommShape;
 
     #[test]
     fn members_are_the_first_ranks_of_the_first_nodes() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{CommShape, Node};
+use vocabulary::{CommShape, Node};
 
 /// Whether ranks of a shape, which stand on the first of these nodes, share cores: who waits must
 /// then leave the core to others.
@@ -25,7 +25,7 @@ pub fn is_crowded(nodes: &[Node], shape: CommShape) -> bool {
 #[cfg(test)]
 mod tests {
     use super::is_crowded;
-    use wire::{CommShape, Node};
+    use vocabulary::{CommShape, Node};
 
     fn node(boot: &str, cores: u32, crowded: u32) -> Node {
         Node {

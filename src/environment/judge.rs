@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Environment, Node, Warning};
+use vocabulary::{Node, Warning};
+use wire::Environment;
 
 use crate::variables::deciding;
 
@@ -115,7 +116,8 @@ fn settings(environment: &Environment) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::judge;
-    use wire::{Environment, Node, Warning};
+    use vocabulary::{Node, Warning};
+    use wire::Environment;
 
     /// A node of 4 cores with bound ranks.
     fn node(host: &str, ranks: u32) -> Node {

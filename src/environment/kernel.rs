@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::Node;
+use vocabulary::Node;
 
 use crate::Topology;
 use crate::cpus::parse;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use mpi::ffi;
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::ExecError;
 

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use schedule::{Algorithm, Request, Schedule};
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::combiner::Combiner;
 use crate::staging::Side;

@@ -1,7 +1,7 @@
 //! What is called.
 
 use schedule::Collective;
-use wire::{Cell, Datatype, Operator};
+use vocabulary::{Cell, Datatype, Operator};
 
 /// The arguments of a collective that are the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 /// A collective that could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

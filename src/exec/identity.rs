@@ -1,6 +1,6 @@
 //! Which MPI library this is.
 
-use wire::Library;
+use vocabulary::Library;
 
 /// The library by the text that it gives of itself ([`crate::library_text`]), such as
 /// `Open MPI v4.1.4, package: ...` or `MPICH Version: 4.0.2`. An unknown one goes by its first word.

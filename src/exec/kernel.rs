@@ -4,7 +4,7 @@
 //! belongs elsewhere. These loops write where the schedule says and are vectorised.
 
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, cast_slice_mut};
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::ExecError;
 

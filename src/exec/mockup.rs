@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 use mpi::ffi;
 use schedule::Collective;
-use wire::{Candidate, Datatype, Operator};
+use vocabulary::{Candidate, Datatype, Operator};
 
 use crate::api::{check, count, datatype};
 use crate::{Bytes, Call, Communicator, ExecError, LibraryCall};

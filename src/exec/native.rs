@@ -4,7 +4,7 @@ mod mpich;
 mod openmpi;
 
 use schedule::Collective;
-use wire::{Candidate, NativeAlgorithm, Parameters};
+use vocabulary::{Candidate, NativeAlgorithm, Parameters};
 
 pub use openmpi::ENABLING_VARIABLE;
 

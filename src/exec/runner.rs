@@ -1,7 +1,7 @@
 //! A candidate, ready to be called.
 
 use schedule::{Request, Schedule};
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::tool::Switched;
 use crate::{Call, Communicator, ExecError, Executor, LibraryCall, MockupCall, NativeCall, Wait};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use table::{Deployment, Deployments, OperatorClass, Rule, ShapeRules, Table};
-use wire::{Candidate, CommShape, Library};
+use vocabulary::{Candidate, CommShape, Library};
 
 /// One of the library's own algorithms, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use table::{Deployments, Table};
-use wire::{Candidate, Library};
+use vocabulary::{Candidate, Library};
 
 pub use choices::{Choice, Choices, Native, RanksRules};
 pub use error::ExportError;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wire::{Sample, Subject};
+use vocabulary::{Sample, Subject};
 
 /// The number of calls that most launches of each cell had in a repetition.
 pub(crate) struct Batches(BTreeMap<Subject, u32>);

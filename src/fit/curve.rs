@@ -10,7 +10,7 @@ use crate::segments::{FEWEST_SIZES, segments};
 /// A measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
-    /// Length of the call, as in [`wire::Cell::bytes`].
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
     /// Median over launches.
     pub seconds: f64,

@@ -6,7 +6,7 @@ use std::fmt;
 use schedule::Schedule;
 use serde::{Serialize, Serializer};
 use table::{Confidence, Deployment, Operators};
-use wire::{Candidate, Cell, Subject};
+use vocabulary::{Candidate, Cell, Subject};
 
 use crate::ranking::{self, Ranked};
 use crate::{CONFIDENCE, MachineFit, Summary, runs};
@@ -257,7 +257,7 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
         } => (algorithm, parameters),
         Candidate::Native { .. } => {
             return operators != Operators::Noncommutative
-                || wire::combines_in_order(library, cell.collective, candidate.id());
+                || vocabulary::combines_in_order(library, cell.collective, candidate.id());
         }
         // Measured with operators that commute, and nobody promises an order.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => {

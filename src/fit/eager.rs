@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Level;
-use wire::ExperimentKind;
+use vocabulary::ExperimentKind;
 
 use crate::CONFIDENCE;
 use crate::estimate::{Estimate, ParameterEstimate, Status};

@@ -2,7 +2,7 @@
 
 use polars::error::PolarsError;
 use thiserror::Error;
-use wire::{Candidate, Subject};
+use vocabulary::{Candidate, Subject};
 
 /// Samples from which nothing can be concluded.
 #[derive(Debug, Error)]

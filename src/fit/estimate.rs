@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::Level;
 use serde::Serialize;
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schedule::Collective;
 use serde::Serialize;
 use table::{Deployment, Provenance, Table};
-use wire::{Candidate, Cell, Subject};
+use vocabulary::{Candidate, Cell, Subject};
 
 use crate::held_out::{self, HeldOut, Times};
 use crate::methods::{self, Method, Training};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::Level;
-use wire::{CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
+use vocabulary::{CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
 
 use crate::Summary;
 use crate::line::Point;

@@ -6,7 +6,7 @@ use model::predict_best;
 use schedule::Schedule;
 use statistics::Interval;
 use table::Confidence;
-use wire::{Candidate, Cell, CommShape, Parameters};
+use vocabulary::{Candidate, Cell, CommShape, Parameters};
 
 use crate::decide::{Verdict, serves};
 use crate::prediction::{call, predicted_ratio, predicted_seconds};

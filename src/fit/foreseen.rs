@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 /// The times that a machine was asked for: simulating takes long, and searches and decisions ask again and
 /// again. A clone begins anew, since what it is a part of may be changed.

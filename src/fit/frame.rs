@@ -1,7 +1,7 @@
 //! Aggregation of raw repetitions; the only user of polars.
 
 use polars::prelude::*;
-use wire::Sample;
+use vocabulary::Sample;
 
 use crate::FitError;
 use statistics::Quartiles;

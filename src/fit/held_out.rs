@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use serde::Serialize;
-use wire::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Subject};
 
 use crate::Summary;
 use crate::predictor::{Kind, kind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Level, Link, Machine, Rates};
 use serde::Serialize;
-use wire::{Cell, Datatype, Operator};
+use vocabulary::{Cell, Datatype, Operator};
 
 use crate::eager::fit_eager_limit;
 use crate::estimate::ParameterEstimate;

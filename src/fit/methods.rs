@@ -9,7 +9,7 @@ use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
 
 use crate::held_out::Times;
 use crate::prediction::block_count;

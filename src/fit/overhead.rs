@@ -1,7 +1,7 @@
 //! What it costs to start a message.
 
 use model::Level;
-use wire::ExperimentKind;
+use vocabulary::ExperimentKind;
 
 use crate::FitError;
 use crate::estimate::{Estimate, ParameterEstimate, Status};

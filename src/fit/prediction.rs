@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Call, Machine, Placement, Prediction, Setting, Topology};
 use schedule::{Algorithm, Schedule};
 use serde::Serialize;
-use wire::{Candidate, Cell, Parameters, Subject};
+use vocabulary::{Candidate, Cell, Parameters, Subject};
 
 use crate::{MachineFit, Summary};
 
@@ -246,7 +246,7 @@ pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
 mod tests {
     use model::Link;
     use schedule::Collective;
-    use wire::{CommShape, Datatype, Operator};
+    use vocabulary::{CommShape, Datatype, Operator};
 
     use super::*;
     use crate::Foreseen;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schedule::Collective;
 use serde::Serialize;
-use wire::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
 use crate::Summary;
 use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};

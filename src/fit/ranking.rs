@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use table::Confidence;
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::prediction::predicted_seconds;
 use crate::{CONFIDENCE, Counts, DecideOptions, MachineFit, Summary};

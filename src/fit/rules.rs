@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use wire::{Candidate, Parameters};
+use vocabulary::{Candidate, Parameters};
 
 use crate::runs::{self, Series};
 use crate::{CellDecision, Verdict};

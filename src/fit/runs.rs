@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use table::{Confidence, Operators};
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::prediction::block_count;
 use crate::{CellDecision, Ranked, Verdict};

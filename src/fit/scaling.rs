@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::curve::{Curve, How, Predicted, Segment};
 use crate::line::Line;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use wire::{Candidate, Sample, Subject};
+use vocabulary::{Candidate, Sample, Subject};
 
 use crate::FitError;
 use crate::batches::Batches;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use tuner::{Observer, Workplace};
-use wire::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::measurer::{broken, measure_more};
 use crate::{Broken, Deployed, GuardError, Measurer, Times};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use statistics::{median, paired_ratios};
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::point::cells;
 use crate::suspects::{confirmed, is_suspicious, launches_to_decide};

@@ -6,7 +6,7 @@ use std::path::Path;
 use export::{Format, Options};
 use table::{OperatorClass, Table};
 use tuner::write_atomically;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::GuardError;
 

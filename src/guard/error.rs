@@ -8,7 +8,7 @@ use export::ExportError;
 use store::StoreError;
 use thiserror::Error;
 use tuner::TunerError;
-use wire::Library;
+use vocabulary::Library;
 
 /// A table that could not be looked at.
 #[derive(Debug, Error)]

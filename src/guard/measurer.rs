@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use campaign::launcher::LaunchError;
 use store::Store;
 use tuner::{Observer, TunerError, Workplace, measure_cells};
-use wire::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::GuardError;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlace, RuleSource};
 use table::{ShapeRules, Table};
-use wire::{Candidate, Cell, Datatype, Operator};
+use vocabulary::{Candidate, Cell, Datatype, Operator};
 
 /// Why a size is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

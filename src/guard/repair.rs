@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use table::{RulePlace, ShapeRules, Table};
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::ValidatedPoint;
 

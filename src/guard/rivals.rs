@@ -7,7 +7,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, Operators, Table};
 use tuner::Analysis;
-use wire::{Candidate, Cell, CommShape};
+use vocabulary::{Candidate, Cell, CommShape};
 
 use crate::{GuardError, Point};
 

@@ -7,7 +7,7 @@ use store::Store;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{Homes, Places, TunerError, Workplace, store_file};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::{GuardError, Point};
 

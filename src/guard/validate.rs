@@ -1,7 +1,7 @@
 //! What a table is worth.
 
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios};
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::point::cells;
 use crate::suspects::{confirmed, launches_to_decide};

@@ -1,7 +1,7 @@
 //! What was found in single cells: what pictures and spreadsheets show.
 
 use table::{Operators, RuleSource};
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::view::{Ratio, Verdict};
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use csv::Writer;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::cells::{CellResult, Timed};
 use crate::view::{Ratio, View};

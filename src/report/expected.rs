@@ -1,6 +1,6 @@
 //! Measured times beside what the model expected of them.
 
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::text::{factor, short_name};

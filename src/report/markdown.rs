@@ -1,7 +1,7 @@
 //! A report as Markdown that can be read as it stands.
 
 use table::{Operators, Rule};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::cells::Basis;
 use crate::expected::expected;

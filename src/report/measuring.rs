@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use wire::units::format_seconds;
+use vocabulary::units::format_seconds;
 
 use crate::cells::Basis;
 use crate::placement::{binding, launcher, settings, switches};

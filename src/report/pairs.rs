@@ -1,8 +1,8 @@
 //! Colltune's algorithms against the library's own.
 
 use schedule::Collective;
-use wire::CommShape;
-use wire::units::format_bytes;
+use vocabulary::CommShape;
+use vocabulary::units::format_bytes;
 
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::text::{NONE, factor, grouped};

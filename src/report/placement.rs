@@ -77,7 +77,8 @@ pub(crate) fn binding(environment: &Environment) -> String {
 #[cfg(test)]
 mod tests {
     use super::switches;
-    use wire::{Environment, Node};
+    use vocabulary::Node;
+    use wire::Environment;
 
     #[test]
     fn nodes_are_named_below_their_switches() {

@@ -1,6 +1,6 @@
 //! Repetitions that are to be read with care.
 
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::text::grouped;
 

@@ -1,7 +1,7 @@
 //! Where the library's default loses, and by how much.
 
 use table::OperatorClass;
-use wire::units::format_seconds;
+use vocabulary::units::format_seconds;
 
 use crate::cells::Basis;
 use crate::measuring::search;

@@ -2,7 +2,8 @@
 
 use schedule::Collective;
 use table::{Deployment, Rule, RuleSource, ShapeRules, Table};
-use wire::{Candidate, Cell, Datatype, Environment};
+use vocabulary::{Candidate, Cell, Datatype};
+use wire::Environment;
 
 use crate::Repetitions;
 use crate::cells::{Basis, CellResult, Timed};

@@ -1,8 +1,8 @@
 //! Numbers and names as reports write them.
 
 use table::Operators;
-use wire::Candidate;
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::Candidate;
+use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::view::{Comparison, Unit};
 

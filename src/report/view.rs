@@ -4,8 +4,9 @@ use std::fmt;
 
 use schedule::Collective;
 use table::{Operators, Provenance, Rule};
-use wire::units::format_seconds;
-use wire::{Candidate, CommShape, Datatype, Environment, FailureKind, Operator, Shares, Subject};
+use vocabulary::units::format_seconds;
+use vocabulary::{Candidate, CommShape, Datatype, Operator, Subject};
+use wire::{Environment, FailureKind, Shares};
 
 use crate::Repetitions;
 use crate::cells::{Basis, BlockTime, CellResult};
@@ -83,7 +84,7 @@ pub struct ModelCurve {
 /// A measured time beside the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// Length of the call, as in [`wire::Cell::bytes`].
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
     /// The fastest member of the algorithm.
     pub candidate: Candidate,
@@ -238,7 +239,7 @@ pub struct Comparison {
 /// What was found at one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeRow {
-    /// Length of the call, as in [`wire::Cell::bytes`].
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
     /// Median time of the library's default.
     pub default_seconds: f64,
@@ -347,7 +348,7 @@ impl fmt::Display for Verdict {
 pub struct BlockRow {
     /// `collective/id`.
     pub algorithm: String,
-    /// Length of the call, as in [`wire::Cell::bytes`].
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
     /// Best block size by the pipelining lemma; absent where parameters are not identified.
     pub predicted_block_bytes: Option<u64>,

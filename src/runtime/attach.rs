@@ -9,7 +9,7 @@ use exec::{Communicator, ExecError, check};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::PassedOn;
 use crate::agree::{greatest, sum};

@@ -4,7 +4,7 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use table::Table;
 use thiserror::Error;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::agree::first_text;
 

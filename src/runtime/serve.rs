@@ -9,7 +9,7 @@ use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::arguments::{Length, arguments, is_defined, length, parts};
 use crate::attach::State;

@@ -8,7 +8,7 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::Loaded;
 use crate::watch::Watch;
@@ -109,7 +109,7 @@ mod tests {
 
     use schedule::Collective;
     use table::OperatorClass;
-    use wire::{Candidate, CommShape};
+    use vocabulary::{Candidate, CommShape};
 
     use super::Version;
     use crate::Loaded;

@@ -1,7 +1,7 @@
 //! Whether a cell can afford a candidate at all.
 
-use wire::Repetition;
-use wire::units::format_seconds;
+use vocabulary::Repetition;
+use vocabulary::units::format_seconds;
 
 use crate::Race;
 
@@ -60,7 +60,7 @@ pub fn too_slow(call_seconds: f64, fastest_seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{is_hopeless, is_too_slow};
-    use wire::Repetition;
+    use vocabulary::Repetition;
 
     #[test]
     fn only_what_is_slow_by_the_clock_the_slice_and_the_others_is_left_out() {

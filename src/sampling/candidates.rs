@@ -1,6 +1,6 @@
 //! Races between the candidates of a cell, in the words of plans and records.
 
-use wire::{Candidate, Left, Racing, Repetition};
+use vocabulary::{Candidate, Left, Racing, Repetition};
 
 use crate::{Progress, Race, RaceRules, Role};
 
@@ -44,7 +44,7 @@ impl Race {
 
 #[cfg(test)]
 mod tests {
-    use wire::{Candidate, Parameters, Racing, Repetition};
+    use vocabulary::{Candidate, Parameters, Racing, Repetition};
 
     use crate::Race;
 

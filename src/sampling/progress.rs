@@ -1,7 +1,7 @@
 //! When a candidate has been repeated often enough.
 
 use statistics::{median, median_interval};
-use wire::Repetition;
+use vocabulary::Repetition;
 
 /// A candidate takes at least this many turns, unless it uses up its slice or maximum before: only
 /// then do its repetitions and those of the others share good and bad moments.
@@ -141,7 +141,7 @@ pub fn has_settled(before: &[f64], after: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Progress, has_settled};
-    use wire::Repetition;
+    use vocabulary::Repetition;
 
     const WANTED: Repetition = Repetition {
         minimum: 10,

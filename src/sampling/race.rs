@@ -1,7 +1,7 @@
 //! Which of several candidates need not be measured any further.
 
 use statistics::{median, paired_ratios, sequential_median_interval};
-use wire::Repetition;
+use vocabulary::Repetition;
 
 use crate::Progress;
 
@@ -107,7 +107,7 @@ pub struct Saved {
 ///
 /// ```
 /// # use sampling::{Race, RaceRules, Role};
-/// # let wanted = wire::Repetition {
+/// # let wanted = vocabulary::Repetition {
 /// #     minimum: 10, maximum: 1000, precision: 0.03, confidence: 0.95, slice_seconds: 0.05,
 /// # };
 /// # let take_turn = |entrant: usize, calls: usize, round: usize| {

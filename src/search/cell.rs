@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::Family;
-use wire::{Candidate, Cell, Parameters};
+use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::blocks;
 use crate::guide::{Class, Expectation};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::cell::kin;
 use crate::guide::Expectation;

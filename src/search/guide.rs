@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::{Campaign, Family};
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::blocks;
 use crate::cell::{Rounds, block_bytes, kin};

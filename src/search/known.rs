@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use statistics::median;
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 /// The medians of launches, by cell.
 #[derive(Clone, Debug, Default)]

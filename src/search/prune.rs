@@ -1,7 +1,7 @@
 //! Who need not be tried: the model's opinion, weighed by how wrong the model has been.
 
 use statistics::median;
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::guide::Expectation;
 use crate::known::Known;

@@ -2,7 +2,8 @@
 
 use model::Noise;
 use sampling::{Race, is_unaffordable};
-use wire::{Candidate, Measurement, Plan, Spending, Subject, Synchronisation};
+use vocabulary::{Candidate, Subject, Synchronisation};
+use wire::{Measurement, Plan, Spending};
 
 use crate::disturbance::Disturbance;
 

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use model::Noise;
 use sha2::{Digest, Sha256};
-use wire::{Candidate, Subject};
+use vocabulary::{Candidate, Subject};
 
 /// What disturbs the repetitions of one candidate in one launch.
 pub(crate) struct Disturbance {

@@ -6,7 +6,7 @@
 
 use model::{Level, Link, Machine, SimulationError};
 use thiserror::Error;
-use wire::{CommShape, Experiment, ExperimentKind};
+use vocabulary::{CommShape, Experiment, ExperimentKind};
 
 /// Why an experiment has no time.
 #[derive(Debug, Error)]

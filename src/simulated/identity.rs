@@ -2,7 +2,7 @@
 
 use model::Machine;
 use sha2::{Digest, Sha256};
-use wire::Library;
+use vocabulary::Library;
 
 use crate::rules::Rules;
 

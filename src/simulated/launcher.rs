@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::{Machine, Placement};
-use wire::{Candidate, Cell, Library, Subject};
+use vocabulary::{Candidate, Cell, Library, Subject};
 
 use crate::identity::library;
 use crate::rules::{Rules, RulesError};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use wire::{Candidate, Cell, Parameters};
+use vocabulary::{Candidate, Cell, Parameters};
 
 /// The rules, as a file.
 const TEXT: &str = include_str!("library.yaml");
@@ -42,7 +42,7 @@ pub enum RulesError {
     NoRule(Box<Cell>),
     /// A threshold that is no size.
     #[error("in the rules of the simulated library: {0}")]
-    Size(#[from] wire::units::UnitError),
+    Size(#[from] vocabulary::units::UnitError),
 }
 
 impl Rules {
@@ -71,7 +71,7 @@ impl Rule {
     fn holds(&self, cell: &Cell) -> Result<bool, RulesError> {
         let ranks = cell.shape.ranks();
         let elements = cell.vector_bytes() / cell.datatype.size_bytes();
-        let below = self.below.as_deref().map(wire::units::parse_bytes);
+        let below = self.below.as_deref().map(vocabulary::units::parse_bytes);
         let below = below.transpose()?;
         Ok(below.is_none_or(|bytes| cell.vector_bytes() < bytes)
             && self.fewer_ranks.is_none_or(|most| ranks < most)
@@ -83,7 +83,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use schedule::{Collective, Schedule};
-    use wire::{CommShape, Datatype, Operator};
+    use vocabulary::{CommShape, Datatype, Operator};
 
     use super::*;
 

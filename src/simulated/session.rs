@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sampling::{is_too_slow, too_slow};
 use thiserror::Error;
+use vocabulary::{Cache, Candidate, Library, Subject, Warning};
 use wire::{
-    Cache, Candidate, Environment, FailureKind, Finish, LaunchStart, Library, Plan, Record,
-    Subject, Task, TaskDone, WIRE_VERSION, Warning, Work, exit_code,
+    Environment, FailureKind, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION,
+    Work, exit_code,
 };
 
 use crate::contest::{Contest, Ended, Entrant};

@@ -10,7 +10,7 @@ use std::thread;
 use model::{Level, Machine, Placement, Setting, Topology, expected_messages, simulate};
 use schedule::{Algorithm, Request, Schedule};
 use thiserror::Error;
-use wire::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Subject};
 
 use crate::experiments;
 use crate::rules::Rules;

@@ -3,7 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Transaction, params};
-use wire::{Candidate, Environment, LaunchStart, Library, Subject};
+use vocabulary::{Candidate, Library, Subject};
+use wire::{Environment, LaunchStart};
 
 use crate::columns::{Json, Repetitions};
 use crate::ingest::{self, Interned};
@@ -130,7 +131,7 @@ fn write_launch(
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
-    use wire::{Cell, CommShape, Datatype};
+    use vocabulary::{Cell, CommShape, Datatype};
 
     use super::*;
 

@@ -2,9 +2,8 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
-use wire::{
-    Candidate, FailureKind, LaunchStart, Plan, Record, Spending, Subject, Task, TaskDone, Work,
-};
+use vocabulary::{Candidate, Subject};
+use wire::{FailureKind, LaunchStart, Plan, Record, Spending, Task, TaskDone, Work};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::{Store, StoreError};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use wire::{Finish, Library, Plan, Task};
+use vocabulary::Library;
+use wire::{Finish, Plan, Task};
 
 use crate::columns::Json;
 use crate::{Store, StoreError};

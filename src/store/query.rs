@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
-use wire::{Candidate, FailureKind, LaunchStart, Left, Library, Sample, Spending, Subject};
+use vocabulary::{Candidate, Left, Library, Sample, Subject};
+use wire::{FailureKind, LaunchStart, Spending};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::{Outcome, Store, StoreError};

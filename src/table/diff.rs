@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use serde::Serialize;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use self::entry::{Entry, Outcome, geometric_mean};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use wire::Parameters;
-use wire::units::format_bytes;
+use vocabulary::Parameters;
+use vocabulary::units::format_bytes;
 
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;

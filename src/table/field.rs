@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use wire::units;
+use vocabulary::units;
 
 use crate::document::{Content, Entry, Extent, Node, push_key};
 use crate::problem::{Fault, Problem};

@@ -1,6 +1,6 @@
 //! Expected times at sizes that were not measured.
 
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
 use crate::{MeasuredPoint, Rule, ShapeRules};
@@ -87,7 +87,7 @@ impl<'p> Around<'p> {
 
 #[cfg(test)]
 mod tests {
-    use wire::{CommShape, Parameters};
+    use vocabulary::{CommShape, Parameters};
 
     use super::*;
     use crate::{Confidence, Operators};

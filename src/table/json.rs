@@ -1,7 +1,7 @@
 //! Decisions for programs.
 
 use serde::Serialize;
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::{Confidence, Decision, Deployment, OperatorClass};
 

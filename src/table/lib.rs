@@ -9,7 +9,7 @@
 //! ```
 //! use schedule::Collective;
 //! use table::{Deployment, OperatorClass, Query, Table};
-//! use wire::CommShape;
+//! use vocabulary::CommShape;
 //!
 //! let text = r#"
 //! format: colltune-table 2

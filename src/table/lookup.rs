@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use schedule::Collective;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::interpolate::Times;
 use crate::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
-use wire::{CommShape, Library};
+use vocabulary::{CommShape, Library};
 
 use crate::document::{self, Extent};
 use crate::field::{Field, Fields};

@@ -2,7 +2,7 @@
 
 use schedule::{Collective, Unsupported};
 use thiserror::Error;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::document::Extent;
 use crate::{Deployments, FORMAT_VERSION, Operators};

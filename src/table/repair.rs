@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
 use crate::{Confidence, Rule, ShapeRules};
@@ -56,14 +56,14 @@ impl ShapeRules {
 
 #[cfg(test)]
 mod tests {
-    use wire::{Candidate, CommShape};
+    use vocabulary::{Candidate, CommShape};
 
     use crate::{Confidence, Deployments, MeasuredPoint, Operators, Rule, RuleSource, ShapeRules};
 
     fn native(name: &str) -> Candidate {
         Candidate::Native {
             algorithm: name.to_owned(),
-            parameters: wire::Parameters::default(),
+            parameters: vocabulary::Parameters::default(),
         }
     }
 

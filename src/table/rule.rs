@@ -1,7 +1,7 @@
 //! One rule of a table, checked against the registry.
 
 use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
-use wire::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::field::{Field, Fields};
 use crate::other;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::Serialize;
-use wire::{Candidate, CommShape, Library};
+use vocabulary::{Candidate, CommShape, Library};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::{Campaign, Family, Strategy};
 use store::{Store, StoreError};
-use wire::{
-    Candidate, Cell, Experiment, Library, NativeAlgorithm, Repetition, Sample, Subject, Task, Work,
+use vocabulary::{
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Repetition, Sample, Subject,
 };
+use wire::{Task, Work};
 
 use crate::TunerError;
 use crate::guided::{Search, predicted_block};

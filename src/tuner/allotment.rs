@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use campaign::{Allocation, BatchOptions, Campaign, Launching};
 use store::Store;
-use wire::{CommShape, Library, Plan, Subject, Task, Work};
+use vocabulary::{CommShape, Library, Subject};
+use wire::{Plan, Task, Work};
 
 use crate::TunerError;
 use crate::launch::Watch;

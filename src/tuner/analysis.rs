@@ -11,7 +11,8 @@ use fit::{
 use report::{OftenInvalid, Starts};
 use store::{FailureRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
-use wire::{Environment, Library, Sample, Shares, Subject, Warning};
+use vocabulary::{Library, Sample, Subject, Warning};
+use wire::{Environment, Shares};
 
 use self::stored::{
     choose, decide_options, definition, failed, natives, never_valid, samples, shares, stem,

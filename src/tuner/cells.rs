@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fit::{CellDecision, Ranked};
 use report::{CellResult, Timed};
 use table::{Operators, RuleSource};
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 use crate::Analysis;
 use crate::view::{ratio, verdict};

@@ -7,7 +7,7 @@ use fit::{CellDecision, Ranked};
 use report::{Expected, ModelCurve};
 use schedule::Collective;
 use table::Operators;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 /// The curves of those algorithms of ours that are the best of ours at some size, in every shape, by
 /// collective and shape.

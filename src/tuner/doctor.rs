@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use campaign::launcher::{Installation, discover, find_driver, list_settings};
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
 use serde::Serialize;
-use wire::{Environment, Library, Warning};
+use vocabulary::{Library, Warning};
+use wire::Environment;
 
 use crate::Places;
 

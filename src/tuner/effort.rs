@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use statistics::median;
-use wire::{Cell, CommShape, Sample, Subject};
+use vocabulary::{Cell, CommShape, Sample, Subject};
 
 use crate::Agenda;
 

@@ -11,7 +11,7 @@ use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};
 use thiserror::Error;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::{ImportError, MachineError};
 

@@ -6,7 +6,8 @@ use fit::{CellDecision, Ranked};
 use serde::Serialize;
 use store::Store;
 use table::{Decision, DecisionJson, OperatorClass, Operators, Query, ShapeMatch, Table};
-use wire::{CommShape, Shares};
+use vocabulary::CommShape;
+use wire::Shares;
 
 use crate::{Analysis, TunerError};
 
@@ -35,7 +36,7 @@ pub struct Explanation {
 /// What was measured in one cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Evidence {
-    /// Length of the call, as in [`wire::Cell::bytes`].
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
     pub bytes: u64,
     /// The full name of what was chosen there.
     pub chosen: String,

@@ -2,7 +2,7 @@
 
 use campaign::Campaign;
 use store::{Lock, Store};
-use wire::Library;
+use vocabulary::Library;
 
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::{Agenda, Progress, TunerError, Workplace};

@@ -6,7 +6,8 @@ use model::{Call, Level, predict_best};
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
-use wire::{Candidate, Cell, Library, Subject, Task};
+use vocabulary::{Candidate, Cell, Library, Subject};
+use wire::Task;
 
 use crate::TunerError;
 

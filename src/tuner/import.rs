@@ -21,7 +21,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use store::{Import, ImportedLaunch, ImportedSample, Lock, Store};
-use wire::{Candidate, Cell, Environment, Library, Subject, Warning};
+use vocabulary::{Candidate, Cell, Library, Subject, Warning};
+use wire::Environment;
 
 use self::row::{Reading, Row};
 pub(crate) use self::stored::{Definition, Record};

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use campaign::launcher::{BatchEnd, Job, Standing};
 use store::{SpoolReader, Store};
-use wire::{Candidate, Finish, Plan, Record, Subject, Work};
+use vocabulary::{Candidate, Subject};
+use wire::{Finish, Plan, Record, Work};
 
 use self::leash::Leash;
 use crate::allotment::Allotment;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use campaign::Campaign;
 use model::{Machine, MachineFileError};
 use thiserror::Error;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 /// Where the reference machine is explained.
 const REFERENCE: &str = "tuning/machines/reference.yaml";

@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use campaign::launcher::Standing;
 use store::Store;
-use wire::{Candidate, Cell, Plan, Racing, Subject, WIRE_VERSION};
+use vocabulary::{Candidate, Cell, Racing, Subject};
+use wire::{Plan, WIRE_VERSION};
 
 use self::conclude::Patience;
 pub(crate) use self::hold::Hold;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use table::Provenance;
-use wire::{Candidate, FailureKind, Subject};
+use vocabulary::{Candidate, Subject};
+use wire::FailureKind;
 
 use crate::Progress;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use wire::{LaunchStart, Library, Warning};
+use vocabulary::{Library, Warning};
+use wire::LaunchStart;
 
 use crate::Progress;
 

@@ -9,7 +9,7 @@ use fit::{CONFIDENCE, Summary};
 use report::{Pair, Pairs, Ratio};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
-use wire::{Candidate, Cell, CommShape, Library, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 
 /// What was measured in each cell, by collective and shape.
 type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
@@ -149,7 +149,7 @@ fn ratio(first: &Summary, second: &Summary) -> Option<Ratio> {
 mod tests {
     use fit::{Counts, Summary};
     use statistics::{Interval, Quartiles};
-    use wire::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
+    use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 
     use super::of;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fit::Summary;
 use report::{OFTEN_INVALID, OftenInvalid, Repetitions};
-use wire::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Sample, Subject};
 
 /// What to know of the repetitions in cells.
 pub(crate) fn of(summaries: &[Summary]) -> Repetitions {
@@ -65,7 +65,9 @@ pub(crate) fn never_valid(
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
-    use wire::{Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Sample, Subject};
+    use vocabulary::{
+        Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Sample, Subject,
+    };
 
     use super::{never_valid, of};
 

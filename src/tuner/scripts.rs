@@ -7,7 +7,7 @@ use std::time::Duration;
 use campaign::launcher::Job;
 use campaign::{Allocation, Launching};
 use store::Store;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::launch::file;
 use crate::{TunerError, Workplace};

@@ -1,7 +1,7 @@
 //! How what a store holds was synchronised.
 
 use report::Starts;
-use wire::Sample;
+use vocabulary::Sample;
 
 /// How ranks came to common starts, by all samples: a store holds measurements of one way only.
 pub(crate) fn common_starts(samples: &[Sample]) -> Starts {
@@ -29,7 +29,7 @@ mod tests {
     use super::common_starts;
     use report::Starts;
     use schedule::Collective;
-    use wire::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
+    use vocabulary::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
 
     fn sample(valid: usize, invalid: u32, residual_seconds: Option<f64>) -> Sample {
         let cell = Cell {

@@ -10,7 +10,7 @@ use report::{
 };
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Table};
-use wire::{Candidate, Cell, CommShape, Datatype, Operator};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 
 use crate::Analysis;
 use crate::{cells, curves, pairs, repetitions};

@@ -9,7 +9,7 @@ use campaign::launcher::{
 };
 use campaign::{BatchOptions, Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
 use simulated::SimulatedLauncher;
-use wire::{Library, NativeAlgorithm, Warning};
+use vocabulary::{Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
 use crate::shelf::relocated;

@@ -4,32 +4,15 @@
 //! file that the plan names. Nothing else passes between the two, so a simulated backend that
 //! speaks the same records can stand in for MPI. Times are seconds, sizes are bytes.
 
-mod candidate;
-mod cell;
 pub mod exit_code;
-mod experiment;
-mod mockup;
-mod natives;
-mod node;
 mod plan;
 mod record;
-mod sample;
-pub mod units;
-mod warning;
 
-pub use candidate::{Candidate, NativeAlgorithm, Parameters};
-pub use cell::{Cell, CommShape, Datatype, Operator};
-pub use experiment::{Experiment, ExperimentKind};
-pub use mockup::{MOCKUPS, Mockup};
-pub use natives::combines_in_order;
-pub use node::Node;
-pub use plan::{Cache, Library, Plan, Racing, Repetition, Synchronisation, Task, Work};
+pub use plan::{Plan, Task, Work};
 pub use record::{
-    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Left, Measurement, RankClock,
-    Record, Shares, Spending, TaskDone,
+    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Measurement, RankClock, Record,
+    Shares, Spending, TaskDone,
 };
-pub use sample::{Sample, Subject};
-pub use warning::Warning;
 
 /// The environment variable by which ranks learn how they were started: the launcher's command line.
 pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";

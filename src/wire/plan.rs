@@ -1,12 +1,13 @@
 //! What the driver is asked to measure in one launch.
 
-use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Candidate, Cell, Experiment};
+use vocabulary::{
+    Cache, Candidate, Cell, Experiment, Library, Racing, Repetition, Synchronisation,
+};
 
 /// The orders for one launch of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,105 +56,6 @@ pub struct Plan {
     pub cache: Cache,
     /// What to measure, in this order.
     pub tasks: Vec<Task>,
-}
-
-/// An MPI library by name and version.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Library {
-    /// `openmpi`, `mpich`, or [`Self::SIMULATED`].
-    pub name: String,
-    /// As in `4.1.4`.
-    pub version: String,
-}
-
-impl Library {
-    /// The name of what stands for a library on simulated machines.
-    pub const SIMULATED: &str = "simulated";
-
-    /// Whether times of this library are those of a simulated machine.
-    pub fn is_simulated(&self) -> bool {
-        self.name == Self::SIMULATED
-    }
-}
-
-impl fmt::Display for Library {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{}-{}", self.name, self.version))
-    }
-}
-
-/// When to stop repeating a candidate within a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Repetition {
-    /// Repetitions that are always taken.
-    pub minimum: u32,
-    /// Repetitions after which a candidate stops in any case.
-    pub maximum: u32,
-    /// Stop when the interval of the median is narrower than this share of the median.
-    pub precision: f64,
-    /// Confidence of that interval, as in 0.95.
-    pub confidence: f64,
-    /// Measuring time after which a candidate stops once it has its minimum.
-    pub slice_seconds: f64,
-}
-
-/// When a candidate leaves a cell early because another is faster.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Racing {
-    /// Only what is slower by more than this share, as in 0.05, may leave: the campaign's
-    /// materiality, which should be what decisions call a tie, or more.
-    pub materiality: f64,
-}
-
-/// How ranks are brought to a common start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Synchronisation {
-    /// By a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
-    #[default]
-    Barrier,
-    /// By a start that is agreed upon on a global clock; a repetition lasts from the first rank's
-    /// start to the last one's end.
-    Window,
-}
-
-impl Synchronisation {
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Barrier => "barrier",
-            Self::Window => "window",
-        }
-    }
-}
-
-/// Whether calls may find their buffers in caches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cache {
-    /// Calls work on the same buffers again and again.
-    #[default]
-    Warm,
-    /// Each call works on the next of several copies of its buffers, which are together more than
-    /// twice as large as the last-level caches of a node.
-    Cold,
-}
-
-impl Cache {
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Cold => "cold",
-        }
-    }
-
-    fn is_warm(&self) -> bool {
-        *self == Self::Warm
-    }
 }
 
 /// One unit of work; what is in flight when a launch ends early is lost whole.

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::format_bytes;
-use crate::{Library, NativeAlgorithm, Node, Warning};
+use vocabulary::units::format_bytes;
+use vocabulary::{Left, Library, NativeAlgorithm, Node, Warning};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ pub struct Environment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clocks: Vec<RankClock>,
     /// The caches in which calls found nothing of their buffers; absent where they might, with
-    /// [`crate::Cache::Warm`].
+    /// [`vocabulary::Cache::Warm`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdCaches>,
     /// What makes the numbers less trustworthy.
@@ -280,22 +280,6 @@ pub struct Measurement {
     /// Set if it was not measured to the end, because another was faster for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
-}
-
-/// How a candidate left the race of its cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Left {
-    /// The round of turns after which it left, from 1.
-    pub round: u32,
-    /// Who was fastest then, as an index into the task's candidates.
-    pub leader: u32,
-    /// Its time divided by the leader's, the median over rounds.
-    pub ratio: f64,
-    /// About how many repetitions it would otherwise have had besides.
-    pub saved_repetitions: f64,
-    /// About how long they would have taken.
-    pub saved_seconds: f64,
 }
 
 /// Why a launch ended in order.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use self::order::{Folder, Stage};
 use self::place::Place;

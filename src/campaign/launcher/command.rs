@@ -11,7 +11,8 @@ use nix::unistd::Uid;
 use super::{Binding, Installation, LaunchError};
 use crate::hosts::read_hosts;
 use crate::{HostFileError, Hosts, LibraryName};
-use wire::{CommShape, LAUNCHER_VARIABLE};
+use vocabulary::CommShape;
+use wire::LAUNCHER_VARIABLE;
 
 /// What command lines are made of, beside the library.
 pub(super) struct Start<'a> {

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use thiserror::Error;
-use wire::Library;
+use vocabulary::Library;
 
 use super::LaunchError;
 use super::ask::{Streams, ask};

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use wire::{Library, NativeAlgorithm};
+use vocabulary::{Library, NativeAlgorithm};
 
 use super::LaunchError;
 use super::ask::{Streams, ask};

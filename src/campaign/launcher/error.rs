@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 use thiserror::Error;
-use wire::{CommShape, Library};
+use vocabulary::{CommShape, Library};
 
 use super::{BatchEnd, Outcome, Refusal};
 use crate::HostFileError;

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use super::command::{Nodes, Start, command};
 use super::tree::ProcessTree;

@@ -1,6 +1,6 @@
 //! What reductions combine, and how.
 
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use super::{Check, Checked};
 use crate::Field;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use glob::Pattern;
 use schedule::Collective;
-use wire::{Candidate, MOCKUPS, Mockup};
+use vocabulary::{Candidate, MOCKUPS, Mockup};
 
 use super::{Check, Checked};
 use crate::campaign::ParameterGrid;

@@ -1,6 +1,6 @@
 //! Which shapes a communicator takes.
 
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
 use crate::definition::ShapeDefinition;

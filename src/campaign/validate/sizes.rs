@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use wire::CommShape;
-use wire::units::parse_byte_range;
+use vocabulary::CommShape;
+use vocabulary::units::parse_byte_range;
 
 use super::{Check, Checked, LARGEST_SIZE_BYTES};
 use crate::definition::SizesDefinition;

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use table::{Change, Choice, DefaultChange, Diff, Group, Operators, Side, Table};
-use wire::units::format_bytes;
+use vocabulary::units::format_bytes;
 
 use super::grid::grid;
 use crate::console::Console;

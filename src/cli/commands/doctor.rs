@@ -1,8 +1,8 @@
 use std::fmt::Write;
 
 use tuner::{Diagnosis, DriverFound};
+use vocabulary::units::format_seconds;
 use wire::Environment;
-use wire::units::format_seconds;
 
 use super::workplace::places;
 use crate::console::Console;

@@ -5,7 +5,7 @@ use fit::statistics::Interval;
 use serde_json::{Value, json};
 use table::Table;
 use tuner::{Evidence, Explanation};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
 use super::lookup::{describe, warn_of_simulation};
@@ -289,7 +289,7 @@ mod tests {
     use fit::statistics::Interval;
     use fit::{Counts, Ranked};
     use tuner::Evidence;
-    use wire::Candidate;
+    use vocabulary::Candidate;
 
     use super::tell_evidence;
 

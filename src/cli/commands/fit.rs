@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
 use serde_json::{Value, json};
 use tuner::{Analysis, TunerError};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
 use super::stored::StoreArgs;

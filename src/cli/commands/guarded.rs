@@ -26,7 +26,7 @@ pub(super) struct TableArgs {
     #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
     pub(super) deployment: Deployment,
     /// Time that all launches may take, as in 5m; by default the campaign's budget
-    #[arg(long, value_name = "DURATION", value_parser = wire::units::parse_seconds)]
+    #[arg(long, value_name = "DURATION", value_parser = vocabulary::units::parse_seconds)]
     budget: Option<f64>,
     /// Measure whatever version of the library there is, or simulated machine, if it is not the table's
     #[arg(long)]
@@ -109,7 +109,7 @@ pub(super) fn name_of(point: &Point) -> String {
     let cell = &point.cell;
     let mut name = format!("{} {}", cell.collective, cell.shape);
     if cell.collective.has_data() {
-        name += &format!(" {}", wire::units::format_bytes(cell.bytes));
+        name += &format!(" {}", vocabulary::units::format_bytes(cell.bytes));
     }
     if point.operators != Operators::Any {
         name += &format!(", {}", point.operators);
@@ -125,5 +125,5 @@ pub(super) fn rules_of(point: &Point) -> String {
 
 /// A time, or a dash.
 pub(super) fn time(seconds: Option<f64>) -> String {
-    seconds.map_or_else(|| "-".to_owned(), wire::units::format_seconds)
+    seconds.map_or_else(|| "-".to_owned(), vocabulary::units::format_seconds)
 }

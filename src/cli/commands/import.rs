@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde_json::json;
 use tuner::{ImportOptions, Imported};
-use wire::{Library, Warning};
+use vocabulary::{Library, Warning};
 
 use crate::console::Console;
 use crate::error::CliError;

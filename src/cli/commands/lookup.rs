@@ -1,5 +1,5 @@
 use table::{DecisionJson, Table};
-use wire::units::format_seconds;
+use vocabulary::units::format_seconds;
 
 use super::query::QueryArgs;
 use crate::console::Console;

@@ -7,8 +7,8 @@ use schedule::Collective;
 use serde_json::{Value, json};
 use store::Store;
 use tuner::{Agenda, Forecast, Script, Workplace};
-use wire::units::format_bytes;
-use wire::{Candidate, Cell, CommShape};
+use vocabulary::units::format_bytes;
+use vocabulary::{Candidate, Cell, CommShape};
 
 use super::workplace::WorkplaceArgs;
 use crate::console::Console;

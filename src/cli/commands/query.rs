@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::error::CliError;
 use crate::values;
@@ -30,7 +30,7 @@ pub(super) struct QueryArgs {
     #[arg(
         long,
         short,
-        value_parser = wire::units::parse_bytes,
+        value_parser = vocabulary::units::parse_bytes,
         required_if_eq_any = sized().map(|collective| ("collective", collective.name()))
     )]
     bytes: Option<u64>,

@@ -108,7 +108,7 @@ struct ParameterArgs {
         long,
         value_name = "BYTES",
         conflicts_with = "blocks",
-        value_parser = wire::units::parse_bytes
+        value_parser = vocabulary::units::parse_bytes
     )]
     block_bytes: Option<u64>,
     /// Radix of a tree, from 2 to 64 [default: 4]
@@ -152,13 +152,13 @@ struct Counts(Vec<u32>);
 #[derive(Clone, Debug)]
 struct Sizes(Vec<u64>);
 
-fn byte_range(text: &str) -> Result<Sizes, wire::units::UnitError> {
-    wire::units::parse_byte_range(text).map(Sizes)
+fn byte_range(text: &str) -> Result<Sizes, vocabulary::units::UnitError> {
+    vocabulary::units::parse_byte_range(text).map(Sizes)
 }
 
 fn count_range(text: &str) -> Result<Counts, String> {
     let wrong = || "write a number, or a range as in 2..1K x2 (both ends included)".to_owned();
-    let counts = wire::units::parse_byte_range(text).map_err(|_| wrong())?;
+    let counts = vocabulary::units::parse_byte_range(text).map_err(|_| wrong())?;
     let counts = counts.into_iter().map(|count| u32::try_from(count).ok());
     let counts = counts.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
     match counts.contains(&0) {

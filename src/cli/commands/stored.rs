@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use store::Store;
 use tuner::Analysis;
-use wire::Library;
+use vocabulary::Library;
 
 use super::workplace::store_file;
 use crate::error::CliError;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use dispatch::CommunicatorRules;
 use schedule::Collective;
 use table::{OperatorClass, Table};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 const DECISIONS: usize = 1 << 20;
 const RUNS: usize = 9;

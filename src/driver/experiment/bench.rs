@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use exec::{Bytes, Communicator, ExecError, Operands, Wait};
-use wire::{Experiment, ExperimentKind};
+use vocabulary::{Experiment, ExperimentKind};
 
 /// What messages and vectors consist of: bytes that make ordinary numbers in every datatype.
 const BYTE: u8 = 0x3f;
@@ -223,7 +223,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::Part;
-    use wire::ExperimentKind;
+    use vocabulary::ExperimentKind;
 
     #[test]
     fn everything_sent_is_received() {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use exec::{Bytes, Call, Communicator, ExecError, Operands, Runner, Universe, Wait, combine};
 use schedule::Collective;
-use wire::{Candidate, Datatype, Operator, Parameters};
+use vocabulary::{Candidate, Datatype, Operator, Parameters};
 
 /// Calls timed together: the clock costs about as much as what is to be seen.
 const BATCH: u32 = 100;

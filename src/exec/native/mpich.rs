@@ -1,7 +1,7 @@
 //! MPICH: a variable a collective, read at each call, for all communicators.
 
 use schedule::Collective;
-use wire::NativeAlgorithm;
+use vocabulary::NativeAlgorithm;
 
 use super::{Listed, required, spelling};
 use crate::ExecError;
@@ -72,7 +72,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
                 continue;
             }
             let algorithm = NativeAlgorithm {
-                is_ordered: wire::combines_in_order("mpich", collective, &id),
+                is_ordered: vocabulary::combines_in_order("mpich", collective, &id),
                 collective,
                 id,
                 takes_segments: false,

@@ -1,7 +1,7 @@
 //! Open MPI, component `coll/tuned`: a variable a collective, read when a communicator is made.
 
 use schedule::Collective;
-use wire::{NativeAlgorithm, Parameters};
+use vocabulary::{NativeAlgorithm, Parameters};
 
 use super::{Listed, required, spelling};
 use crate::tool::{Switched, Tool, Variable};
@@ -101,7 +101,7 @@ fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
         id: id.to_owned(),
         takes_segments,
         takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
-        is_ordered: wire::combines_in_order("openmpi", collective, id),
+        is_ordered: vocabulary::combines_in_order("openmpi", collective, id),
     }
 }
 

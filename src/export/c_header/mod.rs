@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Rule, ShapeRules, Table};
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::{ExportError, Exported, Format, Options, header};
 

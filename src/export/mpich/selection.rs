@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schedule::Collective;
 use table::{OperatorClass, Table};
-use wire::Library;
+use vocabulary::Library;
 
 use super::guards;
 use super::stock::{self, Stock};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use table::Table;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use super::algorithms::{self, Measure, measure};
 use super::plan::{Plan, Planned, library};

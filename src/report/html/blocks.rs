@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use wire::CommShape;
-use wire::units::format_bytes;
+use vocabulary::CommShape;
+use vocabulary::units::format_bytes;
 
 use super::figure::{folded, plotted};
 use super::group::Group;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schedule::Collective;
 use table::OperatorClass;
-use wire::{Candidate, CommShape, Datatype, Operator};
+use vocabulary::{Candidate, CommShape, Datatype, Operator};
 
 use super::palette::Looks;
 use crate::cells::CellResult;

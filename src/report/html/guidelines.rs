@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use schedule::Collective;
-use wire::units::format_bytes;
-use wire::{Candidate, CommShape};
+use vocabulary::units::format_bytes;
+use vocabulary::{Candidate, CommShape};
 
 use super::figure::{folded, left_out, plotted};
 use super::palette::Look;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use wire::units::format_bytes;
+use vocabulary::units::format_bytes;
 
 use super::figure::{REST, figure};
 use super::group::{Along, Group};

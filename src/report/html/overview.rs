@@ -1,8 +1,8 @@
 //! What a manager reads: how much is to be gained where, and what is to be done.
 
 use maud::{Markup, html};
-use wire::Candidate;
-use wire::units::format_bytes;
+use vocabulary::Candidate;
+use vocabulary::units::format_bytes;
 
 use super::figure::table;
 use super::group::Group;

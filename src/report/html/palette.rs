@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::Candidate;
+use vocabulary::Candidate;
 
 /// Okabe and Ito (2008), told apart by all common kinds of colour vision; black is the default's.
 const COLOURS: [&str; 7] = [

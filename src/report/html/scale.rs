@@ -1,6 +1,6 @@
 //! Logarithmic axes.
 
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::text::factor;
 

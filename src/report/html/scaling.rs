@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use wire::CommShape;
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::CommShape;
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::figure::plotted;
 use super::group::Group;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use wire::units::{format_bytes, format_seconds};
-use wire::{Candidate, CommShape};
+use vocabulary::units::{format_bytes, format_seconds};
+use vocabulary::{Candidate, CommShape};
 
 use super::figure::{REST, left_out, plotted};
 use super::group::Group;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use wire::CommShape;
-use wire::units::format_bytes;
+use vocabulary::CommShape;
+use vocabulary::units::format_bytes;
 
 use super::figure::plotted;
 use super::group::{Along, Group};

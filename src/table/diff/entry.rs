@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schedule::Collective;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use super::{Change, Choice, Group, Side};
 use crate::{

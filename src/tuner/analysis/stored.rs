@@ -6,7 +6,8 @@ use campaign::Campaign;
 use fit::{DecideOptions, Summary};
 use report::OftenInvalid;
 use store::{FailureRow, LaunchRow, Store};
-use wire::{Candidate, LaunchStart, Library, NativeAlgorithm, Sample, Shares, Subject};
+use vocabulary::{Candidate, Library, NativeAlgorithm, Sample, Subject};
+use wire::{LaunchStart, Shares};
 
 use crate::import::Definition;
 use crate::{Agenda, TunerError, repetitions};

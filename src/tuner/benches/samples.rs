@@ -17,10 +17,11 @@ use std::time::Instant;
 
 use schedule::Collective;
 use store::{Outcome, SpoolReader, Store};
-use wire::{
-    Cache, Candidate, Cell, CommShape, Datatype, Library, Measurement, Operator, Parameters, Plan,
-    Record, Repetition, Synchronisation, Task, TaskDone, WIRE_VERSION, Work,
+use vocabulary::{
+    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Repetition,
+    Synchronisation,
 };
+use wire::{Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
 
 const LAUNCHES: u32 = 6;
 const CANDIDATES: u32 = 20;

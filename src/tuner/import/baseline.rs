@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use wire::{Candidate, Cell, Warning};
+use vocabulary::{Candidate, Cell, Warning};
 
 use super::error::ImportError;
 use super::problem::LineProblem;

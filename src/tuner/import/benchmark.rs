@@ -1,7 +1,7 @@
 //! What the outputs of benchmark programs have in common.
 
 use schedule::Collective;
-use wire::{Cell, CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 /// What the sizes in an output count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 use schedule::{Collective, Parameter, Schedule};
-use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
 use super::error::{HeaderProblem, ImportError, OptionNeeded};
 use super::problem::LineProblem;
@@ -338,7 +338,7 @@ fn size<'f>(
     column: &'static str,
 ) -> Result<Option<u64>, Fault> {
     let size = |text: &str| {
-        wire::units::parse_bytes(text).map_err(|_| {
+        vocabulary::units::parse_bytes(text).map_err(|_| {
             (
                 column,
                 LineProblem::value(text, "a size, such as 4096 or 64K"),

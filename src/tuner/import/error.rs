@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use wire::Library;
+use vocabulary::Library;
 
 use super::Format;
 use super::problem::LineProblem;

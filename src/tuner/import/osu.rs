@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
-use wire::{Candidate, CommShape, Datatype, Operator, Warning};
+use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
 
 use super::benchmark::{self, Sized};
 use super::error::{ImportError, OptionNeeded};

@@ -1,7 +1,7 @@
 //! What can be wrong with a line.
 
 use thiserror::Error;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 /// What is wrong with a line of a file, or with one of its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use wire::{Candidate, Cell, Warning};
+use vocabulary::{Candidate, Cell, Warning};
 
 /// One time.
 #[derive(Clone, Debug, PartialEq)]

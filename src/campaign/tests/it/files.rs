@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, CampaignError, Problem, template};
-use wire::units::format_seconds;
+use vocabulary::units::format_seconds;
 
 use crate::parse;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use campaign::launcher::{Binding, Job, LaunchError, Launcher, LocalLauncher, Outcome};
 use campaign::{Campaign, Hosts, LibraryName, LocalOptions, Oversubscribe};
 use model::Placement;
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::errors::check;
 use crate::fake::Fakes;

@@ -9,7 +9,7 @@ use campaign::launcher::{
     discover,
 };
 use campaign::{LibraryName, LocalOptions, Oversubscribe};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::CORES;
 use crate::fake::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};

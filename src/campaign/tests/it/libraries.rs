@@ -8,7 +8,7 @@ use campaign::LibraryChoice;
 use campaign::launcher::{
     Discovery, LaunchError, discover, discover_within, driver_directories, find_driver, select,
 };
-use wire::Library;
+use vocabulary::Library;
 
 use crate::campaign;
 use crate::fake::{Fakes, MPICH, OPEN_MPI_4, OPEN_MPI_5};

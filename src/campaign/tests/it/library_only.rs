@@ -1,7 +1,7 @@
 //! Collectives of which only MPI libraries have algorithms.
 
 use schedule::Collective;
-use wire::Cell;
+use vocabulary::Cell;
 
 use crate::campaign;
 use crate::errors::check;

@@ -1,7 +1,7 @@
 //! The library's own algorithms and mock-ups as candidates.
 
 use schedule::Collective;
-use wire::{Cell, CommShape, Datatype, Library, NativeAlgorithm, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Library, NativeAlgorithm, Operator};
 
 use crate::campaign;
 

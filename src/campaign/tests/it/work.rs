@@ -2,7 +2,7 @@
 
 use campaign::{Campaign, Family};
 use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
-use wire::{Cell, CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::campaign;
 

@@ -2,7 +2,7 @@
 
 use fit::{ParameterEstimate, ProtocolSegment};
 use serde_json::{Value, json};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::super::grid::grid;
 use super::{format_small_seconds, parameter_json};

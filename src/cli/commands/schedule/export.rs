@@ -35,14 +35,14 @@ pub(super) struct Args {
     format: Format,
     /// Length of the call, as in 512, 64K or 8MiB (K = 1024): of one rank's part in gather, scatter,
     /// allgather and reduce_scatter_block, of the whole vector in others
-    #[arg(long, short = 'b', value_parser = wire::units::parse_bytes)]
+    #[arg(long, short = 'b', value_parser = vocabulary::units::parse_bytes)]
     bytes: u64,
     /// Cut into blocks of at most so many bytes instead of so many blocks
     #[arg(
         long,
         value_name = "BYTES",
         conflicts_with = "blocks",
-        value_parser = wire::units::parse_bytes
+        value_parser = vocabulary::units::parse_bytes
     )]
     block_bytes: Option<u64>,
     /// Size of an element in a reduction: no block ends within one

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use schedule::Algorithm;
 use serde_json::{Value, json};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::point::{Call, Point};
 use crate::commands::grid::grid;

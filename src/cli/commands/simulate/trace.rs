@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use model::{Event, Labour};
-use wire::units::{format_bytes, format_seconds};
+use vocabulary::units::{format_bytes, format_seconds};
 
 use super::point::Traced;
 use crate::commands::grid::grid;

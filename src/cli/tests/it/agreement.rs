@@ -5,7 +5,7 @@ use std::path::Path;
 
 use store::Store;
 use tuner::Analysis;
-use wire::{Candidate, Cell, Subject};
+use vocabulary::{Candidate, Cell, Subject};
 
 use crate::run::Place;
 

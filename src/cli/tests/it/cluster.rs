@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use store::Store;
-use wire::{CommShape, Environment, Library, RankClock, Sample, Subject};
+use vocabulary::{CommShape, Library, Sample, Subject};
+use wire::{Environment, RankClock};
 
 use crate::run::{Place, script};
 

@@ -8,7 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use store::{Outcome, Store};
-use wire::{FailureKind, Library};
+use vocabulary::Library;
+use wire::FailureKind;
 
 use crate::mpi::{assert_nobody_left, place_with, run};
 use crate::run::Place;

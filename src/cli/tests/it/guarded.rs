@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use table::{Rule, Table};
-use wire::{Candidate, Parameters};
+use vocabulary::{Candidate, Parameters};
 
 use crate::made;
 use crate::run::{Place, Ran, keys};

@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use table::{Confidence, Deployments, Rule, Table};
-use wire::{Candidate, Parameters};
+use vocabulary::{Candidate, Parameters};
 
 use crate::mpi::{assert_nobody_left, place_with, run};
 use crate::run::Place;

@@ -11,7 +11,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rusqlite::Connection;
 use store::{FailureRow, Store};
-use wire::{Candidate, FailureKind, Library, Record, Sample, Subject};
+use vocabulary::{Candidate, Library, Sample, Subject};
+use wire::{FailureKind, Record};
 
 use crate::mpi::{place_with, processes, run, start, wait};
 use crate::run::{Place, sound_store};

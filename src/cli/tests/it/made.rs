@@ -4,9 +4,10 @@ use std::path::Path;
 
 use campaign::Campaign;
 use store::{Outcome, Store};
+use vocabulary::{Candidate, Experiment, ExperimentKind, Library};
 use wire::{
-    Candidate, Environment, Experiment, ExperimentKind, FailureKind, LaunchStart, Library,
-    Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work,
+    Environment, FailureKind, LaunchStart, Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION,
+    Work,
 };
 
 use crate::run::Place;

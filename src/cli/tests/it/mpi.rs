@@ -12,7 +12,8 @@ use nix::unistd::Pid;
 use schedule::Collective;
 use serde_json::Value;
 use store::Store;
-use wire::{FailureKind, Library};
+use vocabulary::Library;
+use wire::FailureKind;
 
 use crate::run::{Place, Ran};
 

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use store::Store;
 use tempfile::TempDir;
-use wire::Library;
+use vocabulary::Library;
 
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use store::Store;
-use wire::Sample;
+use vocabulary::Sample;
 
 use crate::run::{Place, Ran, sound_store};
 

@@ -11,7 +11,7 @@ use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use wire::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters};
 
 fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![

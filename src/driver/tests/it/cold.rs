@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use campaign::launcher::Outcome;
-use wire::{Cache, Candidate, Environment, Measurement, Record};
+use vocabulary::{Cache, Candidate};
+use wire::{Environment, Measurement, Record};
 
 use crate::contest::COARSE_CLOCK;
 use crate::launch::{Bench, allreduce};

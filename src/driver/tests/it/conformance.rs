@@ -6,10 +6,10 @@ use std::num::NonZero;
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
-use wire::{
-    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Finish, Operator, Parameters,
-    Record, Work,
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
 };
+use wire::{Finish, Record, Work};
 
 use crate::launch::{Bench, experiment, family, ours};
 

@@ -1,7 +1,8 @@
 //! How candidates are repeated: races, and batches of calls.
 
 use campaign::launcher::Outcome;
-use wire::{Candidate, Measurement, Parameters, Racing, Record, Synchronisation};
+use vocabulary::{Candidate, Parameters, Racing, Synchronisation};
+use wire::{Measurement, Record};
 
 use crate::launch::{Bench, allreduce, ours};
 

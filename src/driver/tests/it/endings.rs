@@ -7,9 +7,8 @@ use campaign::launcher::Outcome;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use wire::{
-    Candidate, ExperimentKind, FailureKind, Finish, Parameters, Record, UNTIL_VARIABLE, exit_code,
-};
+use vocabulary::{Candidate, ExperimentKind, Parameters};
+use wire::{FailureKind, Finish, Record, UNTIL_VARIABLE, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, finish, ours};
 

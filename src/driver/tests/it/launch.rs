@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use campaign::launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, discover, select};
 use campaign::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
-use wire::{
-    Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters, Plan,
-    Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
+use vocabulary::{
+    Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
+    Repetition, Synchronisation,
 };
+use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
 /// A folder with a plan, and what came of it.
 pub(crate) struct Bench {
@@ -207,7 +208,7 @@ pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> W
     Work::Compare { cell, candidates }
 }
 
-pub(crate) fn experiment(kind: wire::ExperimentKind, ranks: u32, bytes: u64) -> Work {
+pub(crate) fn experiment(kind: vocabulary::ExperimentKind, ranks: u32, bytes: u64) -> Work {
     let shape = CommShape {
         nodes: 1,
         ppn: ranks,

@@ -6,10 +6,10 @@ use std::process::Command;
 use campaign::launcher::Outcome;
 use campaign::{Campaign, LibraryName};
 use schedule::Collective;
-use wire::{
-    Candidate, Cell, CommShape, Datatype, FailureKind, Library, MOCKUPS, NativeAlgorithm, Operator,
-    Parameters, Record, Work,
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,
 };
+use wire::{FailureKind, Record, Work};
 
 use crate::launch::{Bench, allreduce, family};
 use crate::trace::{Calls, function, trace, traced};
@@ -200,7 +200,7 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     }
     let names = natives.iter().map(NativeAlgorithm::name);
     let names = names.filter(|name| !is_for_calls_in_place(name));
-    for name in names.chain(MOCKUPS.iter().map(wire::Mockup::name)) {
+    for name in names.chain(MOCKUPS.iter().map(vocabulary::Mockup::name)) {
         assert!(seen.contains(&name), "{name} never had its turn");
     }
 }

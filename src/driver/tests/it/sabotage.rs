@@ -3,10 +3,10 @@
 
 use campaign::launcher::Outcome;
 use schedule::Collective;
-use wire::{
-    Candidate, Cell, CommShape, Datatype, ExperimentKind, FailureKind, Parameters, Record,
-    Synchronisation, Work, exit_code,
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, ExperimentKind, Parameters, Synchronisation,
 };
+use wire::{FailureKind, Record, Work, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, experiment, ours};
 

@@ -4,9 +4,8 @@ use std::num::NonZero;
 
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
-use wire::{
-    Candidate, CommShape, LaunchStart, Measurement, Node, Record, Synchronisation, Warning, Work,
-};
+use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
+use wire::{LaunchStart, Measurement, Record, Work};
 
 use crate::launch::{Bench, allreduce, family};
 

@@ -3,7 +3,8 @@
 use campaign::LibraryName;
 use campaign::launcher::Outcome;
 use schedule::Collective;
-use wire::{Environment, Record, Warning};
+use vocabulary::Warning;
+use wire::{Environment, Record};
 
 use crate::launch::{Bench, family};
 use crate::native::natives;

@@ -2,7 +2,7 @@
 
 use exec::Call;
 use schedule::{ALGORITHMS, Buffer, Request, Schedule};
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 #[test]
 fn buffers_are_as_long_as_the_layout_says() {

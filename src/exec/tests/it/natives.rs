@@ -190,7 +190,10 @@ fn the_library_lists_what_is_known_of_its_release() {
         _ => return,
     };
     let natives = exec::natives().expect("a list");
-    let mut found: Vec<String> = natives.iter().map(wire::NativeAlgorithm::name).collect();
+    let mut found: Vec<String> = natives
+        .iter()
+        .map(vocabulary::NativeAlgorithm::name)
+        .collect();
     found.sort_by_key(|name| expected.iter().position(|expected| expected == name));
     assert_eq!(found, expected);
 }

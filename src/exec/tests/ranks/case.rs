@@ -4,7 +4,7 @@ use std::fmt;
 
 use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, Wait};
 use schedule::{Algorithm, Request, Schedule, Unsupported};
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::kind::Kind;
 use crate::library;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use exec::{ApplicationCall, Arguments, Communicator, Elements, ExecError, Wait};
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Unsupported};
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::doing;
 use crate::kind::{Kind, kinds};

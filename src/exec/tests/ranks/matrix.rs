@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use exec::Wait;
 use schedule::{Algorithm, Collective, Parameter, Parameters as Bounds};
-use wire::Parameters;
+use vocabulary::Parameters;
 
 use crate::case::Case;
 use crate::kind::Kind;

@@ -2,7 +2,7 @@
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
 use schedule::{Collective, Unsupported};
-use wire::{Candidate, Datatype, MOCKUPS, NativeAlgorithm, Operator, Parameters};
+use vocabulary::{Candidate, Datatype, MOCKUPS, NativeAlgorithm, Operator, Parameters};
 
 use crate::doing;
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use export::Options;
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::sample::{self, OPEN_MPI, export, refuse};
 

@@ -4,7 +4,7 @@ use export::Options;
 use export::openmpi::{File, Row, read};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::sample::{self, OPEN_MPI, export, of, refuse};
 

@@ -1,7 +1,7 @@
 //! Curves of candidates from their times alone.
 
 use fit::{CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing};
-use wire::{Candidate, Cell, CommShape};
+use vocabulary::{Candidate, Cell, CommShape};
 
 use crate::synthetic::{Noise, allreduce, ours};
 

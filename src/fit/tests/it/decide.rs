@@ -2,7 +2,7 @@
 
 use fit::{CellDecision, DecideOptions, MachineFit, Verdict, decide, summarise};
 use table::{Confidence, Operators};
-use wire::{Candidate, Cell, Datatype, Operator, Sample, Subject};
+use vocabulary::{Candidate, Cell, Datatype, Operator, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
@@ -185,9 +185,9 @@ fn noncommutative_operators_get_ordered_algorithms() {
 fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
     let composed = |reduce: &schedule::Algorithm| Candidate::Ours {
         algorithm: "allreduce/reduce_broadcast".to_owned(),
-        parameters: wire::Parameters {
+        parameters: vocabulary::Parameters {
             reduce: Some(reduce.id.to_owned()),
-            ..wire::Parameters::default()
+            ..vocabulary::Parameters::default()
         },
     };
     let reduces = || schedule::of(schedule::Collective::Reduce);
@@ -216,7 +216,7 @@ fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
     };
     let ours = schedule::of(schedule::Collective::Reduce).map(|algorithm| Candidate::Ours {
         algorithm: algorithm.name(),
-        parameters: wire::Parameters::default(),
+        parameters: vocabulary::Parameters::default(),
     });
     let candidates: Vec<Candidate> = [Candidate::Default].into_iter().chain(ours).collect();
     let times: Vec<(Candidate, &[f64])> = candidates

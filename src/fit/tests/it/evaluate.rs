@@ -7,7 +7,7 @@ use schedule::Collective;
 use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
-use wire::{Candidate, Cell, CommShape, Library, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, ours};
 

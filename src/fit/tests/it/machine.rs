@@ -1,7 +1,9 @@
 //! Known parameters must be found again, and unknowable ones reported as such.
 
 use fit::{MachineFit, Status, fit_machine, summarise};
-use wire::{Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Sample, Subject};
+use vocabulary::{
+    Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Sample, Subject,
+};
 
 use crate::synthetic::{Noise, allreduce, sample};
 

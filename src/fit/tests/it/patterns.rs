@@ -1,7 +1,7 @@
 //! What messages cost that do not come one by one, and copies.
 
 use fit::{MachineFit, ParameterEstimate, Status};
-use wire::{CommShape, ExperimentKind, Sample};
+use vocabulary::{CommShape, ExperimentKind, Sample};
 
 use crate::machine::{MANY, NODE, SIZES, experiment, fitted, near};
 use crate::synthetic::Noise;

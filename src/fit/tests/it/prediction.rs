@@ -3,7 +3,7 @@
 use fit::{BlockComparison, Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
 use model::{Link, Machine};
 use schedule::Collective;
-use wire::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -128,8 +128,8 @@ fn the_default_is_not_predicted() {
         predicted_seconds(&machine(), &cell, &Candidate::Default),
         None
     );
-    let network = wire::Cell {
-        shape: wire::CommShape { nodes: 2, ppn: 8 },
+    let network = vocabulary::Cell {
+        shape: vocabulary::CommShape { nodes: 2, ppn: 8 },
         ..cell
     };
     assert_eq!(

@@ -1,7 +1,7 @@
 //! The lines that messages follow.
 
 use fit::{ProtocolSegment, Status};
-use wire::{ExperimentKind, Sample};
+use vocabulary::{ExperimentKind, Sample};
 
 use crate::machine::{MANY, NODE, experiment, fitted, near};
 use crate::synthetic::Noise;

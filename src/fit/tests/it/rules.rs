@@ -3,7 +3,7 @@
 use fit::{DecideOptions, build_table, decide_for, summarise};
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
-use wire::{Candidate, Cell, Library, Parameters, Sample};
+use vocabulary::{Candidate, Cell, Library, Parameters, Sample};
 
 use crate::synthetic::{allreduce, launches, ours};
 

@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, statistics, summarise};
-use wire::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
+use vocabulary::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sample, Subject};
 
 /// A source of noise that repeats itself with its seed.
 pub(crate) struct Noise {

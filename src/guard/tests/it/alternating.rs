@@ -9,7 +9,7 @@ use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate}
 use simulated::SimulatedLauncher;
 use table::Deployment;
 use tuner::{Places, Silent, Workplace};
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::simulation::{Tuned, machine, tuned};
 

@@ -2,7 +2,7 @@
 
 use guard::{Place, Point, points};
 use table::{Deployment, Operators};
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::script::table;
 

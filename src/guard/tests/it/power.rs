@@ -6,7 +6,7 @@ use guard::{CheckOptions, Checked, Point, Rivals, check, points};
 use model::Noise;
 use simulated::SimulatedLauncher;
 use table::Deployment;
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::simulation::{Simulation, Tuned, machine, tuned, with_noise};
 

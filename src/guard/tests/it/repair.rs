@@ -2,7 +2,7 @@
 
 use guard::{Judgement, ValidatedPoint, points, repair};
 use table::{Deployment, Table};
-use wire::{Datatype, Operator};
+use vocabulary::{Datatype, Operator};
 
 use crate::script::table;
 

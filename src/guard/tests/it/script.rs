@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guard::{Broken, GuardError, Measurer, Times};
 use table::Table;
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 /// A table of one collective; every tenth of a size decides alike.
 pub(crate) fn table() -> Table {

@@ -11,9 +11,8 @@ use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{Places, Silent, Workplace, tune};
-use wire::{
-    Cache, Candidate, Cell, Plan, Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
-};
+use vocabulary::{Cache, Candidate, Cell, Repetition, Synchronisation};
+use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
 /// A machine with the noise of its file, and the table and the store of a campaign on it.
 pub(crate) struct Tuned {

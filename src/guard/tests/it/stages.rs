@@ -5,7 +5,7 @@ use guard::{
     ValidateOptions, check, points, validate,
 };
 use table::Deployment;
-use wire::{Candidate, Cell, Datatype, Operator};
+use vocabulary::{Candidate, Cell, Datatype, Operator};
 
 use crate::script::{Script, Take, table};
 

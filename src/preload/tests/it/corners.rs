@@ -6,7 +6,7 @@ use std::process::Command;
 
 use campaign::LibraryName;
 use tempfile::TempDir;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::launch::{compiled, family, installation, run_preloaded};
 use crate::tables::{forcing, saved};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
-use wire::Library;
+use vocabulary::Library;
 
 use crate::launch::{compiled, installation, run_preloaded};
 use crate::tables::{forcing, saved};

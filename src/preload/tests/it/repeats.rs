@@ -3,7 +3,7 @@
 use campaign::LibraryName;
 use table::{Confidence, Rule};
 use tempfile::TempDir;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::launch::{compiled, family, installation, run_preloaded};
 use crate::tables::{forcing, saved};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
-use wire::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters};
 
 /// A table that chooses the algorithm at that place, round and round, for every collective.
 pub(crate) fn forcing(place: usize, library: Library) -> Table {

@@ -3,7 +3,7 @@
 use report::{Basis, BlockTime, CellResult, Ratio, Timed, Verdict, View};
 use schedule::Collective;
 use table::{Operators, RuleSource};
-use wire::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
 /// What is there to choose from, beside the default.
 fn candidates(collective: Collective) -> [Candidate; 4] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::{CSV_COLUMNS, Timed, View, render_csv};
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::cells;
 

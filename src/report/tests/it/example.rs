@@ -7,10 +7,10 @@ use report::{
 };
 use schedule::Collective;
 use table::{Confidence, Operators, Provenance, Rule};
-use wire::{
-    Candidate, Cell, CommShape, Datatype, Environment, FailureKind, Library, Node, Operator,
-    Parameters, Shares, Subject, Warning,
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Subject, Warning,
 };
+use wire::{Environment, FailureKind, Shares};
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 

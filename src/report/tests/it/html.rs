@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::{CellResult, Timed, View, render_html};
 use schedule::Collective;
 use table::RuleSource;
-use wire::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape};
 
 use crate::cells;
 

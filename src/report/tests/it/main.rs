@@ -162,7 +162,7 @@ fn verdicts_can_be_told_apart() {
     let verdicts = [
         Verdict::Chosen,
         Verdict::ChosenAlike {
-            candidate: wire::Candidate::Default,
+            candidate: vocabulary::Candidate::Default,
         },
         Verdict::WithinNoise,
         Verdict::Immaterial,

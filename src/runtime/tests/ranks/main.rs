@@ -9,7 +9,7 @@ use mpi::traits::*;
 use runtime::{Runtime, RuntimeError, Settings};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 const COUNT: usize = 300;
 

@@ -2,7 +2,7 @@
 
 use sampling::{Race, RaceRules, Role};
 use statistics::{median, paired_ratio};
-use wire::Repetition;
+use vocabulary::Repetition;
 
 use crate::synthetic::{Draw, Noise, QUIET, ROUGH};
 

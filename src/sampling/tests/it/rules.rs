@@ -1,7 +1,7 @@
 //! The rules of a race, one by one, on times without chance.
 
 use sampling::{Leaver, Race, RaceRules, Role};
-use wire::Repetition;
+use vocabulary::Repetition;
 
 const WANTED: Repetition = Repetition {
     minimum: 10,

@@ -2,7 +2,7 @@
 
 use sampling::Progress;
 use statistics::{median, median_interval};
-use wire::Repetition;
+use vocabulary::Repetition;
 
 use crate::synthetic::{Draw, Noise, QUIET};
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use campaign::{Campaign, Family};
 use search::{Expectation, Guide, Known, Request};
-use wire::{Candidate, Cell};
+use vocabulary::{Candidate, Cell};
 
 /// Times by a formula.
 type Formula = dyn Fn(&Cell, &Candidate) -> f64;

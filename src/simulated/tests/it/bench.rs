@@ -7,10 +7,11 @@ use campaign::launcher::{Job, Launcher, Outcome};
 use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use tempfile::TempDir;
-use wire::{
+use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
-    Plan, Record, Repetition, Synchronisation, Task, WIRE_VERSION, Work,
+    Repetition, Synchronisation,
 };
+use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
 /// A machine, and the plan that is carried out on it.
 pub(crate) struct Bench {

@@ -5,10 +5,11 @@ use std::time::Duration;
 use campaign::launcher::{Launcher, Outcome};
 use model::{Noise, Setting, Topology, simulate};
 use schedule::Schedule;
-use wire::{
-    Cache, Candidate, Datatype, ExperimentKind, FailureKind, Finish, Library, Operator, Parameters,
-    Record, Synchronisation, Warning, exit_code,
+use vocabulary::{
+    Cache, Candidate, Datatype, ExperimentKind, Library, Operator, Parameters, Synchronisation,
+    Warning,
 };
+use wire::{FailureKind, Finish, Record, exit_code};
 
 use crate::bench::{Bench, allreduce, compare, experiment, ours};
 

@@ -2,7 +2,7 @@
 
 use model::Noise;
 use statistics::median;
-use wire::Candidate;
+use vocabulary::Candidate;
 
 use crate::bench::{Bench, allreduce, compare, ours};
 

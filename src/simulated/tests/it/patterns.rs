@@ -2,7 +2,7 @@
 
 use model::Level;
 use schedule::Collective;
-use wire::{Candidate, Cell, CommShape, Datatype, ExperimentKind};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, ExperimentKind};
 
 use crate::bench::{Bench, compare, experiment, ours};
 

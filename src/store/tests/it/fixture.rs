@@ -5,11 +5,11 @@ use std::path::Path;
 
 use schedule::Collective;
 use store::Store;
-use wire::{
-    Cache, Candidate, Cell, CommShape, Datatype, Environment, Experiment, ExperimentKind,
-    LaunchStart, Library, Measurement, Operator, Parameters, Plan, Record, Repetition,
-    Synchronisation, Task, TaskDone, Work,
+use vocabulary::{
+    Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library, Operator,
+    Parameters, Repetition, Synchronisation,
 };
+use wire::{Environment, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
 pub(crate) fn library(name: &str) -> Library {
     Library {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use store::{Store, StoreError};
-use wire::{Candidate, FailureKind, Finish, Left, Library, Record, Sample, Spending, Subject};
+use vocabulary::{Candidate, Left, Library, Sample, Subject};
+use wire::{FailureKind, Finish, Record, Spending};
 
 use crate::fixture::{
     cell, done, dual_root, first_plan, first_plan_as, library, ping_pong, plan, started,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schedule::{ALGORITHMS, Collective, Parameter};
 use table::{Deployment, OperatorClass, Query, Table, TableError, message_size, out_of_order};
-use wire::{CommShape, Parameters};
+use vocabulary::{CommShape, Parameters};
 
 /// A table with one rule, for a shape of `ppn` ranks.
 fn text(collective: Collective, ppn: u32, operators: &str, rule: &str) -> String {

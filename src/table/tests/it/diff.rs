@@ -5,7 +5,7 @@ use table::{
     Change, Deployments, Diff, Group, MeasuredPoint, OnlyIn, Operators, Rule, ShapeRules, Side,
     Table,
 };
-use wire::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::sample::{ours, table};
 

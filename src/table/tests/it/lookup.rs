@@ -5,7 +5,7 @@ use table::{
     Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, Rule,
     ShapeRules, Table,
 };
-use wire::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::sample;
 

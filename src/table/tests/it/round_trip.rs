@@ -11,7 +11,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use wire::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters};
 
 fn positive() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -104,7 +104,9 @@ fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
             }
         },
     );
-    let mockups = wire::MOCKUPS.iter().filter(|m| m.collective == collective);
+    let mockups = vocabulary::MOCKUPS
+        .iter()
+        .filter(|m| m.collective == collective);
     let mut made: Vec<Candidate> = mockups
         .map(|mockup| Candidate::Mockup {
             algorithm: mockup.name(),

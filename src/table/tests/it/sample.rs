@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use wire::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters};
 
 pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
     Candidate::Ours {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use campaign::launcher::{BatchEnd, Standing};
 use store::{Outcome, Store, StoreError};
 use tuner::{Measured, Silent, Submitted, TunerError, measure, measure_cells, submit, tune};
-use wire::{Candidate, Subject, Work};
+use vocabulary::{Candidate, Subject};
+use wire::Work;
 
 use crate::cluster::Fate;
 use crate::fake::{Bench, Witness, library};

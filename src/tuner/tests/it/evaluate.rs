@@ -3,7 +3,7 @@
 use fit::{HeldOut, Method};
 use store::Store;
 use tuner::{Analysis, Format, ImportOptions, import};
-use wire::Library;
+use vocabulary::Library;
 
 /// Table 2 in J. L. Traeff, A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and
 /// Implementation, 2021.
@@ -85,7 +85,7 @@ fn fits_of_candidates_are_reported_with_residuals() {
     }
     // The library's own jumps between 2125 and 2500 elements of 4 bytes.
     let default = &curves[0];
-    assert_eq!(default.candidate, wire::Candidate::Default);
+    assert_eq!(default.candidate, vocabulary::Candidate::Default);
     let jump = |segment: &fit::Segment| (8500..=10_000).contains(&segment.from_bytes);
     assert!(
         default.curve.segments.iter().any(jump),

@@ -11,10 +11,8 @@ use campaign::Campaign;
 use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
 use tuner::{Event, Observer, Workplace};
-use wire::{
-    Candidate, Cell, Environment, Experiment, ExperimentKind, Finish, LaunchStart, Library,
-    Measurement, Plan, Record, Task, TaskDone, Work,
-};
+use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library};
+use wire::{Environment, Finish, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
 use crate::cluster::{Cluster, ClusterLauncher};
 

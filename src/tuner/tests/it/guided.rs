@@ -9,7 +9,7 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
 use tuner::{Places, Silent, Tuned, Workplace, tune};
-use wire::{Candidate, Cell, CommShape};
+use vocabulary::{Candidate, Cell, CommShape};
 
 /// A machine, and what is tuned on it.
 struct Bench {

@@ -10,7 +10,7 @@ use table::{Deployment, OperatorClass, Query};
 use tuner::{
     Analysis, Format, ImportOptions, Imported, Silent, TunerError, explain, import, measure,
 };
-use wire::{Candidate, CommShape, Library, Sample};
+use vocabulary::{Candidate, CommShape, Library, Sample};
 
 use crate::fake;
 

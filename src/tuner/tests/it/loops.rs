@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use campaign::launcher::Outcome;
 use store::Store;
 use tuner::{Agenda, Silent, TunerError, measure, tune};
-use wire::{Subject, Work};
+use vocabulary::Subject;
+use wire::Work;
 
 use crate::fake::{Bench, Mishap, Witness, library, play};
 
@@ -95,7 +96,7 @@ fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
         .counts(&library())
         .expect("counts")
         .into_iter()
-        .filter(|((_, candidate), _)| *candidate == wire::Candidate::Default)
+        .filter(|((_, candidate), _)| *candidate == vocabulary::Candidate::Default)
         .map(|(_, launches)| u64::from(launches))
         .sum();
     assert_eq!(tasks, total);

@@ -6,7 +6,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
 use tuner::{Analysis, Silent, Tuned, TunerError, explain, tune};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use crate::fake::{Bench, library};
 
@@ -127,7 +127,7 @@ fn explanations_come_from_the_store_or_from_the_table_alone() {
 fn a_store_without_samples_of_a_library_says_so() {
     let (bench, _) = tuned();
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let other = wire::Library {
+    let other = vocabulary::Library {
         name: "mpich".to_owned(),
         ..library()
     };
@@ -183,7 +183,7 @@ fn a_table_that_its_store_has_outgrown_is_told_of() {
     for entries in tuned.table.collectives.values_mut() {
         for entry in entries {
             for rule in &mut entry.rules {
-                rule.candidate = wire::Candidate::Default;
+                rule.candidate = vocabulary::Candidate::Default;
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use wire::CommShape;
+use vocabulary::CommShape;
 
 use self::algorithms::{FUNCTIONS, IDS};
 use super::launch::Library;
@@ -15,7 +15,7 @@ use crate::run::Place;
 
 /// In a file that names none of these a program with operators of all kinds is right.
 fn is_ordered(collective: Collective, id: &str) -> bool {
-    wire::combines_in_order("openmpi", collective, id.split(',').next().unwrap())
+    vocabulary::combines_in_order("openmpi", collective, id.split(',').next().unwrap())
 }
 
 const RANKS: [u32; 3] = [2, 3, 4];
@@ -215,7 +215,9 @@ fn wanted(collective: Collective, candidate: &str) -> (String, Vec<u64>) {
     let value = |key: &str, otherwise| {
         let mut given = parameters.trim_end_matches(']').split(',');
         let found = given.find_map(|parameter| parameter.strip_prefix(key));
-        found.map_or(otherwise, |text| wire::units::parse_bytes(text).unwrap())
+        found.map_or(otherwise, |text| {
+            vocabulary::units::parse_bytes(text).unwrap()
+        })
     };
     let all = [value("segment_bytes=", 0), value("fanout=", 4)];
     let count = arguments(collective, function);

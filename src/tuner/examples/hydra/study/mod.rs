@@ -14,7 +14,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
 use tuner::{Analysis, Format, ImportOptions, import};
-use wire::{CommShape, Library};
+use vocabulary::{CommShape, Library};
 
 /// Table 2 of the paper, as `colltune import` reads it.
 const PUBLISHED: &str = include_str!("../../../tests/it/import/hydra.csv");

@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use tuner::{Format, ImportOptions};
-use wire::{Candidate, Datatype, Sample, Subject, Warning};
+use vocabulary::{Candidate, Datatype, Sample, Subject, Warning};
 
 use super::{Desk, hydra, options};
 

@@ -50,7 +50,7 @@ pub struct Sample {
     pub batch: u32,
     /// Seconds a call, one entry a valid repetition, in the order they were taken.
     pub seconds: Vec<f64>,
-    /// How many more were taken and are not valid: [`crate::Measurement::invalid`].
+    /// How many more were taken and are not valid: `invalid` of the record.
     pub invalid: u32,
     /// By how much the ranks' clocks disagreed at most; absent without a global clock.
     pub residual_seconds: Option<f64>,

@@ -1,0 +1,28 @@
+//! The words that all stages share: what is measured, where, with what and in which units.
+//!
+//! A [`Candidate`] is measured in a [`Cell`], on a communicator of a [`CommShape`], and leaves a
+//! [`Sample`]. Everything here is written to files or read from them; nothing here measures or decides.
+//! Times are seconds, sizes are bytes.
+
+mod candidate;
+mod cell;
+mod experiment;
+mod library;
+mod method;
+mod mockup;
+mod natives;
+mod node;
+mod sample;
+pub mod units;
+mod warning;
+
+pub use candidate::{Candidate, NativeAlgorithm, Parameters};
+pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use experiment::{Experiment, ExperimentKind};
+pub use library::Library;
+pub use method::{Cache, Left, Racing, Repetition, Synchronisation};
+pub use mockup::{MOCKUPS, Mockup};
+pub use natives::combines_in_order;
+pub use node::Node;
+pub use sample::{Sample, Subject};
+pub use warning::Warning;

@@ -1,0 +1,31 @@
+//! Which MPI library.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// An MPI library by name and version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// `openmpi`, `mpich`, or [`Self::SIMULATED`].
+    pub name: String,
+    /// As in `4.1.4`.
+    pub version: String,
+}
+
+impl Library {
+    /// The name of what stands for a library on simulated machines.
+    pub const SIMULATED: &str = "simulated";
+
+    /// Whether times of this library are those of a simulated machine.
+    pub fn is_simulated(&self) -> bool {
+        self.name == Self::SIMULATED
+    }
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}-{}", self.name, self.version))
+    }
+}

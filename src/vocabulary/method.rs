@@ -1,0 +1,93 @@
+//! How a campaign measures: repetitions, early ends, starts, caches.
+
+use serde::{Deserialize, Serialize};
+
+/// When to stop repeating a candidate within a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repetition {
+    /// Repetitions that are always taken.
+    pub minimum: u32,
+    /// Repetitions after which a candidate stops in any case.
+    pub maximum: u32,
+    /// Stop when the interval of the median is narrower than this share of the median.
+    pub precision: f64,
+    /// Confidence of that interval, as in 0.95.
+    pub confidence: f64,
+    /// Measuring time after which a candidate stops once it has its minimum.
+    pub slice_seconds: f64,
+}
+
+/// When a candidate leaves a cell early because another is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Racing {
+    /// Only what is slower by more than this share, as in 0.05, may leave: the campaign's
+    /// materiality, which should be what decisions call a tie, or more.
+    pub materiality: f64,
+}
+
+/// How ranks are brought to a common start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Synchronisation {
+    /// By a dissemination barrier of our own; a repetition lasts as long as on its slowest rank.
+    #[default]
+    Barrier,
+    /// By a start that is agreed upon on a global clock; a repetition lasts from the first rank's
+    /// start to the last one's end.
+    Window,
+}
+
+impl Synchronisation {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Barrier => "barrier",
+            Self::Window => "window",
+        }
+    }
+}
+
+/// Whether calls may find their buffers in caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Calls work on the same buffers again and again.
+    #[default]
+    Warm,
+    /// Each call works on the next of several copies of its buffers, which are together more than
+    /// twice as large as the last-level caches of a node.
+    Cold,
+}
+
+impl Cache {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warm => "warm",
+            Self::Cold => "cold",
+        }
+    }
+
+    /// Whether this is [`Self::Warm`].
+    pub fn is_warm(&self) -> bool {
+        *self == Self::Warm
+    }
+}
+
+/// How a candidate left the race of its cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Left {
+    /// The round of turns after which it left, from 1.
+    pub round: u32,
+    /// Who was fastest then, as an index into the task's candidates.
+    pub leader: u32,
+    /// Its time divided by the leader's, the median over rounds.
+    pub ratio: f64,
+    /// About how many repetitions it would otherwise have had besides.
+    pub saved_repetitions: f64,
+    /// About how long they would have taken.
+    pub saved_seconds: f64,
+}

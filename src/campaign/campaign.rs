@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use launcher::{Launching, LibraryChoice, cores};
 use schedule::Collective;
 use vocabulary::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Launching, LibraryChoice, Selection, Strategy, cores, digest, reading};
+use crate::{CampaignError, Selection, Strategy, digest, reading};
 
 /// What is to be measured, and how; every value has been checked.
 ///

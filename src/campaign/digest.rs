@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use launcher::{BatchOptions, Hosts, JobSpecification, Launching, LocalOptions};
 use sha2::{Digest, Sha256};
 use vocabulary::Cache;
 
-use crate::{BatchOptions, Campaign, Hosts, JobSpecification, Launching, LocalOptions, Strategy};
+use crate::{Campaign, Strategy};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {

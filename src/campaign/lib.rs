@@ -1,4 +1,4 @@
-//! From a campaign file to validated work, and from work to running MPI processes.
+//! From a campaign file to validated work.
 //!
 //! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
 //! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),
@@ -22,11 +22,6 @@ mod digest;
 mod experiments;
 mod field;
 mod form;
-mod hosts;
-pub mod launcher;
-mod launching;
-mod library;
-mod machine;
 mod natives;
 mod problem;
 mod reading;
@@ -40,13 +35,6 @@ pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};
 pub use candidates::{Family, Selection};
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
-pub use hosts::HostFileError;
-pub use launching::{
-    Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
-    Oversubscribe, SimulatedOptions, Template,
-};
-pub use library::{LibraryChoice, LibraryName};
-pub use machine::cores;
 pub use problem::Problem;
 pub use strategy::Strategy;
 pub use template::template;

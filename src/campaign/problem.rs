@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use launcher::HostFileError;
 use schedule::{Collective, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::units::{UnitError, format_bytes};
 
-use crate::HostFileError;
 use crate::validate::LARGEST_SIZE_BYTES;
 
 /// What is wrong at one place of a campaign file.

@@ -15,10 +15,10 @@ use std::io;
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
-use campaign::launcher::LaunchError;
 use export::ExportError;
 use fit::FitError;
 use guard::GuardError;
+use launcher::LaunchError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;

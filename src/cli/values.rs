@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use campaign::{LibraryChoice, LibraryName};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use launcher::{LibraryChoice, LibraryName};
 use schedule::{Collective, UnknownCollective};
 use table::{Deployment, OperatorClass};
 use thiserror::Error;

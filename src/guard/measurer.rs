@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use campaign::launcher::LaunchError;
+use launcher::LaunchError;
 use store::Store;
 use tuner::{Observer, TunerError, Workplace, measure_cells};
 use vocabulary::{Candidate, Cell, Sample, Subject};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use campaign::{Campaign, Launching, LibraryChoice, LibraryName, Slice, Strategy};
+use campaign::{Campaign, Slice, Strategy};
+use launcher::{Launching, LibraryChoice, LibraryName};
 use store::Store;
 use table::Table;
 use tempfile::TempDir;

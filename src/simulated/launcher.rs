@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
+use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::{Machine, Placement};
 use vocabulary::{Candidate, Cell, Library, Subject};
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use campaign::{Allocation, BatchOptions, Campaign, Launching};
+use campaign::Campaign;
+use launcher::{Allocation, BatchOptions, Launching};
 use store::Store;
 use vocabulary::{CommShape, Library, Subject};
 use wire::{Plan, Task, Work};

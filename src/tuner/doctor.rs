@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use campaign::launcher::{Installation, discover, find_driver, list_settings};
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
+use launcher::{Installation, discover, find_driver, list_settings};
 use serde::Serialize;
 use vocabulary::{Library, Warning};
 use wire::Environment;
@@ -91,12 +91,12 @@ pub fn diagnose(places: &Places) -> Diagnosis {
 
 /// This machine with what is set in its libraries, and its hardware threads.
 fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
-    let node = environment::node(vec![own_cpus()], Some(campaign::cores()));
+    let node = environment::node(vec![own_cpus()], Some(launcher::cores()));
     let clock = statistics::clock::examine();
     let mut environment = Environment {
         colltune: env!("CARGO_PKG_VERSION").to_owned(),
         hosts: vec![node.host.clone()],
-        cores: campaign::cores(),
+        cores: launcher::cores(),
         cpu: node.cpu,
         kernel: kernel(),
         governor: governor(),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use campaign::CampaignError;
-use campaign::launcher::{LaunchError, Standing};
 use fit::FitError;
+use launcher::{LaunchError, Standing};
 use simulated::RulesError;
 use store::StoreError;
 use table::{Deployment, TableError};

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use campaign::launcher::{self, Recorded, RecordedState, Submission};
+use launcher::{self, Recorded, RecordedState, Submission};
 use store::{Lease, Lock, Outcome, SpoolReader, Store, StoreError};
 use wire::Record;
 

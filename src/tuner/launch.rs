@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use campaign::launcher::{BatchEnd, Job, Standing};
+use launcher::{BatchEnd, Job, Standing};
 use store::{SpoolReader, Store};
 use vocabulary::{Candidate, Subject};
 use wire::{Finish, Plan, Record, Work};

@@ -8,7 +8,7 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use campaign::launcher::Standing;
+use launcher::Standing;
 use store::Store;
 use vocabulary::{Candidate, Cell, Racing, Subject};
 use wire::{Plan, WIRE_VERSION};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::absolute;
 use std::time::Duration;
 
-use campaign::launcher::Job;
-use campaign::{Allocation, Launching};
+use launcher::Job;
+use launcher::{Allocation, Launching};
 use store::Store;
 use vocabulary::CommShape;
 

@@ -9,7 +9,8 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, Launching};
+use campaign::Campaign;
+use launcher::Launching;
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use store::network_file_system;

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use campaign::launcher::{
+use campaign::Campaign;
+use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover,
     driver_directories, find_driver, list_natives, select,
 };
-use campaign::{BatchOptions, Campaign, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
+use launcher::{BatchOptions, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
 use simulated::SimulatedLauncher;
 use vocabulary::{Library, NativeAlgorithm, Warning};
 
@@ -161,7 +162,7 @@ impl Workplace {
             driver,
             natives,
         } = MeasuredLibrary::find(&campaign, choice, places)?;
-        let cores = campaign::cores();
+        let cores = launcher::cores();
         let planned = cores_of_nodes(&options, cores);
         let warnings = campaign.warnings(planned);
         let launcher = LocalLauncher::new(installation, options, cores);
@@ -236,7 +237,7 @@ fn choose(
 
 #[cfg(test)]
 mod tests {
-    use campaign::{Hosts, LocalOptions};
+    use launcher::{Hosts, LocalOptions};
     use model::Placement;
 
     use super::cores_of_nodes;

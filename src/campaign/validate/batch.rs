@@ -5,17 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Launching, Template};
+use launcher::{check_template, is_shell_variable};
 use serde_json::json;
 
 use super::{Check, Checked};
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::launcher::{check_template, is_shell_variable};
 use crate::source::Source;
-use crate::{
-    Allocation, BatchOptions, BatchSystem, CampaignError, Diagnostic, Field, JobSpecification,
-    Launching, Problem, Template, reading,
-};
+use crate::{CampaignError, Diagnostic, Field, Problem, reading};
 
 const ALLOCATIONS: [(&str, Allocation); 2] = [
     ("shared", Allocation::Shared),

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use launcher::{
+    BatchOptions, BatchSystem, Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions,
+    read_hosts,
+};
 use model::Placement;
 
 use super::{Check, Checked, Machine};
 use crate::definition::{LauncherDefinition, LocalDefinition, SimulatedDefinition};
 use crate::form::{Scalar, Shorthand};
-use crate::hosts::read_hosts;
-use crate::{
-    BatchOptions, BatchSystem, Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions,
-};
 use crate::{Field, Problem};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [

@@ -1,11 +1,12 @@
 //! Which library is measured.
 
+use launcher::Launching;
+use launcher::{LibraryChoice, LibraryName};
+
 use super::{Check, Checked};
-use crate::Launching;
 use crate::definition::LibraryDefinition;
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};
-use crate::{LibraryChoice, LibraryName};
 
 impl Check<'_> {
     pub(super) fn library(

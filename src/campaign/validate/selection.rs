@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use glob::Pattern;
+use launcher::Launching;
 use schedule::Collective;
 use vocabulary::{Candidate, MOCKUPS, Mockup};
 
@@ -11,7 +12,7 @@ use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::form::{OneOrMany, Scalar, Whole};
 use crate::problem::{is_library_only, nearest};
-use crate::{Field, Launching, Problem, Selection};
+use crate::{Field, Problem, Selection};
 
 /// Name of the candidate that is always there.
 const DEFAULT: &str = "default";

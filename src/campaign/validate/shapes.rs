@@ -1,12 +1,13 @@
 //! Which shapes a communicator takes.
 
+use launcher::HostFileError;
+use launcher::{Launching, LocalOptions, Oversubscribe};
 use vocabulary::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::{Field, HostFileError, Problem};
-use crate::{Launching, LocalOptions, Oversubscribe};
+use crate::{Field, Problem};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.

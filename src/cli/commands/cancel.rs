@@ -77,8 +77,7 @@ fn is_campaign(meant: &str) -> bool {
 fn folder_of_job(id: &str) -> Result<PathBuf, CliError> {
     let searched = folders_here()?;
     for folder in &searched {
-        let submissions =
-            campaign::launcher::submissions(folder).map_err(tuner::TunerError::from)?;
+        let submissions = launcher::submissions(folder).map_err(tuner::TunerError::from)?;
         if submissions.values().any(|submission| submission.id == id) {
             return Ok(folder.clone());
         }

@@ -6,7 +6,7 @@ use tuner::{Progress, Submitted, SubmittedJob, Workplace};
 use super::launches::{describe, state};
 use crate::console::Console;
 use crate::error::CliError;
-use campaign::launcher::RecordedState;
+use launcher::RecordedState;
 
 /// Says which job goes on, or that nothing is left to measure.
 pub(super) fn tell(

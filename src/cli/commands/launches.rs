@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use campaign::launcher::{BatchEnd, Outcome, RecordedState, Standing};
+use launcher::{BatchEnd, Outcome, RecordedState, Standing};
 use tuner::TunerError;
 
 use crate::error::CliError;

@@ -2,8 +2,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use campaign::launcher::{Installation, driver_directories, select};
-use campaign::{LibraryChoice, LibraryName};
+use launcher::{Installation, driver_directories, select};
+use launcher::{LibraryChoice, LibraryName};
 use table::Table;
 use tuner::TunerError;
 
@@ -118,7 +118,7 @@ impl Args {
             launcher: Some(found),
             ..LibraryChoice::default()
         };
-        let found = select(&choice, &campaign::launcher::Discovery::default());
+        let found = select(&choice, &launcher::Discovery::default());
         found.map_err(|error| CliError::NoLauncher {
             source: Box::new(error.into()),
         })

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use campaign::LibraryChoice;
+use launcher::LibraryChoice;
 use tuner::{Homes, Places, Workplace};
 
 use crate::console::Console;

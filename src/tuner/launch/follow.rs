@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use campaign::launcher::{Exit, Outcome, Running, Standing};
+use launcher::{Exit, Outcome, Running, Standing};
 use store::{SpoolReader, StoreError};
 
 use super::{Ended, Launch, Watch};

@@ -1,6 +1,6 @@
 //! What the end of a launch means.
 
-use campaign::launcher::{BatchEnd, Exit, LaunchError, Outcome};
+use launcher::{BatchEnd, Exit, LaunchError, Outcome};
 use wire::{FailureKind, Record, exit_code};
 
 use super::{Ended, Launch};

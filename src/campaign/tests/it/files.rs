@@ -198,7 +198,7 @@ fn templates_are_campaigns() {
         let text = template(cores, library);
         let campaign = Campaign::parse_for(&text, "new.yaml".as_ref(), cores).expect("valid");
         assert_eq!(
-            campaign.library.name.map(campaign::LibraryName::name),
+            campaign.library.name.map(launcher::LibraryName::name),
             library
         );
         let shapes: Vec<String> = campaign.shapes.iter().map(ToString::to_string).collect();

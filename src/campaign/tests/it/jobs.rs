@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use campaign::{
-    Allocation, BatchOptions, BatchSystem, Campaign, CampaignError, JobSpecification, Launching,
-};
+use campaign::{Campaign, CampaignError};
+use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Launching};
 use model::Placement;
 
 use crate::errors::check;
-use crate::fake::Fakes;
 use crate::parse;
+use testkit::fakes::Fakes;
 
 /// A campaign for Slurm with these keys under `slurm`.
 fn slurm(keys: &str) -> String {

@@ -1,15 +1,11 @@
 //! Campaigns are read strictly, ask for the right work, and launches leave nothing behind.
 
-mod batch;
 mod digest;
 mod errors;
 mod experiments;
-mod fake;
 mod files;
 mod hosts;
 mod jobs;
-mod launches;
-mod libraries;
 mod library_only;
 mod natives;
 mod stored;

@@ -1,6 +1,7 @@
 //! Campaigns that a store has kept, and what they have in common with others.
 
-use campaign::{Campaign, cores};
+use campaign::Campaign;
+use launcher::cores;
 
 use crate::campaign;
 

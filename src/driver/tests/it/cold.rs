@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use campaign::launcher::Outcome;
+use launcher::Outcome;
 use vocabulary::{Cache, Candidate};
 use wire::{Environment, Measurement, Record};
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
-use campaign::LibraryName;
-use campaign::launcher::Outcome;
+use launcher::LibraryName;
+use launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,

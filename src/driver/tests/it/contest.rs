@@ -1,6 +1,6 @@
 //! How candidates are repeated: races, and batches of calls.
 
-use campaign::launcher::Outcome;
+use launcher::Outcome;
 use vocabulary::{Candidate, Parameters, Racing, Synchronisation};
 use wire::{Measurement, Record};
 

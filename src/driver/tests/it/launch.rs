@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use campaign::launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, discover, select};
-use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, discover, select};
+use launcher::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
@@ -66,7 +66,7 @@ impl Bench {
             cache: Cache::Warm,
             tasks: Vec::new(),
         };
-        let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());
+        let launcher = LocalLauncher::new(installation, LocalOptions::default(), launcher::cores());
         let mut bench = Self {
             folder,
             plan,

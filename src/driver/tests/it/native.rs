@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use campaign::launcher::Outcome;
-use campaign::{Campaign, LibraryName};
+use campaign::Campaign;
+use launcher::LibraryName;
+use launcher::Outcome;
 use schedule::Collective;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,

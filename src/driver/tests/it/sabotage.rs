@@ -1,7 +1,7 @@
 //! A library that errs: some of its functions are replaced by preloaded ones that give wrong results
 //! or errors.
 
-use campaign::launcher::Outcome;
+use launcher::Outcome;
 use schedule::Collective;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, ExperimentKind, Parameters, Synchronisation,

@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-use campaign::LibraryName;
-use campaign::launcher::Outcome;
+use launcher::LibraryName;
+use launcher::Outcome;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
 use wire::{LaunchStart, Measurement, Record, Work};
 

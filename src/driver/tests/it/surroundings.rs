@@ -1,7 +1,7 @@
 //! What a launch tells of the machine that it runs on.
 
-use campaign::LibraryName;
-use campaign::launcher::Outcome;
+use launcher::LibraryName;
+use launcher::Outcome;
 use schedule::Collective;
 use vocabulary::Warning;
 use wire::{Environment, Record};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use campaign::launcher::{Job, Launcher, LocalLauncher, Outcome, discover, select};
-use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use launcher::{Job, Launcher, LocalLauncher, Outcome, discover, select};
+use launcher::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 
 /// Longer than the ranks give themselves.
@@ -28,7 +28,7 @@ pub(crate) fn run(mode: &str, ranks: u32) -> String {
     };
     let path = std::env::var_os("PATH").expect("PATH is set");
     let installation = select(&choice, &discover(&path)).expect("the library is installed");
-    let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());
+    let launcher = LocalLauncher::new(installation, LocalOptions::default(), launcher::cores());
     let folder = TempDir::new().expect("a temporary folder");
     let log = folder.path().join("log");
     let job = Job {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use campaign::LibraryName;
+use launcher::LibraryName;
 use schedule::Collective;
 
 use crate::launch::family;

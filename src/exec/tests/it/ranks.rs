@@ -1,6 +1,6 @@
 //! What several ranks find out together.
 
-use campaign::LibraryName;
+use launcher::LibraryName;
 
 use crate::launch::{family, run};
 

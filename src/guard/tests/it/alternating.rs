@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use campaign::launcher::{Job, LaunchError, Launcher, Running};
 use guard::{Alternating, Deployed, Judgement, ValidateOptions, points, validate};
+use launcher::{Job, LaunchError, Launcher, Running};
 use simulated::SimulatedLauncher;
 use table::Deployment;
 use tuner::{Places, Silent, Workplace};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use campaign::launcher::{Job, Launcher, Outcome};
 use guard::{GuardError, Measurer, Times};
+use launcher::{Job, Launcher, Outcome};
 use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use table::Table;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use campaign::LibraryName;
+use launcher::LibraryName;
 use tempfile::TempDir;
 use vocabulary::Library;
 

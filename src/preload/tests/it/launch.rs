@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use campaign::launcher::{Installation, Job, Launcher, LocalLauncher, Outcome, discover, select};
-use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use launcher::{Installation, Job, Launcher, LocalLauncher, Outcome, discover, select};
+use launcher::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 
 const TIMEOUT: Duration = Duration::from_secs(200);
@@ -133,7 +133,7 @@ pub(crate) fn run(
     let wrapper = folder.path().join("start");
     std::fs::write(&wrapper, script + "\n").expect("written");
     std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
-    let launcher = LocalLauncher::new(installation(), LocalOptions::default(), campaign::cores());
+    let launcher = LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores());
     let log = folder.path().join("log");
     let job = Job {
         driver: wrapper,

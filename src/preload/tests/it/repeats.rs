@@ -1,6 +1,6 @@
 //! Calls that come again: they allocate nothing, and take nobody's handle for another's.
 
-use campaign::LibraryName;
+use launcher::LibraryName;
 use table::{Confidence, Rule};
 use tempfile::TempDir;
 use vocabulary::Candidate;

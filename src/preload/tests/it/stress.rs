@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use campaign::LibraryName;
+use launcher::LibraryName;
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;

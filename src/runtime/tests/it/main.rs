@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use campaign::launcher::{Job, Launcher, LocalLauncher, Outcome, discover, select};
-use campaign::{LibraryChoice, LibraryName, LocalOptions};
+use launcher::{Job, Launcher, LocalLauncher, Outcome, discover, select};
+use launcher::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
 
 #[path = "../../../preload/tests/it/tables.rs"]
@@ -34,7 +34,7 @@ fn check(place: usize, ranks: u32) {
     let installation = select(&choice, &discover(&path)).expect("the library is installed");
     let folder = TempDir::new().expect("a temporary folder");
     let table = tables::forcing(place, installation.library());
-    let launcher = LocalLauncher::new(installation, LocalOptions::default(), campaign::cores());
+    let launcher = LocalLauncher::new(installation, LocalOptions::default(), launcher::cores());
     let log = folder.path().join("log");
     let job = Job {
         driver: env!("CARGO_BIN_EXE_runtime-ranks").into(),

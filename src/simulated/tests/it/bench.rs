@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use campaign::launcher::{Job, Launcher, Outcome};
+use launcher::{Job, Launcher, Outcome};
 use model::{Machine, Noise, Placement};
 use simulated::SimulatedLauncher;
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use campaign::launcher::{Launcher, Outcome};
+use launcher::{Launcher, Outcome};
 use model::{Noise, Setting, Topology, simulate};
 use schedule::Schedule;
 use vocabulary::{

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use campaign::launcher::{BatchEnd, Standing};
+use launcher::{BatchEnd, Standing};
 use store::{Outcome, Store, StoreError};
 use tuner::{Measured, Silent, Submitted, TunerError, measure, measure_cells, submit, tune};
 use vocabulary::{Candidate, Subject};
@@ -324,7 +324,7 @@ fn questions_about_a_few_cells_wait_for_nothing_and_end_with_the_one_who_asks() 
     assert_eq!(counts[&(Subject::Cell(cell), Candidate::Default)], 2);
     let cluster = bench.cluster();
     assert_eq!(cluster.closed, 0, "there may be another question");
-    let is_plain = |job: &campaign::launcher::Job| job.keep && job.begin_in.is_none();
+    let is_plain = |job: &launcher::Job| job.keep && job.begin_in.is_none();
     assert!(cluster.asked.values().all(is_plain));
 }
 

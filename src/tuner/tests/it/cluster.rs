@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use campaign::launcher::{BatchEnd, Exit, Job, LaunchError, Launcher, Outcome, Running, Standing};
+use launcher::{BatchEnd, Exit, Job, LaunchError, Launcher, Outcome, Running, Standing};
 use wire::{Plan, Record};
 
 use crate::fake::{Mishap, play};

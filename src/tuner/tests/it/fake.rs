@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use campaign::Campaign;
-use campaign::launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
+use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
 use tuner::{Event, Observer, Workplace};
 use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use campaign::launcher::Outcome;
+use launcher::Outcome;
 use store::Store;
 use tuner::{Agenda, Silent, TunerError, measure, tune};
 use vocabulary::Subject;

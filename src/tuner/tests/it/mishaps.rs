@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use campaign::launcher::{LaunchError, Outcome};
+use launcher::{LaunchError, Outcome};
 use store::Store;
 use tuner::{Silent, TunerError, measure, tune};
 use wire::{FailureKind, exit_code};

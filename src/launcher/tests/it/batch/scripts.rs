@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use campaign::launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
-use campaign::{BatchOptions, BatchSystem, JobSpecification, LibraryName, Template};
 use insta::assert_snapshot;
+use launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
+use launcher::{BatchOptions, BatchSystem, JobSpecification, LibraryName, Template};
 use model::Placement;
 
 use super::cluster::{Cluster, finish, start};

@@ -21,10 +21,10 @@ use vocabulary::CommShape;
 
 use self::order::{Folder, Stage};
 use self::place::Place;
-pub(crate) use self::place::is_variable as is_shell_variable;
+pub use self::place::is_variable as is_shell_variable;
 use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
-pub(crate) use self::script::check_syntax as check_template;
+pub use self::script::check_syntax as check_template;
 use self::script::{Purpose, Times};
 use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use campaign::launcher::{BatchEnd, Launcher, Outcome, RecordedState, Standing, cancel, recorded};
+use launcher::{BatchEnd, Launcher, Outcome, RecordedState, Standing, cancel, recorded};
 
 use super::cluster::{Cluster, finish, start};
-use crate::fake::wait_for;
+use testkit::fakes::wait_for;
 
 const WAITING: &str = "until [ -e \"$dir/go\" ]; do sleep 0.05; done; echo done";
 
@@ -100,7 +100,7 @@ fn a_folder_tells_of_its_jobs() {
             .then_some(())
     });
     cluster.mark("full", "");
-    let alone = campaign::launcher::Job {
+    let alone = launcher::Job {
         keep: false,
         ..cluster.job(3, "true")
     };

@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use campaign::BatchSystem;
-use campaign::launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
+use launcher::BatchSystem;
+use launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
 
 use super::cluster::{Cluster, finish, follow, start};
-use crate::fake::{exists, wait_for};
+use testkit::fakes::{exists, wait_for};
 
 /// A driver that says who it is and goes on for long.
 const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";

@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use campaign::BatchSystem;
-use campaign::launcher::{BatchEnd, LaunchError, Launcher, Outcome, Standing};
+use launcher::BatchSystem;
+use launcher::{BatchEnd, LaunchError, Launcher, Outcome, Standing};
 
 use super::cluster::{Cluster, finish, follow, start};
-use crate::fake::wait_for;
+use testkit::fakes::wait_for;
 
 #[test]
 fn a_launch_is_a_job() {
@@ -65,7 +65,7 @@ fn one_job_serves_several_launches() {
     other.environment.clear();
     let exit = finish(start(&launcher, &other).as_mut());
     assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
-    let alone = campaign::launcher::Job {
+    let alone = launcher::Job {
         begin_in: Some(Duration::from_secs(3600)),
         ..cluster.job(5, "true")
     };
@@ -250,7 +250,7 @@ fn a_job_without_time_gets_no_launch() {
 fn a_job_that_nobody_needs_ends() {
     let cluster = Cluster::slurm();
     let launcher = cluster.launcher();
-    let job = campaign::launcher::Job {
+    let job = launcher::Job {
         keep: false,
         ..cluster.job(1, "true")
     };

@@ -9,9 +9,9 @@ use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 use super::order::Folder;
 use super::script::{Launch, Variable};
 use super::{place, shape};
-use crate::launcher::command::{Nodes, Start, command};
-use crate::launcher::{Binding, Installation, Job, LaunchError};
+use crate::command::{Nodes, Start, command};
 use crate::{BatchOptions, BatchSystem, LibraryName};
+use crate::{Binding, Installation, Job, LaunchError};
 
 /// What the script starts: mpirun's command lines, and what is to stand in their environment.
 pub(super) fn launch(

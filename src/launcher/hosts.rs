@@ -62,7 +62,7 @@ impl HostFileError {
 ///
 /// # Errors
 /// A file that cannot be read or names no host.
-pub(crate) fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
+pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
     let text = fs::read_to_string(path).map_err(|error| HostFileError::Unreadable {
         path: path.to_owned(),
         reason: error.to_string(),

@@ -9,32 +9,36 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// What launchers print about themselves.
-pub(crate) const OPEN_MPI_4: &str =
+/// What `mpirun --version` prints under Open MPI 4.
+pub const OPEN_MPI_4: &str =
     "mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/";
-pub(crate) const OPEN_MPI_5: &str =
+/// What `mpirun --version` prints under Open MPI 5.
+pub const OPEN_MPI_5: &str =
     "mpirun (Open MPI) 5.0.6\n\nReport bugs to https://www.open-mpi.org/community/help/";
-pub(crate) const MPICH: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: Thu";
+/// What `mpiexec --version` prints under MPICH.
+pub const MPICH: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: Thu";
 
 /// A directory of scripts.
-pub(crate) struct Fakes(TempDir);
+pub struct Fakes(TempDir);
 
 impl Fakes {
-    pub(crate) fn new() -> Self {
+    /// An empty directory.
+    pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a directory"))
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// The value of `$PATH` with this directory only.
-    pub(crate) fn search_path(&self) -> OsString {
+    pub fn search_path(&self) -> OsString {
         self.0.path().into()
     }
 
     /// Adds a script; `$dir` is this directory.
-    pub(crate) fn script(&self, name: &str, body: &str) -> PathBuf {
+    pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.path(name);
         let text = format!("#!/bin/sh\ndir={}\n{body}\n", self.0.path().display());
         // Another process writes it: a thread that forks while we hold the file open for writing
@@ -54,7 +58,7 @@ impl Fakes {
 
     /// Adds a launcher that prints this when asked for its version, starts `true` without doing
     /// anything, and otherwise does what `body` says.
-    pub(crate) fn launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
+    pub fn launcher(&self, name: &str, version: &str, body: &str) -> PathBuf {
         let body = format!(
             "case \"$*\" in\n--version) echo '{version}'; exit 0;;\n*' true') exit 0;;\nesac\n{body}"
         );
@@ -62,7 +66,7 @@ impl Fakes {
     }
 
     /// The number that a script writes to a file, once it has.
-    pub(crate) fn number(&self, name: &str) -> i32 {
+    pub fn number(&self, name: &str) -> i32 {
         let path = self.path(name);
         wait_for(&path.display().to_string(), || {
             fs::read_to_string(&path).ok()?.trim().parse().ok()
@@ -71,7 +75,7 @@ impl Fakes {
 }
 
 /// Waits until something is there.
-pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
         if let Some(found) = look() {
@@ -83,6 +87,13 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
 }
 
 /// Whether a process exists, be it as a zombie.
-pub(crate) fn exists(pid: i32) -> bool {
+pub fn exists(pid: i32) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// A host file with this text.
+pub fn host_file(fakes: &Fakes, text: &str) -> PathBuf {
+    let path = fakes.path("hosts");
+    std::fs::write(&path, text).expect("written");
+    path
 }

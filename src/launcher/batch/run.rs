@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::order::{Folder, Stage};
 use super::place::Place;
-use crate::launcher::local::tail;
-use crate::launcher::scheduler::{End, JobId, Scheduler, Status};
-use crate::launcher::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
+use crate::local::tail;
+use crate::scheduler::{End, JobId, Scheduler, Status};
+use crate::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
 
 /// How often the batch system is asked, in the beginning and later.
 const ASK_SOON: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::launcher::{LaunchError, Outcome};
+use crate::{LaunchError, Outcome};
 
 /// Beside the plans of the launches.
 #[derive(Clone, Debug, PartialEq, Eq)]

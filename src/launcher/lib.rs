@@ -6,9 +6,13 @@
 mod ask;
 mod batch;
 mod command;
+mod cores;
 mod discover;
 mod driver;
 mod error;
+mod hosts;
+mod launching;
+mod library;
 mod local;
 mod pbs;
 mod recorded;
@@ -23,10 +27,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use batch::BatchLauncher;
-pub(crate) use batch::{check_template, is_shell_variable};
+pub use batch::{check_template, is_shell_variable};
+pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
+pub use hosts::{HostFileError, read_hosts};
+pub use launching::{
+    Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
+    Oversubscribe, SimulatedOptions, Template,
+};
+pub use library::{LibraryChoice, LibraryName};
 pub use local::{Binding, LocalLauncher};
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;

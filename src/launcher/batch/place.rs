@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::order::{self, Folder};
 use crate::BatchSystem;
-use crate::launcher::{Job, LaunchError, Submission};
+use crate::{Job, LaunchError, Submission};
 
 /// The files of a launch, by absolute paths: jobs run elsewhere. All are beside the plan, and begin with
 /// the launch's number, as the plan does.
@@ -154,7 +154,7 @@ pub(super) fn variable(name: &OsStr) -> Result<String, LaunchError> {
 }
 
 /// Whether a shell can have a variable of this name.
-pub(crate) fn is_variable(name: &str) -> bool {
+pub fn is_variable(name: &str) -> bool {
     let usable = |c: char| c.is_ascii_alphanumeric() || c == '_';
     !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() && name.chars().all(usable)
 }

@@ -7,12 +7,12 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Serialize;
 
 use super::order::Folder;
-use crate::launcher::LaunchError;
+use crate::LaunchError;
 use crate::{BatchOptions, BatchSystem, Template};
 
-const SLURM: &str = include_str!("../../../../jobs/templates/slurm.sh.j2");
-const PBS: &str = include_str!("../../../../jobs/templates/pbs.sh.j2");
-const SERVE: &str = include_str!("../../../../jobs/templates/serve.sh.j2");
+const SLURM: &str = include_str!("../../../jobs/templates/slurm.sh.j2");
+const PBS: &str = include_str!("../../../jobs/templates/pbs.sh.j2");
+const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
 
 /// The shortest and the longest time before its end in which a job begins no measurement any more.
 const LEAST_MARGIN: Duration = Duration::from_secs(30);
@@ -132,7 +132,7 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
 ///
 /// # Errors
 /// The line and what is wrong there.
-pub(crate) fn check_syntax(text: &str) -> Result<(), (usize, String)> {
+pub fn check_syntax(text: &str) -> Result<(), (usize, String)> {
     engine().template_from_str(text).map(drop).map_err(blame)
 }
 

@@ -4,14 +4,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use campaign::LibraryChoice;
-use campaign::launcher::{
-    Discovery, LaunchError, discover, discover_within, driver_directories, find_driver, select,
+use launcher::LibraryName::{Mpich, OpenMpi};
+use launcher::{
+    Discovery, LaunchError, LibraryChoice, LibraryName, discover, discover_within,
+    driver_directories, find_driver, select,
 };
 use vocabulary::Library;
 
-use crate::campaign;
-use crate::fake::{Fakes, MPICH, OPEN_MPI_4, OPEN_MPI_5};
+use testkit::fakes::{Fakes, MPICH, OPEN_MPI_4, OPEN_MPI_5};
 
 fn names(found: &Discovery) -> Vec<String> {
     found
@@ -21,8 +21,13 @@ fn names(found: &Discovery) -> Vec<String> {
         .collect()
 }
 
-fn choice(library: &str) -> LibraryChoice {
-    campaign(&format!("library: {library}\n")).library
+/// The library of this name, version and launcher.
+fn choice(name: Option<LibraryName>, version: &str, launcher: Option<&Path>) -> LibraryChoice {
+    LibraryChoice {
+        name,
+        version: (!version.is_empty()).then(|| version.to_owned()),
+        launcher: launcher.map(Path::to_owned),
+    }
 }
 
 #[test]
@@ -90,33 +95,30 @@ fn the_wanted_library_is_selected() {
     let paths = [old.search_path(), new.search_path()];
     let found = discover(&std::env::join_paths(paths).expect("no colons"));
     for (wanted, expected) in [
-        ("auto", "openmpi-4.1.4"),
-        ("openmpi", "openmpi-4.1.4"),
-        ("mpich", "mpich-4.0.2"),
-        ("{version: 5.0.6}", "openmpi-5.0.6"),
-        (
-            &format!("{{launcher: {}}}", newer.display()),
-            "openmpi-5.0.6",
-        ),
+        (LibraryChoice::default(), "openmpi-4.1.4"),
+        (choice(Some(OpenMpi), "", None), "openmpi-4.1.4"),
+        (choice(Some(Mpich), "", None), "mpich-4.0.2"),
+        (choice(None, "5.0.6", None), "openmpi-5.0.6"),
+        (choice(None, "", Some(&newer)), "openmpi-5.0.6"),
     ] {
-        let selected = select(&choice(wanted), &found).map_err(|error| error.to_string());
+        let selected = select(&wanted, &found).map_err(|error| error.to_string());
         assert_eq!(
             selected.map(|known| known.library().to_string()),
             Ok(expected.to_owned())
         );
     }
 
-    let refused = |wanted: &str| select(&choice(wanted), &found).expect_err("not there");
-    let error = refused("{name: mpich, version: 4.3.2}");
+    let refused = |wanted: LibraryChoice| select(&wanted, &found).expect_err("not there");
+    let error = refused(choice(Some(Mpich), "4.3.2", None));
     assert!(matches!(error, LaunchError::NotInstalled { .. }), "{error}");
     assert!(
         error.to_string().contains("mpich 4.3.2 is not installed"),
         "{error}"
     );
     assert!(error.to_string().contains("mpich-4.0.2"), "{error}");
-    let error = refused(&format!("{{name: mpich, launcher: {}}}", newer.display()));
+    let error = refused(choice(Some(Mpich), "", Some(&newer)));
     assert!(matches!(error, LaunchError::OtherLibrary { .. }), "{error}");
-    let error = refused("{launcher: /nowhere/mpirun}");
+    let error = refused(choice(None, "", Some(Path::new("/nowhere/mpirun"))));
     assert!(matches!(error, LaunchError::Unusable { .. }), "{error}");
     assert!(error.to_string().contains("/nowhere/mpirun"), "{error}");
 }
@@ -124,7 +126,8 @@ fn the_wanted_library_is_selected() {
 #[test]
 fn without_mpi_the_way_to_get_it_is_told() {
     let empty = Fakes::new();
-    let error = select(&choice("auto"), &discover(&empty.search_path())).expect_err("nothing");
+    let error =
+        select(&LibraryChoice::default(), &discover(&empty.search_path())).expect_err("nothing");
     assert!(matches!(error, LaunchError::NoMpi { .. }), "{error}");
     assert!(
         error.to_string().contains(

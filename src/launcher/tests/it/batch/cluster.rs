@@ -5,12 +5,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use campaign::launcher::{
-    BatchLauncher, Exit, Installation, Job, Launcher, Running, Standing, Submission,
-};
-use campaign::{BatchOptions, BatchSystem, LibraryName};
+use launcher::{BatchLauncher, Exit, Installation, Job, Launcher, Running, Standing, Submission};
+use launcher::{BatchOptions, BatchSystem, LibraryName};
 
-use crate::fake::{Fakes, OPEN_MPI_4, wait_for};
+use testkit::fakes::{Fakes, OPEN_MPI_4, wait_for};
 
 /// What all commands share: the folder `jobs/ID` of a job has its `state`, `name`, `script`, `output`,
 /// `reason`, `code` and `pid`.

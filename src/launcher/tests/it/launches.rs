@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use campaign::launcher::{
+use launcher::{
     Binding, Exit, Installation, Job, LaunchError, Launcher, LocalLauncher, Outcome, Running,
     discover,
 };
-use campaign::{LibraryName, LocalOptions, Oversubscribe};
+use launcher::{LibraryName, LocalOptions, Oversubscribe};
 use vocabulary::CommShape;
 
 use crate::CORES;
-use crate::fake::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};
+use testkit::fakes::{Fakes, MPICH, OPEN_MPI_4, exists, wait_for};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -346,7 +346,7 @@ fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
         check(&LocalLauncher::new(
             installation,
             options,
-            campaign::cores(),
+            launcher::cores(),
         ));
     }
 }
@@ -354,7 +354,7 @@ fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
 #[test]
 fn real_launchers_start_all_ranks() {
     with_real_launchers(|launcher| {
-        for ranks in [2, campaign::cores() + 1] {
+        for ranks in [2, launcher::cores() + 1] {
             let fakes = Fakes::new();
             let driver = fakes.script("driver", "echo rank >> $1");
             let plan = fakes.path("ranks");

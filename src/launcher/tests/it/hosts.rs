@@ -1,0 +1,138 @@
+//! Launches on several nodes: how ranks are dealt to the hosts of a file.
+
+use launcher::{
+    Binding, Hosts, Job, LaunchError, Launcher, LibraryName, LocalLauncher, LocalOptions, Outcome,
+    Oversubscribe,
+};
+use model::Placement;
+use testkit::fakes::{Fakes, host_file};
+use vocabulary::CommShape;
+
+use crate::launches::{finish, job, local, start};
+
+const SEVERAL: CommShape = CommShape { nodes: 2, ppn: 3 };
+
+fn on_hosts(fakes: &Fakes, placement: Placement, oversubscribe: Oversubscribe) -> LocalOptions {
+    LocalOptions {
+        hosts: Some(Hosts {
+            file: host_file(fakes, "a slots=4\nb:2\n# c\nd\n"),
+            placement,
+        }),
+        options: vec!["-q".into()],
+        environment: [("EXTRA".to_owned(), "too".to_owned())].into(),
+        oversubscribe,
+    }
+}
+
+fn job_of(fakes: &Fakes, shape: CommShape) -> Job {
+    Job {
+        ppn: shape.ppn,
+        ..job(fakes, shape.ranks())
+    }
+}
+
+/// A launcher starts six ranks on two of three hosts with this command line.
+fn check_arguments(
+    name: LibraryName,
+    placement: Placement,
+    oversubscribe: Oversubscribe,
+    expected: &str,
+) {
+    let fakes = Fakes::new();
+    let print = "echo \"$*; $EXTRA $COLLTUNE_TEST\"; echo \"$COLLTUNE_LAUNCHER\"";
+    let script = fakes.launcher("mpirun", "", print);
+    let told = format!("{} {expected} -q", script.display());
+    let launcher = local(name, script, on_hosts(&fakes, placement, oversubscribe));
+    let exit = finish(start(&launcher, &job_of(&fakes, SEVERAL)).as_mut());
+    assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+    let expected = format!("{expected} -q /bin/driver /tmp/plan.json; too from the job");
+    let file = fakes.path("hosts").display().to_string();
+    assert_eq!(
+        exit.tail,
+        [expected, told].map(|line| line.replace("HOSTS", &file))
+    );
+}
+
+#[test]
+fn ranks_are_dealt_to_hosts_as_each_library_has_it() {
+    use LibraryName::{Mpich, OpenMpi};
+    use Oversubscribe::{Always, Auto};
+    use Placement::{Block, Cyclic};
+    for (name, placement, oversubscribe, expected) in [
+        (
+            OpenMpi,
+            Block,
+            Auto,
+            "-np 6 --hostfile HOSTS --map-by ppr:3:node --rank-by slot -x COLLTUNE_TEST -x EXTRA \
+             -x COLLTUNE_LAUNCHER --bind-to core",
+        ),
+        (
+            OpenMpi,
+            Cyclic,
+            Always,
+            "-np 6 --hostfile HOSTS --map-by ppr:3:node --rank-by node -x COLLTUNE_TEST -x EXTRA \
+             -x COLLTUNE_LAUNCHER --oversubscribe --bind-to none",
+        ),
+        (Mpich, Block, Auto, "-hosts a,b -ppn 3 -n 6 -bind-to core"),
+        (
+            Mpich,
+            Cyclic,
+            Always,
+            "-hosts a,b -ppn 1 -n 6 -bind-to none",
+        ),
+    ] {
+        check_arguments(name, placement, oversubscribe, expected);
+    }
+}
+
+#[test]
+fn cores_are_those_of_a_node() {
+    let fakes = Fakes::new();
+    // Nodes of six cores, under the command of a machine of four.
+    let binds = "case \"$*\" in *ppr:[7-9]:node*--bind-to\\ core*) exit 1;; esac\n\
+                 case \"$*\" in *' true') exit 0;; esac\necho \"$*\"";
+    let script = fakes.script("mpirun", binds);
+    let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Never);
+    let launcher = local(LibraryName::OpenMpi, script.clone(), options);
+    let refused = |shape| match launcher.start(&job_of(&fakes, shape)) {
+        Ok(_) => panic!("started"),
+        Err(error) => error,
+    };
+    let fitting = CommShape { nodes: 3, ppn: 6 };
+    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
+    finish(start(&launcher, &job_of(&fakes, fitting)).as_mut());
+    let crowded = CommShape { nodes: 2, ppn: 7 };
+    let error = refused(crowded);
+    assert!(
+        matches!(error, LaunchError::Crowded { shape } if shape == crowded),
+        "{error}"
+    );
+    let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Auto);
+    let launcher = local(LibraryName::OpenMpi, script, options);
+    assert_eq!(launcher.binding(fitting).expect("asked"), Binding::Bound);
+    assert_eq!(launcher.binding(crowded).expect("asked"), Binding::Free);
+}
+
+#[test]
+fn hosts_that_are_gone_are_missed_before_the_launch() {
+    let fakes = Fakes::new();
+    let script = fakes.launcher("mpiexec", "", "echo \"$*\"");
+    let options = on_hosts(&fakes, Placement::Block, Oversubscribe::Always);
+    let launcher: LocalLauncher = local(LibraryName::Mpich, script, options);
+    let error = |shape| match launcher.start(&job_of(&fakes, shape)) {
+        Ok(_) => panic!("started"),
+        Err(error) => error.to_string(),
+    };
+    let four = CommShape { nodes: 4, ppn: 1 };
+    assert!(
+        error(four).contains("impossible shape 4x1"),
+        "{}",
+        error(four)
+    );
+    std::fs::remove_file(fakes.path("hosts")).expect("removed");
+    assert!(
+        error(SEVERAL).contains("cannot read the host file"),
+        "{}",
+        error(SEVERAL)
+    );
+}

@@ -1,0 +1,9 @@
+//! Launches leave nothing behind, on this machine and in jobs of batch systems.
+
+mod batch;
+mod hosts;
+mod launches;
+mod libraries;
+
+/// Cores of the machine that tests pretend to have.
+const CORES: u32 = 4;

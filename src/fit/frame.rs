@@ -49,51 +49,42 @@ pub(crate) fn summarise_launches(
         Column::new("launch".into(), columns.1),
         Column::new("seconds".into(), columns.2),
     ];
-    let quantile = |q: f64, name: &str| {
-        col("seconds")
-            .quantile(lit(q), QuantileMethod::Linear)
-            .alias(name)
-    };
-    let frame = DataFrame::new(rows, columns)?
-        .lazy()
-        .group_by([col("group"), col("launch")])
-        .agg([
-            len().alias("repetitions"),
-            quantile(0.25, "lower"),
-            quantile(0.5, "median"),
-            quantile(0.75, "upper"),
-            col("seconds").min().alias("minimum"),
-        ])
-        .sort(["group", "launch"], SortMultipleOptions::default())
-        .collect()?;
-    read(&frame)
+    let frame = DataFrame::new(rows, columns)?;
+    let groups = frame.group_by(["group", "launch"])?;
+    let groups = groups.get_groups().iter();
+    let mut summaries = groups
+        .map(|rows| summarise_launch(&frame, rows))
+        .collect::<Result<Vec<_>, _>>()?;
+    summaries.sort_unstable_by_key(|summary| (summary.group, summary.launch));
+    Ok(summaries)
 }
 
-fn read(frame: &DataFrame) -> Result<Vec<LaunchSummary>, FitError> {
-    let whole = |name| Ok::<_, PolarsError>(frame.column(name)?.u32()?.into_no_null_iter());
-    let real = |name| Ok::<_, PolarsError>(frame.column(name)?.f64()?.into_no_null_iter());
-    let quartiles =
-        real("lower")?
-            .zip(real("median")?)
-            .zip(real("upper")?)
-            .map(|((lower, median), upper)| Quartiles {
-                lower,
-                median,
-                upper,
-            });
-    Ok(whole("group")?
-        .zip(whole("launch")?)
-        .zip(whole("repetitions")?)
-        .zip(quartiles)
-        .zip(real("minimum")?)
-        .map(
-            |((((group, launch), repetitions), quartiles), minimum)| LaunchSummary {
-                group,
-                launch,
-                repetitions,
-                quartiles,
-                minimum,
-            },
-        )
-        .collect())
+/// Summarises the rows of one launch of one group.
+fn summarise_launch(
+    frame: &DataFrame,
+    rows: GroupsIndicator<'_>,
+) -> Result<LaunchSummary, FitError> {
+    let first = rows.first() as usize;
+    let number = |name: &str| -> Result<u32, FitError> {
+        let value = frame.column(name)?.u32()?.get(first);
+        Ok(value.unwrap_or_default())
+    };
+    let seconds = frame.column("seconds")?.f64()?;
+    let seconds = match rows {
+        GroupsIndicator::Idx((_, rows)) => seconds.take(rows.as_slice())?,
+        GroupsIndicator::Slice([first, length]) => seconds.slice(first.into(), length as usize),
+    };
+    let quantiles = seconds.quantiles(&[0.25, 0.5, 0.75], QuantileMethod::Linear)?;
+    let quantile = |place: usize| quantiles[place].unwrap_or(f64::NAN);
+    Ok(LaunchSummary {
+        group: number("group")?,
+        launch: number("launch")?,
+        repetitions: seconds.len() as u32,
+        quartiles: Quartiles {
+            lower: quantile(0),
+            median: quantile(1),
+            upper: quantile(2),
+        },
+        minimum: seconds.min().unwrap_or(f64::NAN),
+    })
 }

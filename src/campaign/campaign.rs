@@ -187,12 +187,18 @@ impl Campaign {
         &self.text
     }
 
-    /// SHA-256 of what the campaign asks for, in hexadecimal.
+    /// The identity of the campaign: `v2-` and SHA-256, in hexadecimal, of what it asks for.
     ///
     /// Comments, the order of keys, the way a value is written and defaults written out make no
     /// difference; a machine on which `shapes: auto` means something else does.
     pub fn digest(&self) -> String {
         digest::digest(self)
+    }
+
+    /// Whether a text is a digest of the version that [`Campaign::digest`] gives. Digests of different
+    /// versions cannot be compared: compare what their campaigns' texts give.
+    pub fn is_current_digest(text: &str) -> bool {
+        digest::is_current(text)
     }
 
     /// Whether measurements of both campaigns may be mixed: they start programs with the same options,
@@ -222,11 +228,7 @@ impl Campaign {
     /// What is drawn from where something is left to chance, such as the order of candidates.
     pub fn seed(&self) -> u64 {
         match &self.launcher {
-            Launching::Local(_) | Launching::Batch(_) => {
-                let digest = self.digest();
-                let start = digest.get(..16).map(|hex| u64::from_str_radix(hex, 16));
-                start.and_then(Result::ok).unwrap_or(0)
-            }
+            Launching::Local(_) | Launching::Batch(_) => digest::seed(self),
             Launching::Simulated(options) => u64::from(options.seed),
         }
     }

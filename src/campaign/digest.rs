@@ -1,27 +1,56 @@
 //! The identity of a campaign.
 
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use launcher::{BatchOptions, Hosts, JobSpecification, Launching, LocalOptions};
+use launcher::{Allocation, BatchOptions, Hosts, JobSpecification, Launching, LibraryChoice};
+use launcher::{LocalOptions, Oversubscribe, SimulatedOptions};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use vocabulary::Cache;
 
-use crate::{Campaign, Strategy};
+use crate::campaign::{Output, Slice};
+use crate::{Campaign, ParameterGrid, Repetitions, Strategy};
 
-/// SHA-256 of the canonical text, in hexadecimal.
+/// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
+const VERSION: &str = "v2";
+
+/// The version, a dash, and SHA-256 of the canonical text in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
-    Sha256::digest(canonical(campaign))
-        .iter()
-        .fold(String::new(), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    let bytes = hash(campaign);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{VERSION}-{hex}")
 }
 
-/// One line a value. Debug forms quote texts, so that no value can look like the next line.
+/// The beginning of the same hash, as a number.
+pub(crate) fn seed(campaign: &Campaign) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = hash(campaign);
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Whether a text is a digest of the version that [`digest`] writes.
+pub(crate) fn is_current(digest: &str) -> bool {
+    digest
+        .split_once('-')
+        .is_some_and(|(version, _)| version == VERSION)
+}
+
+fn hash(campaign: &Campaign) -> [u8; 32] {
+    Sha256::digest(canonical(campaign)).into()
+}
+
+/// What a campaign asks for, as text: a line with the version, and one JSON object without spaces, its
+/// keys in ascending order.
+///
+/// Keys and words are those of campaign files, values are what was validated: sizes as numbers of bytes,
+/// times as seconds, ranges spelled out, defaults filled in. A key without a value is not written. So a
+/// key that is added later keeps the digests of campaigns that do not use it, if it has no value then:
+/// `(value != default).then_some(value)`, with the default that it has in the beginning, for ever. If
+/// anything else about this text has to change, the version does.
+///
+/// What makes no difference to measurements is left out: who pays for a job, for how long and when.
 fn canonical(campaign: &Campaign) -> String {
-    // Everything is named here so that a new key cannot be forgotten.
+    // Everything is named, here and below, so that a new key cannot be forgotten.
     let Campaign {
         name,
         library,
@@ -50,73 +79,101 @@ fn canonical(campaign: &Campaign) -> String {
     } = campaign;
     let (include, exclude) = selection.patterns();
     let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
-    [
-        format!("name {name:?}"),
-        format!("library {library:?}"),
-        match launcher {
-            Launching::Local(options) => local(options),
-            Launching::Batch(options) => batch(options),
-            Launching::Simulated(options) => format!("simulated {options:?}"),
-        },
-        format!("shapes {shapes:?}"),
-        format!("sizes {sizes:?}"),
-        format!("elements {} {}", datatype.name(), operator.name()),
-        format!("candidates {include:?} {exclude:?}"),
-        format!("parameters {parameters:?}"),
-        // Added later, when everything was exhaustive.
-        match strategy {
-            Strategy::Exhaustive => format!("launches {launches}"),
-            Strategy::Guided => format!("launches {launches} guided {target_regret}"),
-        },
-        // Added later: nothing by default, so that campaigns keep their digests.
-        format!(
-            "repetitions {repetitions:?}{}",
-            if *racing { "" } else { " all to the end" }
-        ),
-        // Added later as well.
-        if *max_regret == Campaign::DEFAULT_MAX_REGRET {
-            format!("decision {confidence} {materiality}")
-        } else {
-            format!("decision {confidence} {materiality} {max_regret}")
-        },
-        format!("seconds {budget_seconds} {watchdog_seconds}"),
-        // Added later, too.
-        match cache {
-            Cache::Warm => format!("synchronisation {synchronisation:?}"),
-            Cache::Cold => format!("synchronisation {synchronisation:?} cold"),
-        },
-        match extend_to_nodes {
-            None => format!("output {output:?}"),
-            Some(nodes) => format!("output {output:?} extended to {nodes} nodes"),
-        },
-    ]
-    .join("\n")
+    let sizes = sizes.iter().map(|(collective, of)| (collective.name(), of));
+    write(json!({
+        "name": name,
+        "library": library_choice(library),
+        "launcher": launching(launcher),
+        "shapes": shapes,
+        "sizes": sizes.collect::<BTreeMap<_, _>>(),
+        "datatype": datatype.name(),
+        "operator": operator.name(),
+        "candidates": {"include": include, "exclude": exclude},
+        "parameters": grid(parameters),
+        "strategy": strategy.name(),
+        // An exhaustive campaign does not look at it.
+        "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
+        "launches": launches,
+        "repetitions": turns(repetitions, *racing),
+        "confidence": confidence,
+        "materiality": materiality,
+        "max_regret": max_regret,
+        "budget": budget_seconds,
+        "watchdog": watchdog_seconds,
+        "synchronisation": synchronisation.name(),
+        "cache": cache.name(),
+        "extend_to": extend_to_nodes,
+        "output": files(output),
+    }))
 }
 
-/// What was added to these options later adds something only where it is used, so that campaigns
-/// keep the digest under which they were measured.
-fn local(options: &LocalOptions) -> String {
+fn write(mut value: Value) -> String {
+    drop_absent(&mut value);
+    // Whether a map keeps the order in which it was filled is a feature that any crate may switch on.
+    value.sort_all_objects();
+    format!("colltune campaign {VERSION}\n{value}")
+}
+
+fn drop_absent(value: &mut Value) {
+    if let Value::Object(map) = value {
+        map.retain(|_, value| !value.is_null());
+        map.values_mut().for_each(drop_absent);
+    }
+}
+
+fn library_choice(library: &LibraryChoice) -> Value {
+    let LibraryChoice {
+        name,
+        version,
+        launcher,
+    } = library;
+    json!({
+        "name": name.map(|name| name.name()),
+        "version": version,
+        "launcher": launcher.as_deref().map(path),
+    })
+}
+
+fn launching(launcher: &Launching) -> Value {
+    match launcher {
+        Launching::Local(options) => json!({"local": local(options)}),
+        Launching::Batch(options) => json!({(options.system.name()): batch(options)}),
+        Launching::Simulated(SimulatedOptions {
+            machine,
+            placement,
+            seed,
+        }) => json!({"simulated": {
+            "machine": machine.as_deref().map(path),
+            "placement": placement.name(),
+            "seed": seed,
+        }}),
+    }
+}
+
+fn local(options: &LocalOptions) -> Value {
     let LocalOptions {
         options,
         oversubscribe,
         environment,
         hosts,
     } = options;
-    let mut text = format!(
-        "launcher LocalOptions {{ options: {options:?}, oversubscribe: {oversubscribe:?}, \
-         environment: {environment:?} }}"
-    );
-    if let Some(Hosts { file, placement }) = hosts {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\nhosts {file:?} {placement}");
-    }
-    text
+    let hosts = hosts.as_ref();
+    json!({
+        "options": options,
+        "oversubscribe": match oversubscribe {
+            Oversubscribe::Auto => "auto",
+            Oversubscribe::Never => "never",
+            Oversubscribe::Always => "always",
+        },
+        "environment": environment,
+        "hostfile": hosts.map(|Hosts { file, .. }| path(file)),
+        "placement": hosts.map(|Hosts { placement, .. }| placement.name()),
+    })
 }
 
-/// Who pays, for how long and when makes no difference to what is asked for.
-fn batch(options: &BatchOptions) -> String {
+fn batch(options: &BatchOptions) -> Value {
     let BatchOptions {
-        system,
+        system: _,
         job,
         options,
         environment,
@@ -135,10 +192,125 @@ fn batch(options: &BatchOptions) -> String {
         directives,
         template,
     } = job;
-    let template = template.as_ref().map(|template| &template.text);
-    format!(
-        "launcher {} {options:?} {environment:?} {placement} {allocation:?}\n\
-         nodes {partition:?} {constraint:?} {exclusive} {modules:?} {directives:?} {template:?}",
-        system.name()
-    )
+    json!({
+        "job": {
+            "partition": partition,
+            "constraint": constraint,
+            "exclusive": exclusive,
+            "modules": modules,
+            "directives": directives,
+            "template": template.as_ref().map(|template| &template.text),
+        },
+        "options": options,
+        "environment": environment,
+        "placement": placement.name(),
+        "allocation": match allocation {
+            Allocation::Shared => "shared",
+            Allocation::Separate => "separate",
+        },
+    })
+}
+
+fn grid(parameters: &ParameterGrid) -> Value {
+    let ParameterGrid {
+        block_bytes,
+        predicted,
+        radix,
+        reduce,
+        bcast,
+    } = parameters;
+    json!({
+        "block_bytes": block_bytes,
+        "predicted": predicted,
+        "radix": radix,
+        "reduce": reduce,
+        "bcast": bcast,
+    })
+}
+
+fn turns(repetitions: &Repetitions, racing: bool) -> Value {
+    let Repetitions {
+        minimum,
+        maximum,
+        precision,
+        slice,
+    } = repetitions;
+    json!({
+        "minimum": minimum,
+        "maximum": maximum,
+        "precision": precision,
+        "slice": match slice {
+            Slice::Auto => json!("auto"),
+            Slice::Seconds(seconds) => json!(seconds),
+        },
+        "racing": racing,
+    })
+}
+
+fn files(output: &Output) -> Value {
+    let Output {
+        store,
+        table,
+        report,
+    } = output;
+    json!({"store": path(store), "table": path(table), "report": path(report)})
+}
+
+/// Files name paths that are text; others are only made while a program runs.
+fn path(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_without_a_value_leaves_no_trace() {
+        let before = json!({"b": {"d": 1}, "a": [2]});
+        let after = json!({"a": [2], "new": null, "b": {"new": null, "d": 1}});
+        assert_eq!(write(after), write(before));
+    }
+
+    /// If this test fails, stores do not know their campaigns any more: restore the text, or raise the
+    /// version.
+    #[test]
+    fn the_text_of_this_version_stays_as_it_is() {
+        let check = |lines: &str, expected: &str| {
+            let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
+            let campaign = Campaign::parse_stored(&text).expect("valid");
+            assert_eq!(canonical(&campaign), expected, "{lines}");
+        };
+        check(
+            "",
+            r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"local":{"environment":{},"options":[],"oversubscribe":"auto"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+        );
+        check(
+            "launcher: {local: {hostfile: h, placement: cyclic, options: -q, oversubscribe: always, \
+             environment: {A: b}}}\n\
+             library: {name: mpich, version: 4.0.2, launcher: /bin/mpiexec}\n\
+             strategy: exhaustive\ncache: cold\nsynchronisation: window\nextend_to: {nodes: 64}\n\
+             repetitions: {slice: 50ms, racing: false}\n",
+            r#"colltune campaign v2
+{"budget":600.0,"cache":"cold","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","extend_to":64,"launcher":{"local":{"environment":{"A":"b"},"hostfile":"h","options":["-q"],"oversubscribe":"always","placement":"cyclic"}},"launches":6,"library":{"launcher":"/bin/mpiexec","name":"mpich","version":"4.0.2"},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":false,"slice":0.05},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"exhaustive","synchronisation":"window","watchdog":30.0}"#,
+        );
+        check(
+            "launcher: {simulated: {machine: m.yaml, seed: 3}}\noutput: {store: s.db}\n",
+            r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"simulated":{"machine":"m.yaml","placement":"block","seed":3}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":"s.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+        );
+        check(
+            "launcher: {slurm: {allocation: separate, spread: 3 days, environment: {A: b}, job: {\
+             account: who, partition: p, qos: q, constraint: c, wall_time: 2h, exclusive: false, \
+             modules: m, directives: --x, template: {text: t}}}}\n",
+            r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"slurm":{"allocation":"separate","environment":{"A":"b"},"job":{"constraint":"c","directives":["--x"],"exclusive":false,"modules":["m"],"partition":"p","template":"t"},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+        );
+        check(
+            "launcher: pbs\n",
+            r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"pbs":{"allocation":"shared","environment":{},"job":{"directives":[],"exclusive":true,"modules":[]},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+        );
+    }
 }

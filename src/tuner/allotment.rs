@@ -9,6 +9,7 @@ use vocabulary::{CommShape, Library, Subject};
 use wire::{Plan, Task, Work};
 
 use crate::TunerError;
+use crate::identity::digest_in;
 use crate::launch::Watch;
 
 /// Nodes for one launch.
@@ -41,7 +42,7 @@ impl Allotment {
                 keep: watch != Watch::Submit,
             });
         };
-        let last = store.last_of_cells(library, &campaign.digest())?;
+        let last = store.last_of_cells(library, &digest_in(store, campaign)?)?;
         let begin_in = match last {
             Some((plan, begun)) if newest_round(tasks) > newest_round(&plan.tasks) => {
                 let pause = spread / campaign.launches.saturating_sub(1).max(1);
@@ -99,7 +100,8 @@ fn is_separate(campaign: &Campaign) -> bool {
     batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
 }
 
-fn task_shape(task: &Task) -> CommShape {
+/// The ranks that a task needs.
+pub(crate) fn task_shape(task: &Task) -> CommShape {
     match &task.work {
         Work::Compare { cell, .. } => cell.shape,
         Work::Experiment(experiment) => Subject::Experiment(*experiment).shape(),

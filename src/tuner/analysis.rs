@@ -20,6 +20,7 @@ use self::stored::{
 };
 use crate::agenda::Stock;
 use crate::effort::{Effort, effort};
+use crate::identity::digest_in;
 use crate::import::Definition;
 use crate::starts::common_starts;
 use crate::{Agenda, Origin, TunerError};
@@ -121,8 +122,10 @@ impl Analysis {
         launches.retain(|launch| measured.contains(&launch.number));
         let last = launches.last();
         // What a stored campaign means can depend on the machine, so it goes by its row's digest.
-        let launched = last.map(|launch| launch.campaign.clone());
-        let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
+        let digest = match campaign {
+            Some(campaign) => digest_in(store, campaign)?,
+            None => last.map_or_else(String::new, |launch| launch.campaign.clone()),
+        };
         let (stored, imported) = match definition(store, last)? {
             Some(Definition::Campaign(campaign)) => (Some(campaign), None),
             Some(Definition::Import(record)) => (None, Some(record.decide_options())),

@@ -6,10 +6,12 @@ use model::{Call, Level, predict_best};
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
-use vocabulary::{Candidate, Cell, Library, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 use wire::Task;
 
 use crate::TunerError;
+use crate::allotment::task_shape;
+use crate::identity::digest_in;
 
 /// Candidates of a cell that go from round to round, on average: the default, its strongest rival, and
 /// now and then others.
@@ -61,10 +63,16 @@ impl Search {
         let is_open = |cell: &Cell| requests.iter().any(|request| request.cell == *cell);
         let closed = known.measured().filter(|cell| !is_open(cell));
         let finished = closed.map(|cell| u64::from(known.launches(cell))).sum();
-        let undone = match store {
-            Some(store) => store.undone(library, &campaign.digest())?,
+        let mut undone = match store {
+            Some(store) => store.undone(library, &digest_in(store, campaign)?)?,
             None => Vec::new(),
         };
+        // Of a store from elsewhere, `shapes: auto` may have meant more ranks.
+        let largest = campaign.largest_shape();
+        undone.retain(|task| {
+            let CommShape { nodes, ppn } = task_shape(task);
+            nodes <= largest.nodes && ppn <= largest.ppn
+        });
         Ok(Self {
             requests,
             undone,

@@ -23,6 +23,7 @@ mod exports;
 mod file;
 mod forecast;
 mod guided;
+mod identity;
 mod import;
 mod jobs;
 mod launch;

@@ -17,6 +17,7 @@ use self::conclude::Patience;
 pub(crate) use self::hold::Hold;
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::allotment::{Allotment, on_the_same_nodes};
+use crate::identity::digest_in;
 use crate::import::Definition;
 use crate::launch::{Launch, Watch, absolute, file};
 use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
@@ -220,10 +221,10 @@ impl<'a> Measuring<'a> {
 
     fn carry_out(&mut self) -> Result<(), TunerError> {
         let campaign = &self.at.campaign;
-        let (digest, name) = (campaign.digest(), &campaign.name);
+        let (digest, name) = (digest_in(&self.store, campaign)?, &campaign.name);
         self.store.record_campaign(&digest, name, campaign.text())?;
         if self.at.relocated.is_some() {
-            adopt::leave_campaign(self.at)?;
+            adopt::leave_campaign(self.at, &digest)?;
         }
         let done = self.go_through();
         // Whoever asks about a few cells may ask again.
@@ -272,7 +273,7 @@ impl<'a> Measuring<'a> {
         let place = |kind| absolute(&file(&campaign.output.store, number, kind));
         let plan = Plan {
             version: WIRE_VERSION,
-            campaign: campaign.digest(),
+            campaign: digest_in(&self.store, campaign)?,
             launch: number,
             seed: campaign.seed(),
             library: library.clone(),

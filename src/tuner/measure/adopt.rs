@@ -18,9 +18,9 @@ fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
 }
 
 /// Leaves beside the launches what another login node needs to make its store from them.
-pub(super) fn leave_campaign(at: &Workplace) -> Result<(), TunerError> {
+pub(super) fn leave_campaign(at: &Workplace, digest: &str) -> Result<(), TunerError> {
     let launches = folder(&at.campaign.output.store);
-    let path = campaign_file(&launches, &at.campaign.digest());
+    let path = campaign_file(&launches, digest);
     match path.exists() {
         true => Ok(()),
         false => write_atomically(&path, at.campaign.text()),

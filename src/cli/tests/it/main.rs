@@ -19,6 +19,7 @@ mod jobs;
 mod killed;
 mod made;
 mod mpi;
+mod older;
 mod page;
 mod preloaded;
 mod recovered;

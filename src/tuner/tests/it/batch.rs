@@ -398,3 +398,38 @@ fn another_login_node_makes_its_store_from_the_launches() {
     };
     assert_eq!(samples("login1/bench.db"), samples("login2/bench.db"));
 }
+
+/// Rewrites the files of launches as if a version with other digests had left them.
+fn known_as(bench: &Bench, digest: &str) {
+    let mut folder = bench.campaign().output.store.into_os_string();
+    folder.push(".launches");
+    let own = bench.campaign().digest();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("text");
+        std::fs::write(&path, text.replace(&own, digest)).expect("written");
+        let name = path.file_name().expect("a name").to_string_lossy();
+        std::fs::rename(&path, path.with_file_name(name.replace(&own, digest))).expect("renamed");
+    }
+}
+
+#[test]
+fn launches_of_an_older_version_are_taken_up_from_their_files() {
+    let mut bench = bench("");
+    bench.relocated = Some(bench.path("login1/bench.db"));
+    let error = interrupted(&bench, 90);
+    assert!(matches!(error, TunerError::Left { .. }), "{error}");
+    bench.cluster().pass_time();
+    let older = "5".repeat(64);
+    known_as(&bench, &older);
+    bench.relocated = Some(bench.path("login2/bench.db"));
+    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    complete(tuned.measured);
+    assert_eq!(bench.cluster().asked.len(), 7, "no launch was made twice");
+    // Other login nodes know it by that name.
+    assert_eq!(tuned.table.provenance.campaign, older);
+    let store = Store::open(&bench.path("login2/bench.db")).expect("a store");
+    let rows = store.campaigns().expect("campaigns");
+    let digests: Vec<_> = rows.into_iter().map(|row| row.digest).collect();
+    assert_eq!(digests, [older]);
+}

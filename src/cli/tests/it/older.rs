@@ -1,0 +1,250 @@
+//! What colltune 0.1.0 left, from before campaigns had digests of version 2: `fixtures/v0.1/README.md`
+//! says how it was made. It must be read, reported on and gone on with for ever.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use model::Machine;
+use rusqlite::Connection;
+use store::{Outcome, Store};
+use vocabulary::{Candidate, Library, Sample, Subject};
+
+use crate::run::Place;
+
+/// Puts files into a place: stores are text, and `@DIR@` stands for the place.
+fn put(place: &Place, from: &Path, to: &str) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            // Git does not keep what is called as folders of stores are.
+            let name = name.replace("store", ".colltune");
+            put(place, &path, &format!("{to}{name}/"));
+            continue;
+        }
+        let folder = place.path("").display().to_string();
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.replace("@DIR@", folder.trim_end_matches('/'));
+        match name.strip_suffix(".sql") {
+            Some(store) => {
+                fs::create_dir_all(place.path(to)).unwrap();
+                let store = Connection::open(place.path(&format!("{to}{store}"))).unwrap();
+                store.execute_batch(&text).unwrap();
+            }
+            None => place.write(&format!("{to}{name}"), text),
+        }
+    }
+}
+
+/// What is in one folder of the fixtures.
+fn fixture(name: &str, place: Place) -> Place {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v0.1");
+    put(&place, &folder.join(name), "");
+    place
+}
+
+/// A table without what may differ: remarks, and the day.
+fn content(table: &str) -> Vec<&str> {
+    let lines = table.lines();
+    lines
+        .filter(|line| !line.starts_with('#') && !line.trim().starts_with("date:"))
+        .collect()
+}
+
+/// A store with its only library.
+fn opened(place: &Place, store: &str) -> (Store, Library) {
+    let store = Store::open(&place.path(store)).unwrap();
+    let library = store.libraries().unwrap().pop().unwrap();
+    (store, library)
+}
+
+/// That a store has one campaign, known by the digest that the version of the fixtures gave it.
+fn check_campaign(place: &Place, store: &str) {
+    let (store, _) = opened(place, store);
+    let rows = store.campaigns().unwrap();
+    let digests: Vec<_> = rows.iter().map(|row| row.digest.as_str()).collect();
+    let table = place.read("expected-table.yaml");
+    assert_eq!(digests.len(), 1, "{digests:?}");
+    assert!(table.contains(digests[0]), "{digests:?}");
+}
+
+/// That each measurement was made once a launch.
+fn check_once(samples: &[Sample]) {
+    let mut seen = BTreeSet::new();
+    for sample in samples {
+        let key: (u32, Subject, Candidate) =
+            (sample.launch, sample.subject, sample.candidate.clone());
+        assert!(seen.insert(key), "{sample:?}");
+    }
+}
+
+const STORE: &str = ".colltune/sim.db";
+const IMPORTED: &str = ".colltune/imported.db";
+
+#[test]
+fn an_old_store_is_reported_on_and_decided_from() {
+    for (name, store) in [
+        ("simulated", STORE),
+        ("real", ".colltune/real.db"),
+        ("imported", IMPORTED),
+    ] {
+        let place = fixture(name, Place::new());
+        let report = place.run(&["report", store, "--format", "csv"]).good();
+        assert_eq!(report.out, place.read("expected-report.csv"), "{name}");
+        let told = place.run(&["report", store]).good().out;
+        assert!(told.starts_with("# "), "{told}");
+        let decided = place.run(&["decide", store]).good().out;
+        let expected = place.read(match name {
+            "simulated" => "expected-decisions.yaml",
+            _ => "expected-table.yaml",
+        });
+        assert_eq!(content(&decided), content(&expected), "{name}");
+        check_campaign(&place, store);
+    }
+}
+
+#[test]
+fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
+    let place = fixture("simulated", Place::new());
+    let (store, library) = opened(&place, STORE);
+    let (before, launches) = (store.samples(&library).unwrap(), store.launches().unwrap());
+    assert_eq!(launches.len(), 3);
+    assert_eq!(launches[2].outcome, None, "it was killed");
+    drop(store);
+
+    let ran = place.run(&["tune", "campaign.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = ran.json();
+    assert_eq!(told["done"], told["total"]);
+
+    let (store, library) = opened(&place, STORE);
+    assert_eq!(library.version, "lab-93fe3176");
+    let after = store.samples(&library).unwrap();
+    assert!(before.iter().all(|sample| after.contains(sample)));
+    check_once(&after);
+    let now = store.launches().unwrap();
+    assert_eq!(now[..2], launches[..2]);
+    assert_eq!(now[2].outcome, Some(Outcome::Interrupted));
+    let of_third = after.iter().filter(|sample| sample.launch == 3);
+    let tasks: BTreeSet<Subject> = of_third.map(|sample| sample.subject).collect();
+    assert_eq!(tasks.len(), 9, "as many as its spool had");
+    check_campaign(&place, STORE);
+    // As if nobody had interrupted it.
+    let (table, expected) = (
+        place.read("tables/sim.yaml"),
+        place.read("expected-table.yaml"),
+    );
+    let count = |line: &&str| !line.trim().starts_with("launches:");
+    let [table, expected] = [&table, &expected]
+        .map(|table| content(table).into_iter().filter(count).collect::<Vec<_>>());
+    assert_eq!(table, expected);
+    // Nothing is left to do.
+    let again = place.run(&["tune", "campaign.yaml", "--json"]).json();
+    assert_eq!(again["launches"], 0);
+
+    place
+        .run(&["fit", STORE, "--machine", "fitted.yaml"])
+        .good();
+    let [fitted, expected] = ["fitted.yaml", "expected-machine.yaml"]
+        .map(|file| Machine::from_yaml(&place.read(file)).unwrap());
+    assert_eq!(fitted, expected);
+}
+
+#[test]
+fn an_old_table_answers_with_its_evidence() {
+    let place = fixture("real", Place::new());
+    place.write("tables/real.yaml", place.read("expected-table.yaml"));
+    let ask = |verb, further: &[&str]| {
+        let question = ["-c", "bcast", "-n", "1", "-k", "2", "-b", "8", "--json"];
+        let args = [&[verb, "tables/real.yaml"], &question[..], further].concat();
+        place.run(&args).good().json()
+    };
+    let answer = ask("lookup", &[]);
+    assert_eq!(answer["candidate"], "native:bcast/chain");
+    assert_eq!(answer["expected_seconds"], 4.795e-7);
+    let evidence = ask("explain", &[]);
+    assert_eq!(evidence["decision"], answer);
+    assert!(evidence["dissent"].is_null(), "{evidence}");
+    let chosen = &evidence["evidence"][0];
+    assert_eq!(chosen["chosen"], "native:bcast/chain");
+    assert_eq!(chosen["ranking"][0]["launches"], 2);
+}
+
+#[test]
+fn what_an_old_store_has_imported_is_not_imported_again() {
+    let place = fixture("imported", Place::new());
+    place
+        .run(&[
+            "import",
+            "times.csv",
+            "--format",
+            "csv",
+            "--store",
+            IMPORTED,
+        ])
+        .bad(2, &["holds times.csv already"]);
+}
+
+/// A table names its campaign by the digest that it had.
+#[test]
+fn an_old_table_finds_its_campaign_in_its_store() {
+    let place = fixture("simulated", Place::new());
+    place.write("tables/sim.yaml", place.read("expected-decisions.yaml"));
+    let ran = place.run(&["check", "tables/sim.yaml", "--json"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+}
+
+#[test]
+fn an_old_machine_file_is_simulated() {
+    let place = fixture("simulated", Place::new());
+    let machine = "expected-machine.yaml";
+    let question = "-c allreduce --ranks 4 --bytes 64K --json -m";
+    let mut args = vec!["simulate"];
+    args.extend(question.split(' ').chain([machine]));
+    let told = place.run(&args).good().json();
+    let seconds = |algorithm: &str| {
+        let mut results = told["results"].as_array().unwrap().iter();
+        let found = results.find(|result| result["algorithm"] == algorithm);
+        found.unwrap()["seconds"].as_f64().unwrap()
+    };
+    assert_eq!(seconds("rabenseifner"), 0.00001940635999720381);
+    assert_eq!(seconds("ring"), 0.000026467348243833482);
+    // Measurements on it are those of a library of this name.
+    let campaign = place.read("campaign.yaml").replace("machine.yaml", machine);
+    place.write("campaign.yaml", campaign);
+    let plan = place.run(&["plan", "campaign.yaml", "--json"]).json();
+    assert_eq!(plan["library"]["version"], "sim-8e27ece2");
+}
+
+#[test]
+fn a_job_of_before_is_taken_up() {
+    let place = fixture("batch", Place::with_mpirun("exit 1"));
+    let jobs = place.run(&["jobs", "--json"]).good().json();
+    let told: Vec<_> = jobs.as_array().unwrap().iter().collect();
+    let of = |key: &str| told.iter().map(|job| job[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["2", "4"]);
+    assert_eq!(of("state"), ["done", "done"]);
+    assert_eq!(of("measured"), [36, 1]);
+
+    let (store, library) = opened(&place, ".colltune/small.db");
+    let before = store.samples(&library).unwrap();
+    drop(store);
+    let ran = place.run(&["tune", "campaign.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = ran.json();
+    assert_eq!(told["done"], told["total"]);
+    assert_eq!(told["launches"], 0);
+    let (store, library) = opened(&place, ".colltune/small.db");
+    let after = store.samples(&library).unwrap();
+    assert!(before.iter().all(|sample| after.contains(sample)));
+    check_once(&after);
+    let outcomes = store.launches().unwrap().into_iter().map(|row| row.outcome);
+    assert!(outcomes.eq([Some(Outcome::Complete), Some(Outcome::Complete)]));
+    check_campaign(&place, ".colltune/small.db");
+    let (table, expected) = (
+        place.read("tables/small.yaml"),
+        place.read("expected-table.yaml"),
+    );
+    assert_eq!(content(&table), content(&expected));
+}

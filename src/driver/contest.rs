@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use benchmarking::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow, is_unaffordable};
 use exec::{Call, Communicator, Runner, Wait};
-use sampling::{Progress, Race, batch, has_settled, is_hopeless, is_too_slow, is_unaffordable};
 use schedule::Collective;
 use statistics::clock::Clock;
 use statistics::median;

@@ -1,7 +1,7 @@
 //! A candidate in a contest, and how it may fail.
 
+use benchmarking::Race;
 use exec::{Communicator, ExecError, Runner};
-use sampling::Race;
 use wire::{FailureKind, Measurement};
 
 use crate::error::failure_kind;
@@ -73,7 +73,7 @@ impl Failure {
     pub(crate) fn too_slow(seconds: f64, fastest_seconds: f64) -> Self {
         Self {
             kind: FailureKind::TooSlow,
-            message: sampling::too_slow(seconds, fastest_seconds),
+            message: benchmarking::too_slow(seconds, fastest_seconds),
         }
     }
 

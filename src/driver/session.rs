@@ -126,7 +126,7 @@ fn learn_clock(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<Option<GlobalClock>, DriverError> {
-    let lessons = clocks::rounds(topology.nodes());
+    let lessons = benchmarking::clocks::rounds(topology.nodes());
     match way {
         Synchronisation::Barrier => Ok(None),
         Synchronisation::Window => GlobalClock::learn(world, &lessons).map(Some),

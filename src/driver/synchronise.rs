@@ -57,7 +57,7 @@ impl Synchroniser<'_> {
 }
 
 /// What is known of how one candidate keeps to its windows.
-pub(crate) type Pace = clocks::Pace;
+pub(crate) type Pace = benchmarking::clocks::Pace;
 
 /// Repetitions under way.
 #[derive(Debug)]

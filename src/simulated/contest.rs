@@ -1,7 +1,7 @@
 //! Candidates compared in one cell of one launch, as the driver does it, on simulated time.
 
+use benchmarking::{Race, is_unaffordable};
 use model::Noise;
-use sampling::{Race, is_unaffordable};
 use vocabulary::{Candidate, Subject, Synchronisation};
 use wire::{Measurement, Plan, Spending};
 
@@ -81,7 +81,10 @@ impl Contest<'_> {
         }
         let failure = |place: &usize| {
             let entrant = &entrants[*place];
-            (entrant.index, sampling::too_slow(entrant.seconds, fastest))
+            (
+                entrant.index,
+                benchmarking::too_slow(entrant.seconds, fastest),
+            )
         };
         Ended {
             failed: too_slow.iter().map(failure).collect(),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sampling::{is_too_slow, too_slow};
+use benchmarking::{is_too_slow, too_slow};
 use thiserror::Error;
 use vocabulary::{Cache, Candidate, Library, Subject, Warning};
 use wire::{

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
+use benchmarking::clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
 use exec::{Communicator, Wait};
 
 use super::{Pace, Taken};

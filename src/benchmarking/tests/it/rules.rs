@@ -1,6 +1,6 @@
 //! The rules of a race, one by one, on times without chance.
 
-use sampling::{Leaver, Race, RaceRules, Role};
+use benchmarking::{Leaver, Race, RaceRules, Role};
 use vocabulary::Repetition;
 
 const WANTED: Repetition = Repetition {

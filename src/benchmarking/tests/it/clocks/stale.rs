@@ -1,8 +1,8 @@
 //! Models that have gone bad are noticed, good ones are left alone.
 
-use clocks::{Clock, Offset};
+use benchmarking::clocks::{Clock, Offset};
 
-use crate::machine::{Machine, NOISY, QUIET, Skew};
+use super::machine::{Machine, NOISY, QUIET, Skew};
 
 const SKEW: Skew = Skew {
     offset_seconds: 1.0,
@@ -29,7 +29,7 @@ fn jumps_and_changed_drifts_are_noticed() {
         // The reading goes on from where it is, at another pace.
         let changed = Skew {
             offset_seconds: SKEW.offset_seconds + jump_seconds
-                - drift_change * clocks::seconds(since),
+                - drift_change * benchmarking::clocks::seconds(since),
             drift: SKEW.drift + drift_change,
         };
         let fresh = machine.offset(changed, Skew::NONE);

@@ -1,5 +1,6 @@
-//! What sampling makes of times whose true distribution is known.
+//! What the rules make of times whose true distribution is known.
 
+mod clocks;
 mod coverage;
 mod racing;
 mod rules;

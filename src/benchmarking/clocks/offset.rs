@@ -1,6 +1,6 @@
 //! How far two clocks are apart, by messages there and back.
 
-use crate::Nanoseconds;
+use super::Nanoseconds;
 
 /// A message to another clock and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use clocks::{Clock, Lesson, rounds};
+use benchmarking::clocks::{Clock, Lesson, rounds};
 
-use crate::machine::{Machine, NOISY, Skew};
+use super::machine::{Machine, NOISY, Skew};
 
 /// Nodes of so many ranks each, numbered in the order of nodes.
 fn nodes(counts: &[u32]) -> Vec<Vec<u32>> {

@@ -1,6 +1,6 @@
 //! Clocks that are wrong in known ways, and messages between them.
 
-use clocks::{Clock, Exchange, Learning, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, Exchange, Learning, Nanoseconds, Offset};
 use fastrand::Rng;
 
 /// A clock by the true time.
@@ -97,7 +97,7 @@ impl Machine {
     /// By how many seconds a learned clock is wrong now.
     pub(crate) fn error_seconds(&self, clock: &Clock, pupil: Skew, teacher: Skew) -> f64 {
         let global = clock.global(pupil.read(self.now));
-        clocks::seconds(global - teacher.read(self.now)).abs()
+        benchmarking::clocks::seconds(global - teacher.read(self.now)).abs()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Thousands of races whose true order is known.
 
-use sampling::{Race, RaceRules, Role};
+use benchmarking::{Race, RaceRules, Role};
 use statistics::{median, paired_ratio};
 use vocabulary::Repetition;
 

@@ -1,11 +1,11 @@
 //! What a pupil makes of its lesson.
 
-use crate::{Clock, Exchange, Offset};
+use super::{Clock, Exchange, Offset};
 
 /// One lesson: batches of exchanges over some time, until there is a clock.
 ///
 /// ```
-/// use clocks::{Exchange, Learning};
+/// use benchmarking::clocks::{Exchange, Learning};
 ///
 /// let mut learning = Learning::default();
 /// let mut now = 0;

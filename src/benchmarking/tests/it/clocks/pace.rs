@@ -1,6 +1,6 @@
 //! Windows find their length.
 
-use clocks::{Judged, Pace, Span, Windows, judge};
+use benchmarking::clocks::{Judged, Pace, Span, Windows, judge};
 use fastrand::Rng;
 
 /// Two ranks that keep to windows: rank 1 does something else for a while now and then, and plans

@@ -27,8 +27,8 @@ const MOST_CALLS: u32 = 1024;
 /// use statistics::clock::Clock;
 ///
 /// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
-/// assert_eq!(sampling::batch::calls(5e-6, &clock), 1);
-/// assert_eq!(sampling::batch::calls(0.3e-6, &clock), 8);
+/// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
+/// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
 /// ```
 pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
     let least_seconds = STEPS * clock.resolution_seconds;

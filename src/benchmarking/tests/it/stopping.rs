@@ -1,6 +1,6 @@
 //! What stopping when the interval is narrow does to the median and its interval.
 
-use sampling::Progress;
+use benchmarking::Progress;
 use statistics::{median, median_interval};
 use vocabulary::Repetition;
 

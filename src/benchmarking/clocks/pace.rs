@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Nanoseconds, Span, Windows, nanoseconds};
+use super::{Nanoseconds, Span, Windows, nanoseconds};
 
 /// From a plan to its first start, for a start: ranks must have heard of it before.
 const FIRST_LEAD_SECONDS: f64 = 200e-6;

@@ -1,6 +1,6 @@
 //! Which repetitions kept to their windows.
 
-use clocks::{Span, Windows, judge};
+use benchmarking::clocks::{Span, Windows, judge};
 
 #[test]
 fn late_ranks_and_overruns_make_repetitions_invalid() {

@@ -1,6 +1,6 @@
 //! A clock as a linear function of another one.
 
-use crate::{Nanoseconds, Offset, seconds};
+use super::{Nanoseconds, Offset, seconds};
 
 /// How many standard errors of the slope the drift may be off.
 const STANDARD_ERRORS: f64 = 3.0;
@@ -74,8 +74,8 @@ impl Clock {
             false => f64::INFINITY,
         };
         Some(Self {
-            anchor: first.at + crate::nanoseconds(center),
-            offset: first.offset + crate::nanoseconds(level),
+            anchor: first.at + super::nanoseconds(center),
+            offset: first.offset + super::nanoseconds(level),
             drift,
             offset_error_seconds: seconds(shortest) + misfit,
             drift_error,

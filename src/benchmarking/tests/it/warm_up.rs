@@ -1,6 +1,6 @@
 //! When warming up ends, on times that settle.
 
-use sampling::has_settled;
+use benchmarking::has_settled;
 
 use crate::synthetic::{Draw, Noise, QUIET};
 

@@ -1,6 +1,6 @@
 //! Agreed starts, and which repetitions kept to them.
 
-use crate::{Nanoseconds, seconds};
+use super::{Nanoseconds, seconds};
 
 /// Whoever waits for a start begins at most so much later, if it has a core: a few readings of the
 /// clock, or an interrupt. Or such a share of the window: what takes long does not depend on it.

@@ -106,7 +106,7 @@ pub struct Saved {
 /// Entrants are those candidates that passed their check and are warmed up.
 ///
 /// ```
-/// # use sampling::{Race, RaceRules, Role};
+/// # use benchmarking::{Race, RaceRules, Role};
 /// # let wanted = vocabulary::Repetition {
 /// #     minimum: 10, maximum: 1000, precision: 0.03, confidence: 0.95, slice_seconds: 0.05,
 /// # };

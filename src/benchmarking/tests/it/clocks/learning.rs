@@ -1,8 +1,8 @@
 //! Offsets and drifts are recovered.
 
-use clocks::{Clock, Exchange, Offset};
+use benchmarking::clocks::{Clock, Exchange, Offset};
 
-use crate::machine::{Delays, Machine, NOISY, QUIET, Skew};
+use super::machine::{Delays, Machine, NOISY, QUIET, Skew};
 
 #[test]
 fn the_shortest_exchange_bounds_the_offset() {

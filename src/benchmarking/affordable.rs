@@ -1,7 +1,6 @@
 //! Whether a cell can afford a candidate at all.
 
 use vocabulary::Repetition;
-use vocabulary::units::format_seconds;
 
 use crate::Race;
 
@@ -37,7 +36,7 @@ pub fn is_hopeless(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition)
 
 /// Whether all calls of an entrant so far took longer than the cell can afford, as those of the
 /// default may, or of one that was admitted before faster ones: it is not to be repeated further.
-pub fn is_unaffordable(
+pub(crate) fn is_unaffordable(
     race: &Race,
     entrant: usize,
     fastest_seconds: f64,
@@ -46,42 +45,4 @@ pub fn is_unaffordable(
     let calls = race.progress(entrant).seconds();
     let is_slow = |call: &f64| is_too_slow(*call, fastest_seconds, wanted);
     !calls.is_empty() && calls.iter().all(is_slow)
-}
-
-/// What is to be said of a candidate that is left out.
-pub fn too_slow(call_seconds: f64, fastest_seconds: f64) -> String {
-    format!(
-        "one call took {}, that of another candidate {}: it was not repeated",
-        format_seconds(call_seconds),
-        format_seconds(fastest_seconds)
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{is_hopeless, is_too_slow};
-    use vocabulary::Repetition;
-
-    #[test]
-    fn only_what_is_slow_by_the_clock_the_slice_and_the_others_is_left_out() {
-        let check = |call, fastest, slice_seconds, expected| {
-            let wanted = Repetition {
-                minimum: 10,
-                maximum: 100,
-                precision: 0.03,
-                confidence: 0.95,
-                slice_seconds,
-            };
-            let found = is_too_slow(call, fastest, &wanted);
-            assert_eq!(found, expected, "{call} s, others {fastest} s");
-            assert_eq!(is_hopeless(10.0 * call, fastest, &wanted), expected);
-        };
-        check(1.5, 1e-3, 0.01, true);
-        check(0.5, 1e-6, 0.01, false);
-        check(1.5, 1e-3, 0.2, false);
-        check(2.5, 1e-3, 0.2, true);
-        check(60.0, 4.0, 0.2, false);
-        check(90.0, 4.0, 0.2, true);
-        check(90.0, f64::INFINITY, 0.2, false);
-    }
 }

@@ -102,8 +102,8 @@ pub struct Saved {
 ///
 /// # Use
 ///
-/// What measures, on MPI or simulated, differs only in how a turn is taken; the loop is this.
-/// Entrants are those candidates that passed their check and are warmed up.
+/// [`crate::CellBenchmark`] does it. Entrants are those candidates that passed their check and are warmed
+/// up.
 ///
 /// ```
 /// # use benchmarking::{Race, RaceRules, Role};

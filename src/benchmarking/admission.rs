@@ -46,7 +46,9 @@ impl CellBenchmark<'_> {
     /// to a tenth: a fixed order would favour the same ones in all launches.
     fn order_of_admission(&self) -> Vec<(u32, &Candidate)> {
         let mut order: Vec<(u32, &Candidate)> = (0..).zip(self.candidates).collect();
-        self.shuffle().apply(&mut order);
+        if let Some(mut random) = self.random() {
+            random.shuffle(&mut order);
+        }
         order.sort_by_key(|(_, candidate)| **candidate != Candidate::Default);
         order
     }

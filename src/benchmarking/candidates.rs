@@ -2,7 +2,7 @@
 
 use vocabulary::{Candidate, Left, Racing, Repetition};
 
-use crate::{Progress, Race, RaceRules, Role};
+use crate::{Race, RaceRules, Role};
 
 impl Race {
     /// A race of these candidates. The default is what all others are compared with and stays to
@@ -25,9 +25,9 @@ impl Race {
         Self::new(&roles, rules, wanted)
     }
 
-    /// What all entrants took and how they left, in the order in which they entered, withdrawn ones
-    /// included. `indices` are the entrants' places among the task's candidates.
-    pub fn into_results(self, indices: &[u32]) -> Vec<(Progress, Option<Left>)> {
+    /// How each entrant left, if it did, in the order in which they entered. `indices` are the entrants'
+    /// places among the task's candidates.
+    pub fn left(&self, indices: &[u32]) -> Vec<Option<Left>> {
         let mut left = vec![None; indices.len()];
         for leaver in self.leavers() {
             left[leaver.entrant] = Some(Left {
@@ -38,6 +38,6 @@ impl Race {
                 saved_seconds: leaver.saved.seconds,
             });
         }
-        self.into_progress().into_iter().zip(left).collect()
+        left
     }
 }

@@ -46,17 +46,6 @@ pub(crate) struct Entrant<P> {
     pub(crate) batch: u32,
 }
 
-/// Puts candidates into orders drawn by chance, or leaves them as they are.
-pub(crate) struct Shuffle(Option<fastrand::Rng>);
-
-impl Shuffle {
-    pub(crate) fn apply<T>(&mut self, order: &mut [T]) {
-        if let Some(random) = &mut self.0 {
-            random.shuffle(order);
-        }
-    }
-}
-
 impl CellBenchmark<'_> {
     /// Checks, warms up and measures every candidate; those that fail are recorded and left out. Says
     /// where the time went, too.
@@ -78,8 +67,8 @@ impl CellBenchmark<'_> {
         let looking = executor.elapsed_seconds();
         let residual_seconds = executor.residual_seconds()?;
         spent.starting_seconds += executor.elapsed_seconds() - looking;
-        let results = entrants.into_iter().zip(race.into_results(&indices));
-        let measured = results.filter_map(|(entrant, (_, left))| {
+        let results = entrants.into_iter().zip(race.left(&indices));
+        let measured = results.filter_map(|(entrant, left)| {
             let entrant = entrant?;
             Some(Measurement {
                 candidate: entrant.index,
@@ -94,9 +83,9 @@ impl CellBenchmark<'_> {
         Ok((measured.collect(), spent))
     }
 
-    /// Starts anew with each call: the orders of a launch depend on its seed alone.
-    pub(crate) fn shuffle(&self) -> Shuffle {
-        Shuffle(self.seed.map(fastrand::Rng::with_seed))
+    /// Draws the orders of this launch, from the first one on.
+    pub(crate) fn random(&self) -> Option<fastrand::Rng> {
+        self.seed.map(fastrand::Rng::with_seed)
     }
 
     /// Lets the candidates take turns, in an order shuffled anew each round, until all are known
@@ -112,10 +101,12 @@ impl CellBenchmark<'_> {
         let mut race = Race::between(candidates, self.racing, *self.repetition);
         let call_seconds = admitted().map(|entrant| entrant.call_seconds);
         let fastest_seconds = call_seconds.fold(f64::INFINITY, f64::min);
-        let mut shuffle = self.shuffle();
+        let mut random = self.random();
         while !race.is_over() {
             let mut order = race.running();
-            shuffle.apply(&mut order);
+            if let Some(random) = &mut random {
+                random.shuffle(&mut order);
+            }
             for place in order {
                 let Some(entrant) = &mut entrants[place] else {
                     continue;

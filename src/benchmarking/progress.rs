@@ -93,11 +93,6 @@ impl Progress {
         &self.seconds
     }
 
-    /// The same, when no more are to be added.
-    pub fn into_seconds(self) -> Vec<f64> {
-        self.seconds
-    }
-
     /// How many repetitions the next turn should have: a tenth of the slice, so that candidates
     /// alternate often, no more than are still wanted, and so few that no watchdog of that patience
     /// takes them for one that hangs.

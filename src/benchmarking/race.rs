@@ -100,52 +100,14 @@ pub struct Saved {
 /// that may still leave, since it is what they are compared with. Where all are soon precise, that
 /// costs a few turns more than racing saves.
 ///
-/// # Use
-///
-/// [`crate::CellBenchmark`] does it. Entrants are those candidates that passed their check and are warmed
-/// up.
-///
-/// ```
-/// # use benchmarking::{Race, RaceRules, Role};
-/// # let wanted = vocabulary::Repetition {
-/// #     minimum: 10, maximum: 1000, precision: 0.03, confidence: 0.95, slice_seconds: 0.05,
-/// # };
-/// # let take_turn = |entrant: usize, calls: usize, round: usize| {
-/// #     let call = |i: usize| 1e-4 * (1 + entrant) as f64 * (1.0 + (7 * i + round) as f64 % 5.0);
-/// #     let seconds: Vec<f64> = (0..calls).map(call).collect();
-/// #     let spent: f64 = seconds.iter().sum();
-/// #     Ok::<_, ()>((seconds, spent))
-/// # };
-/// # let mut round = 0;
-/// let mut order = fastrand::Rng::with_seed(1);
-/// let mut race = Race::new(&[Role::Reference, Role::Contender], RaceRules::default(), wanted);
-/// while !race.is_over() {
-///     let mut entrants = race.running();
-///     order.shuffle(&mut entrants);
-///     for entrant in entrants {
-///         let calls = race.turn(entrant, 1e-4, 30.0);
-///         match take_turn(entrant, calls, round) {
-///             Ok((seconds, spent_seconds)) => race.add(entrant, &seconds, spent_seconds),
-///             Err(_) => race.withdraw(entrant),
-///         }
-///     }
-/// #   round += 1;
-///     for leaver in race.end_round() {
-///         assert_eq!((leaver.entrant, leaver.leader), (1, 0));
-///     }
-/// }
-/// assert!(race.saved().seconds > 0.0);
-/// let measured: Vec<Vec<f64>> = race.into_progress().into_iter().map(|p| p.into_seconds()).collect();
-/// # assert!(measured[1].len() < measured[0].len());
-/// ```
-///
-/// Where a failed call ends the round for all, those who had no turn yet simply miss it. All ranks
-/// add the same times and hence decide alike.
+/// [`crate::CellBenchmark`] is the loop around it. Entrants are those candidates that passed their
+/// check and are warmed up. Where a failed call ends the round for all, those who had no turn yet
+/// simply miss it. All ranks add the same times and hence decide alike.
 #[derive(Clone, Debug)]
 pub struct Race {
     rules: RaceRules,
     wanted: Repetition,
-    entrants: Vec<Entrant>,
+    entrants: Vec<Runner>,
     leader: Option<usize>,
     /// The round under way, from 1.
     round: u32,
@@ -153,7 +115,7 @@ pub struct Race {
 }
 
 #[derive(Clone, Debug)]
-struct Entrant {
+struct Runner {
     role: Role,
     progress: Progress,
     /// Median of the turn in each round in which there was one.
@@ -162,7 +124,7 @@ struct Entrant {
     is_gone: bool,
 }
 
-impl Entrant {
+impl Runner {
     fn is_undecided(&self, wanted: &Repetition) -> bool {
         !self.is_gone && !self.is_precise && !self.progress.is_used_up(wanted)
     }
@@ -175,7 +137,7 @@ impl Entrant {
 impl Race {
     /// A race of entrants that are named by their place in `roles`.
     pub fn new(roles: &[Role], rules: RaceRules, wanted: Repetition) -> Self {
-        let entrants = roles.iter().map(|&role| Entrant {
+        let entrants = roles.iter().map(|&role| Runner {
             role,
             progress: Progress::default(),
             turns: Vec::new(),
@@ -333,18 +295,12 @@ impl Race {
 
     /// The time that all turns took, in seconds, barriers included.
     pub fn spent_seconds(&self) -> f64 {
-        let spent = |entrant: &Entrant| entrant.progress.spent_seconds();
+        let spent = |runner: &Runner| runner.progress.spent_seconds();
         self.entrants.iter().map(spent).sum()
     }
 
     /// What an entrant has taken so far.
     pub fn progress(&self, entrant: usize) -> &Progress {
         &self.entrants[entrant].progress
-    }
-
-    /// What all entrants took, in the order in which they entered, withdrawn ones included.
-    pub fn into_progress(self) -> Vec<Progress> {
-        let progress = |entrant: Entrant| entrant.progress;
-        self.entrants.into_iter().map(progress).collect()
     }
 }

@@ -35,11 +35,10 @@ fn race(racing: Option<Racing>) -> Race {
 #[test]
 fn slow_contenders_leave_and_the_default_stays() {
     let racing = Racing { materiality: 0.05 };
-    let results = race(Some(racing)).into_results(&[3, 4, 6, 9]);
-    let left: Vec<bool> = results.iter().map(|(_, left)| left.is_some()).collect();
-    assert_eq!(left, [true, false, false, true]);
-    for (_, left) in results.iter().filter(|(_, left)| left.is_some()) {
-        let left = left.expect("one that left");
+    let left = race(Some(racing)).left(&[3, 4, 6, 9]);
+    let has_left = left.iter().map(Option::is_some).collect::<Vec<_>>();
+    assert_eq!(has_left, [true, false, false, true]);
+    for left in left.iter().flatten() {
         assert_eq!(left.leader, 6);
         assert!((1.8..2.2).contains(&left.ratio) && left.saved_seconds > 0.0);
     }
@@ -47,17 +46,13 @@ fn slow_contenders_leave_and_the_default_stays() {
 
 #[test]
 fn who_only_ties_stays() {
-    let results = race(Some(Racing { materiality: 1.5 })).into_results(&[0, 1, 2, 3]);
-    assert!(results.iter().all(|(_, left)| left.is_none()));
+    let left = race(Some(Racing { materiality: 1.5 })).left(&[0, 1, 2, 3]);
+    assert!(left.iter().all(Option::is_none));
 }
 
 #[test]
 fn without_racing_all_are_measured_to_the_end() {
-    let results = race(None).into_results(&[0, 1, 2, 3]);
-    assert!(results.iter().all(|(_, left)| left.is_none()));
-    assert!(
-        results
-            .iter()
-            .all(|(progress, _)| progress.seconds().len() == 3000)
-    );
+    let race = race(None);
+    assert!(race.left(&[0, 1, 2, 3]).iter().all(Option::is_none));
+    assert!((0..4).all(|entrant| race.progress(entrant).seconds().len() == 3000));
 }

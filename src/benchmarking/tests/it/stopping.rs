@@ -42,7 +42,7 @@ fn stop(noise: &Noise, truth: f64, trials: usize) -> [Outcome; 2] {
             progress.add(&turn, call_seconds * turn.iter().sum::<f64>());
         }
         counts.push(progress.seconds().len());
-        progress.into_seconds()
+        progress.seconds().to_vec()
     });
     let mut draw = Draw::with_seed(2);
     let mut counts = counts.into_iter();

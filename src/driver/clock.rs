@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use clocks::{Clock, Exchange, Learning, Lesson, Nanoseconds, Offset};
+use benchmarking::clocks::{Clock, Exchange, Learning, Lesson, Nanoseconds, Offset};
 use exec::Communicator;
 use nix::time::ClockId;
 use wire::RankClock;

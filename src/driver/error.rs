@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use benchmarking::Failure;
 use exec::ExecError;
 use thiserror::Error;
 use vocabulary::Library;
@@ -98,5 +99,13 @@ pub(crate) fn failure_kind(error: &ExecError) -> FailureKind {
     match error {
         ExecError::Mpi { .. } | ExecError::Tool { .. } => FailureKind::MpiError,
         _ => FailureKind::Unsupported,
+    }
+}
+
+/// The failure of the candidate that an error befell.
+pub(crate) fn failure(error: &ExecError) -> Failure {
+    Failure {
+        kind: failure_kind(error),
+        message: error.to_string(),
     }
 }

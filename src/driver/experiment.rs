@@ -4,8 +4,8 @@ mod bench;
 
 use std::time::Instant;
 
+use benchmarking::batch;
 use exec::ExecError;
-use sampling::batch;
 use statistics::clock::Clock;
 use vocabulary::{Experiment, ExperimentKind, Repetition};
 use wire::{Measurement, Spending};

@@ -8,13 +8,12 @@
 
 mod buffers;
 mod clock;
-mod contest;
 mod data;
 mod environment;
 mod error;
+mod executor;
 mod experiment;
 mod identify;
-mod seat;
 mod session;
 mod settings;
 mod spool;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::environment::is_crowded;
+use benchmarking::CellBenchmark;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use vocabulary::{
@@ -16,10 +17,10 @@ use wire::{
     TaskDone, WIRE_VERSION, Work,
 };
 
-use crate::buffers::copies;
+use crate::buffers::{Buffers, copies};
 use crate::clock::GlobalClock;
-use crate::contest::Contest;
 use crate::error::{DriverError, failure_kind};
+use crate::executor::MpiExecutor;
 use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::{ShapeMissing, Topology};
@@ -126,7 +127,7 @@ fn learn_clock(
     world: &Communicator,
     topology: &Topology,
 ) -> Result<Option<GlobalClock>, DriverError> {
-    let lessons = clocks::rounds(topology.nodes());
+    let lessons = benchmarking::clocks::rounds(topology.nodes());
     match way {
         Synchronisation::Barrier => Ok(None),
         Synchronisation::Window => GlobalClock::learn(world, &lessons).map(Some),
@@ -266,23 +267,29 @@ impl Session<'_> {
         let synchroniser = self.synchroniser(communicator, nodes)?;
         self.watchdog.rest();
         let looking_seconds = looking.elapsed().as_secs_f64();
-        let contest = Contest {
-            task: task.id,
-            cell,
+        let benchmark = CellBenchmark {
             candidates,
             repetition: &self.plan.repetition,
             racing: self.plan.racing,
             timer: self.timer,
             patience_seconds: self.plan.watchdog_seconds,
-            seed: self.plan.seed ^ u64::from(task.round).rotate_left(32),
-            copies: copies(&Call::from(cell), communicator.rank(), nodes, self.cold),
+            seed: Some(self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id)),
+        };
+        let began = Instant::now();
+        let (call, rank) = (Call::from(cell), communicator.rank());
+        let copies = copies(&call, rank, nodes, self.cold);
+        let mut executor = MpiExecutor {
+            task: task.id,
+            buffers: Buffers::new(&call, rank, communicator.size(), copies),
+            call,
             wait: self.wait(cell.shape),
             synchroniser: &synchroniser,
             communicator,
             spool: &self.spool,
             watchdog: &self.watchdog,
+            began,
         };
-        let (measurements, mut spent) = contest.run()?;
+        let (measurements, mut spent) = benchmark.run(&mut executor)?;
         spent.starting_seconds += looking_seconds;
         Ok((measurements, spent))
     }

@@ -8,6 +8,10 @@ use crate::rules::Rules;
 
 /// What the times depend on besides machine and rules: to be raised whenever the simulator, or what is
 /// simulated for a task, comes to other times.
+///
+/// It need not be raised where other candidates are left out because their cell cannot afford them: they
+/// have no samples then, and those of all others stay the same, since chance is drawn for each candidate.
+/// So stores from before the first call was judged, too, can be resumed.
 const SIMULATOR_VERSION: u32 = 1;
 
 /// The library that stands for a machine: `simulated`, with the machine's name and the beginning of a

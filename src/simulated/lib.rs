@@ -15,8 +15,8 @@
 //! - The noise is drawn from the plan's seed, the task's round, the subject and the candidate: the same
 //!   plan gives the same records, also if it is carried out in pieces.
 
-mod contest;
 mod disturbance;
+mod executor;
 mod experiments;
 mod identity;
 mod launcher;

@@ -4,17 +4,23 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sampling::{is_too_slow, too_slow};
+use benchmarking::CellBenchmark;
+use statistics::clock::Clock;
 use thiserror::Error;
 use vocabulary::{Cache, Candidate, Library, Subject, Warning};
 use wire::{
-    Environment, FailureKind, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION,
-    Work, exit_code,
+    Environment, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work, exit_code,
 };
 
-use crate::contest::{Contest, Ended, Entrant};
+use crate::executor::SimulatedExecutor;
 use crate::spool::Spool;
 use crate::times::Times;
+
+/// What a simulated clock can tell apart: everything.
+const PERFECT: Clock = Clock {
+    overhead_seconds: 0.0,
+    resolution_seconds: 0.0,
+};
 
 /// Why a launch ended early.
 #[derive(Debug, Error)]
@@ -103,7 +109,7 @@ impl Session<'_> {
         self.write(&Record::Finished { reason })
     }
 
-    fn write(&self, record: &Record) -> Result<(), Stopped> {
+    pub(crate) fn write(&self, record: &Record) -> Result<(), Stopped> {
         match self.spool.write(record) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Stopped::Killed),
@@ -144,29 +150,25 @@ impl Session<'_> {
         };
         self.times
             .prepare(subject, candidates, &|| self.spool.is_closed());
-        let (entrants, lost_seconds) = self.admit(task, subject, candidates)?;
-        let contest = Contest {
-            plan: self.plan,
-            round: task.round,
-            barrier_seconds: self.times.barrier_seconds(subject.shape()),
-            noise: self.times.machine().noise.unwrap_or_default(),
-            subject,
+        let benchmark = CellBenchmark {
+            candidates,
+            repetition: &self.plan.repetition,
+            racing: self.plan.racing,
+            timer: PERFECT,
+            patience_seconds: self.plan.watchdog_seconds,
+            // Chance is drawn for each candidate: no order of turns makes a difference.
+            seed: None,
         };
-        let Ended {
-            measurements,
-            failed,
-            spent,
-        } = contest.run(&entrants);
-        for (candidate, message) in failed {
-            self.write(&Record::Failed {
-                task: task.id,
-                candidate,
-                kind: FailureKind::TooSlow,
-                message,
-            })?;
-        }
+        let (measurements, spent) = benchmark.run(&mut SimulatedExecutor {
+            session: self,
+            task: task.id,
+            round: task.round,
+            subject,
+            barrier_seconds: self.times.barrier_seconds(subject.shape()),
+            elapsed_seconds: 0.0,
+        })?;
         let elapsed_seconds =
-            lost_seconds + spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
+            spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
         self.write(&Record::Done(TaskDone {
             task: task.id,
             elapsed_seconds,
@@ -174,58 +176,5 @@ impl Session<'_> {
             measurements,
         }))?;
         Ok(elapsed_seconds)
-    }
-
-    /// Those candidates that can be simulated, and what those cost that cannot.
-    fn admit<'c>(
-        &self,
-        task: &Task,
-        subject: Subject,
-        candidates: &'c [Candidate],
-    ) -> Result<(Vec<Entrant<'c>>, f64), Stopped> {
-        let mut entrants = Vec::new();
-        let mut lost_seconds = 0.0;
-        let mut fastest = f64::INFINITY;
-        for (index, candidate) in (0..).zip(candidates) {
-            self.write(&Record::Trying {
-                task: task.id,
-                candidate: index,
-            })?;
-            let failed = |kind, message| {
-                self.write(&Record::Failed {
-                    task: task.id,
-                    candidate: index,
-                    kind,
-                    message,
-                })
-            };
-            match self.times.of(subject, candidate) {
-                Err(refusal) => failed(FailureKind::Unsupported, refusal.to_string())?,
-                Ok(seconds) if seconds > self.plan.watchdog_seconds => {
-                    let patience = self.plan.watchdog_seconds;
-                    let message = format!("no end after {patience} s");
-                    failed(FailureKind::Hang, message)?;
-                    // Nothing has to be killed: the launch goes on.
-                    lost_seconds += patience;
-                }
-                // Called once, as the driver does before it knows.
-                Ok(seconds)
-                    if *candidate != Candidate::Default
-                        && is_too_slow(seconds, fastest, &self.plan.repetition) =>
-                {
-                    failed(FailureKind::TooSlow, too_slow(seconds, fastest))?;
-                    lost_seconds += seconds;
-                }
-                Ok(seconds) => {
-                    fastest = fastest.min(seconds);
-                    entrants.push(Entrant {
-                        index,
-                        candidate,
-                        seconds,
-                    });
-                }
-            }
-        }
-        Ok((entrants, lost_seconds))
     }
 }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use benchmarking::Samples;
 use exec::{Communicator, ExecError};
-
-use super::Taken;
 
 /// Repetitions under way; each lasts as long as on its slowest rank.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ impl<'a> BarrierSeries<'a> {
         self.busy += end - self.ready;
     }
 
-    pub(super) fn agree(self) -> Result<Taken, ExecError> {
+    pub(super) fn agree(self) -> Result<Samples, ExecError> {
         let elapsed = self.began.elapsed();
         let own = elapsed.saturating_sub(self.busy);
         let mut seconds = self.seconds;
@@ -55,7 +54,7 @@ impl<'a> BarrierSeries<'a> {
         self.communicator.maximum(&mut seconds)?;
         let elapsed_seconds = seconds.pop().unwrap_or_default();
         let own_seconds = seconds.pop().unwrap_or_default();
-        Ok(Taken::new(
+        Ok(Samples::new(
             seconds,
             Vec::new(),
             elapsed_seconds,

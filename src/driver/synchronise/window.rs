@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
+use benchmarking::Samples;
+use benchmarking::clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
 use exec::{Communicator, Wait};
 
-use super::{Pace, Taken};
+use super::Pace;
 use crate::clock::{self, GlobalClock};
 use crate::error::DriverError;
 
@@ -166,7 +167,7 @@ impl WindowSeries<'_> {
         Ok(())
     }
 
-    pub(super) fn agree(self) -> Result<Taken, DriverError> {
+    pub(super) fn agree(self) -> Result<Samples, DriverError> {
         let window = self.window;
         let elapsed_seconds = self.began.elapsed().as_secs_f64();
         let busy = self.readings.iter().map(|[ready, _, end]| end - ready);
@@ -201,8 +202,9 @@ impl WindowSeries<'_> {
         let is_old = age_seconds > PERIOD_SECONDS
             || Clock::may_have_gone_astray(window.drift_error.get(), age_seconds);
         window.is_due.set(is_suspect || is_old);
-        let mut taken = Taken::new(judged.seconds, judged.invalid, elapsed_seconds, own_seconds);
-        taken.starting_seconds += looking_seconds;
-        Ok(taken)
+        let mut samples =
+            Samples::new(judged.seconds, judged.invalid, elapsed_seconds, own_seconds);
+        samples.starting_seconds += looking_seconds;
+        Ok(samples)
     }
 }

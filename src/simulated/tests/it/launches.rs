@@ -5,6 +5,7 @@ use std::time::Duration;
 use launcher::{Launcher, Outcome};
 use model::{Noise, Setting, Topology, simulate};
 use schedule::Schedule;
+use vocabulary::units::format_seconds;
 use vocabulary::{
     Cache, Candidate, Datatype, ExperimentKind, Library, Operator, Parameters, Synchronisation,
     Warning,
@@ -231,6 +232,51 @@ fn what_a_cell_cannot_afford_is_left_out() {
         let measured: Vec<u32> = bench.seconds().iter().map(|((_, c), _)| *c).collect();
         assert_eq!(measured, [1 - place]);
     }
+}
+
+/// Chance makes all calls twenty times as slow, so that the first says enough, though undisturbed the cell
+/// could afford it.
+#[test]
+fn who_is_hopeless_by_its_first_call_is_not_repeated() {
+    let slow = Candidate::Ours {
+        algorithm: "allreduce/pipelined_tree".to_owned(),
+        parameters: Parameters {
+            block_bytes: Some(8),
+            ..Parameters::default()
+        },
+    };
+    let cell = allreduce(2048);
+    let mut bench = Bench::new(vec![compare(0, cell, &[Candidate::Default, slow.clone()])]);
+    let network = bench.machine.network.as_mut().expect("a network");
+    (network.alpha, network.overhead) = (8e-4, None);
+    let bench = bench.with_noise(Noise {
+        spike_probability: 1.0,
+        spike_factor: 20.0,
+        ..Noise::default()
+    });
+    let undisturbed = bench.launcher().noise_free_seconds(&cell, &slow);
+    let undisturbed = undisturbed.expect("simulated");
+    assert!((0.5..1.0).contains(&undisturbed), "{undisturbed}");
+    let (_, records) = bench.run();
+    let failed = records.iter().find_map(|record| match record {
+        Record::Failed {
+            candidate: 1,
+            kind: FailureKind::TooSlow,
+            message,
+            ..
+        } => Some(message),
+        _ => None,
+    });
+    let first = format!("one call took {}", format_seconds(20.0 * undisturbed));
+    assert!(failed.expect("it fails").starts_with(&first), "{failed:?}");
+    let done = records.iter().find_map(|record| match record {
+        Record::Done(done) => Some(done),
+        _ => None,
+    });
+    let done = done.expect("measured");
+    assert_eq!(done.measurements.len(), 1);
+    let prepared = done.spent.expect("told").preparing_seconds;
+    assert!(prepared > 20.0 * undisturbed && done.elapsed_seconds > prepared);
 }
 
 #[test]

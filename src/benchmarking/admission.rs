@@ -1,0 +1,142 @@
+//! Which candidates are measured at all: those that give the right result and that the cell can afford.
+
+use statistics::median;
+use vocabulary::Candidate;
+
+use crate::cell::Entrant;
+use crate::{
+    Attempt, CellBenchmark, Executor, Failure, Progress, Samples, batch, has_settled, is_hopeless,
+    is_too_slow,
+};
+
+/// Turns of warming up before a candidate is measured whether or not it has settled.
+const WARMUP_TURNS: u32 = 8;
+
+impl CellBenchmark<'_> {
+    /// Checks and warms up every candidate; those that fail are recorded and left out.
+    pub(crate) fn admit_all<E: Executor>(
+        &self,
+        executor: &mut E,
+    ) -> Result<Vec<Entrant<E::Prepared>>, E::Error> {
+        let mut entrants: Vec<Entrant<E::Prepared>> = Vec::new();
+        let mut fastest_seconds = f64::INFINITY;
+        for (index, candidate) in self.order_of_admission() {
+            executor.begin_turn(index)?;
+            match self.admit(executor, (index, candidate), fastest_seconds)? {
+                Ok(entrant) => {
+                    fastest_seconds = fastest_seconds.min(entrant.call_seconds);
+                    entrants.push(entrant);
+                }
+                Err(failure) => executor.record_failure(index, failure)?,
+            }
+        }
+        entrants.sort_by_key(|entrant| entrant.index);
+        // Where a call is too short for the clock, several make a repetition: of all candidates as
+        // many, since only such times can be compared.
+        let batch = batch::calls(fastest_seconds, &self.timer);
+        for entrant in &mut entrants {
+            entrant.batch = batch;
+            entrant.estimate_seconds += entrant.call_seconds * f64::from(batch - 1);
+        }
+        Ok(entrants)
+    }
+
+    /// The default, by which others are judged, first; the others in an order shuffled anew in each
+    /// launch. Where a candidate's communicator comes to lie in memory moves calls of a few bytes by up
+    /// to a tenth: a fixed order would favour the same ones in all launches.
+    fn order_of_admission(&self) -> Vec<(u32, &Candidate)> {
+        let mut order: Vec<(u32, &Candidate)> = (0..).zip(self.candidates).collect();
+        if let Some(mut random) = self.random() {
+            random.shuffle(&mut order);
+        }
+        order.sort_by_key(|(_, candidate)| **candidate != Candidate::Default);
+        order
+    }
+
+    /// The first call, whose result is checked, and warming up. `fastest_seconds` is what a call of
+    /// the fastest candidate so far takes.
+    fn admit<E: Executor>(
+        &self,
+        executor: &mut E,
+        (index, candidate): (u32, &Candidate),
+        fastest_seconds: f64,
+    ) -> Attempt<Entrant<E::Prepared>, E::Error> {
+        let mut prepared = match executor.prepare(index, candidate)? {
+            Ok(prepared) => prepared,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let first_seconds = match executor.first_call(&mut prepared)? {
+            Ok(seconds) => seconds,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let may_leave = *candidate != Candidate::Default;
+        if may_leave && is_hopeless(first_seconds, fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(first_seconds, fastest_seconds)));
+        }
+        let mut entrant = Entrant {
+            index,
+            prepared,
+            samples: Samples::default(),
+            call_seconds: first_seconds,
+            estimate_seconds: first_seconds,
+            warmup: 1,
+            batch: 1,
+        };
+        match executor.known_times(&entrant.prepared) {
+            Some(known) => {
+                entrant.call_seconds = known.call_seconds;
+                entrant.estimate_seconds = known.repetition_seconds;
+            }
+            None => {
+                if let Err(failure) = self.warm_up(executor, &mut entrant)? {
+                    return Ok(Err(failure));
+                }
+            }
+        }
+        let seconds = entrant.call_seconds;
+        if may_leave && is_too_slow(seconds, fastest_seconds, self.repetition) {
+            return Ok(Err(Failure::too_slow(seconds, fastest_seconds)));
+        }
+        Ok(Ok(entrant))
+    }
+
+    fn warm_up<E: Executor>(
+        &self,
+        executor: &mut E,
+        entrant: &mut Entrant<E::Prepared>,
+    ) -> Attempt<(), E::Error> {
+        let mut before = Vec::new();
+        let mut spent = 0.0;
+        for turn in 0..WARMUP_TURNS {
+            let repetitions = match turn {
+                0 => 1,
+                _ => self.warm_up_repetitions(entrant.estimate_seconds),
+            };
+            let samples = match self.repeat(executor, entrant, repetitions)? {
+                Ok(samples) => samples,
+                Err(failure) => return Ok(Err(failure)),
+            };
+            let seconds = samples.valid();
+            entrant.warmup += samples.seconds.len() as u32;
+            // Where nothing is valid the common starts are counted in.
+            entrant.call_seconds = median(&seconds).unwrap_or(entrant.estimate_seconds);
+            spent += samples.elapsed_seconds;
+            if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
+                break;
+            }
+            before = seconds;
+        }
+        Ok(Ok(()))
+    }
+
+    /// How many repetitions a turn of warming up should have if one takes so long.
+    fn warm_up_repetitions(&self, estimate_seconds: f64) -> usize {
+        Progress::default()
+            .turn(
+                4.0 * estimate_seconds,
+                self.repetition,
+                self.patience_seconds,
+            )
+            .min(25)
+    }
+}

@@ -1,0 +1,48 @@
+//! How many calls a repetition has where one alone is too short for the clock.
+
+use statistics::clock::Clock;
+
+/// A repetition should last at least so many steps of the clock: its end is then known to 2 %.
+const STEPS: f64 = 50.0;
+
+/// The most calls in a batch, however short they seem.
+const MOST_CALLS: u32 = 1024;
+
+/// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
+/// where it lasts 50 steps of the clock, otherwise the next power of two of as many as do, and 1024
+/// at most, also for what is so short that it seems to take no time.
+///
+/// Only powers of two, because each launch estimates anew how long a call takes: with whole numbers
+/// hardly two launches would agree, and their times could not be compared.
+///
+/// All ranks need the same number. They agree on it by giving the slowest rank's time and the
+/// coarsest clock: ranks may run on different machines.
+///
+/// The calls of a batch follow each other without a barrier, so that a rank may begin the next one
+/// while others are still in this. Such a time says how often calls can follow each other; for
+/// collectives that only pass data on, such as a broadcast, that is less than how long one takes.
+/// It must be recorded, and only batches of the same number of calls may be compared.
+///
+/// ```
+/// use statistics::clock::Clock;
+///
+/// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
+/// assert_eq!(benchmarking::batch::calls(5e-6, &clock), 1);
+/// assert_eq!(benchmarking::batch::calls(0.3e-6, &clock), 8);
+/// ```
+pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
+    let least_seconds = STEPS * clock.resolution_seconds;
+    if !(least_seconds > 0.0 && least_seconds.is_finite()) {
+        // A clock that has not been seen to move says nothing about steps.
+        return 1;
+    }
+    // The quotient of 2.4 and 0.3 is a little more than 8.
+    let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
+    let calls = calls.clamp(1.0, f64::from(MOST_CALLS)) as u32;
+    calls.next_power_of_two()
+}
+
+/// The time of a call in seconds, from that of a batch of so many.
+pub fn seconds_a_call(batch_seconds: f64, calls: u32) -> f64 {
+    batch_seconds / f64::from(calls.max(1))
+}

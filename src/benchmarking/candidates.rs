@@ -1,0 +1,43 @@
+//! Races between the candidates of a cell, in the words of plans and records.
+
+use vocabulary::{Candidate, Left, Racing, Repetition};
+
+use crate::{Race, RaceRules, Role};
+
+impl Race {
+    /// A race of these candidates. The default is what all others are compared with and stays to
+    /// the end; without `racing` all do.
+    pub fn between<'a>(
+        candidates: impl IntoIterator<Item = &'a Candidate>,
+        racing: Option<Racing>,
+        wanted: Repetition,
+    ) -> Self {
+        let mut rules = RaceRules::default();
+        if let Some(Racing { materiality }) = racing {
+            rules.materiality = materiality;
+        }
+        let role = |candidate: &Candidate| match candidate {
+            Candidate::Default => Role::Reference,
+            _ if racing.is_none() => Role::Reference,
+            _ => Role::Contender,
+        };
+        let roles: Vec<Role> = candidates.into_iter().map(role).collect();
+        Self::new(&roles, rules, wanted)
+    }
+
+    /// How each entrant left, if it did, in the order in which they entered. `indices` are the entrants'
+    /// places among the task's candidates.
+    pub fn left(&self, indices: &[u32]) -> Vec<Option<Left>> {
+        let mut left = vec![None; indices.len()];
+        for leaver in self.leavers() {
+            left[leaver.entrant] = Some(Left {
+                round: leaver.round,
+                leader: indices[leaver.leader],
+                ratio: leaver.ratio,
+                saved_repetitions: leaver.saved.repetitions,
+                saved_seconds: leaver.saved.seconds,
+            });
+        }
+        left
+    }
+}

@@ -1,0 +1,190 @@
+//! A clock as a linear function of another one.
+
+use super::{Nanoseconds, Offset, seconds};
+
+/// How many standard errors of the slope the drift may be off.
+const STANDARD_ERRORS: f64 = 3.0;
+
+/// Clocks are read in steps about so large.
+const STEP_SECONDS: f64 = 20e-9;
+
+/// What is noticed at the least, beyond what a round trip leaves open.
+const TOLERANCE_SECONDS: f64 = 0.5e-6;
+
+/// The global time as a function of the local one: `local + offset + drift (local - anchor)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Clock {
+    anchor: Nanoseconds,
+    offset: Nanoseconds,
+    drift: f64,
+    offset_error_seconds: f64,
+    drift_error: f64,
+}
+
+impl Clock {
+    /// The clock that all others go by, at home.
+    pub const GLOBAL: Self = Self {
+        anchor: 0,
+        offset: 0,
+        drift: 0.0,
+        offset_error_seconds: 0.0,
+        drift_error: 0.0,
+    };
+
+    /// A clock that has always been found to be the other one, as within a node; it was read through
+    /// messages of such a half round trip.
+    pub fn shared(with: &Offset) -> Self {
+        Self {
+            anchor: with.at,
+            offset_error_seconds: seconds(with.half_round_trip),
+            ..Self::GLOBAL
+        }
+    }
+
+    /// The line through offsets, each the best of a batch, that were found over some time; none
+    /// without offsets, no drift with one.
+    ///
+    /// Least squares, weighted with the inverse square of the round trip: a batch that was disturbed
+    /// throughout says little.
+    pub fn fit(offsets: &[Offset]) -> Option<Self> {
+        let first = offsets.first()?;
+        let shortest = offsets.iter().map(|offset| offset.half_round_trip).min()?;
+        let points: Vec<[f64; 3]> = offsets
+            .iter()
+            .map(|found| {
+                let x = seconds(found.at - first.at);
+                let y = seconds(found.offset - first.offset);
+                let relative = found.half_round_trip.max(1) as f64 / shortest.max(1) as f64;
+                [x, y, relative.powi(-2)]
+            })
+            .collect();
+        let total: f64 = points.iter().map(|[_, _, weight]| weight).sum();
+        let mean = |of: &dyn Fn(&[f64; 3]) -> f64| -> f64 {
+            points.iter().map(|point| of(point) * point[2]).sum::<f64>() / total
+        };
+        let (center, level) = (mean(&|point| point[0]), mean(&|point| point[1]));
+        let spread = mean(&|point| (point[0] - center).powi(2));
+        let joint = mean(&|point| (point[0] - center) * (point[1] - level));
+        let drift = if spread > 0.0 { joint / spread } else { 0.0 };
+        let misfit = mean(&|p| (p[1] - level - drift * (p[0] - center)).powi(2))
+            .sqrt()
+            .max(STEP_SECONDS);
+        let drift_error = match spread > 0.0 {
+            true => STANDARD_ERRORS * misfit / (spread * points.len() as f64).sqrt(),
+            false => f64::INFINITY,
+        };
+        Some(Self {
+            anchor: first.at + super::nanoseconds(center),
+            offset: first.offset + super::nanoseconds(level),
+            drift,
+            offset_error_seconds: seconds(shortest) + misfit,
+            drift_error,
+        })
+    }
+
+    /// This clock's readings taken for those of another, which has a global clock of its own: what a
+    /// rank knows that learned from one that had learned before. Errors add up along the way.
+    pub fn then(&self, other: &Self) -> Self {
+        let between = self.global(self.anchor);
+        Self {
+            anchor: self.anchor,
+            offset: other.global(between) - self.anchor,
+            drift: (1.0 + self.drift) * (1.0 + other.drift) - 1.0,
+            offset_error_seconds: self.offset_error_seconds + other.error_seconds(between),
+            drift_error: self.drift_error + other.drift_error,
+        }
+    }
+
+    /// The global time at a local one.
+    pub fn global(&self, local: Nanoseconds) -> Nanoseconds {
+        let since = (local - self.anchor) as f64;
+        local + self.offset + (self.drift * since).round() as Nanoseconds
+    }
+
+    /// The local time at a global one.
+    pub fn local(&self, global: Nanoseconds) -> Nanoseconds {
+        let since = (global - self.offset - self.anchor) as f64;
+        self.anchor + (since / (1.0 + self.drift)).round() as Nanoseconds
+    }
+
+    /// The global time less the local one at a local time, in seconds.
+    pub fn offset_seconds(&self, local: Nanoseconds) -> f64 {
+        seconds(self.global(local) - local)
+    }
+
+    /// By how many seconds a second the global clock is faster.
+    pub fn drift(&self) -> f64 {
+        self.drift
+    }
+
+    /// By how much [`Clock::drift`] may be wrong.
+    pub fn drift_error(&self) -> f64 {
+        self.drift_error
+    }
+
+    /// By how much the global time at a local one may be wrong, as far as is known from learning.
+    pub fn error_seconds(&self, local: Nanoseconds) -> f64 {
+        let age_seconds = seconds(local - self.anchor).abs();
+        // An unknown drift has done no harm yet at the anchor.
+        let growth = if age_seconds > 0.0 {
+            self.drift_error * age_seconds
+        } else {
+            0.0
+        };
+        self.offset_error_seconds + growth
+    }
+
+    /// By how much this clock is off by a fresh offset to the global time, in seconds.
+    pub fn disagreement_seconds(&self, fresh: &Offset) -> f64 {
+        seconds(self.global(fresh.at) - fresh.at - fresh.offset).abs()
+    }
+
+    /// By how much the global time is wrong at most if a fresh offset to it is right, in seconds.
+    pub fn residual_seconds(&self, fresh: &Offset) -> f64 {
+        self.disagreement_seconds(fresh) + seconds(fresh.half_round_trip)
+    }
+
+    /// Whether a fresh offset to the global time shows that it must be learned anew: the clocks
+    /// disagree by more than the round trip leaves open, and by something that matters. Errors of the
+    /// one that was asked, in seconds, are no fault of this clock.
+    pub fn is_stale(&self, fresh: &Offset, asked_error_seconds: f64) -> bool {
+        self.disagreement_seconds(fresh)
+            > seconds(fresh.half_round_trip) + TOLERANCE_SECONDS + asked_error_seconds
+    }
+
+    /// Whether so much time has passed since a clock with such an error of its drift was last found
+    /// right that it must be looked at again.
+    pub fn may_have_gone_astray(drift_error: f64, age_seconds: f64) -> bool {
+        age_seconds > 0.0 && drift_error * age_seconds > TOLERANCE_SECONDS
+    }
+
+    /// As a message.
+    pub fn to_bytes(&self) -> [u8; 40] {
+        let words = [
+            self.anchor.to_le_bytes(),
+            self.offset.to_le_bytes(),
+            self.drift.to_le_bytes(),
+            self.offset_error_seconds.to_le_bytes(),
+            self.drift_error.to_le_bytes(),
+        ];
+        let mut bytes = [0; 40];
+        bytes.copy_from_slice(words.as_flattened());
+        bytes
+    }
+
+    /// From a message.
+    pub fn from_bytes(bytes: &[u8; 40]) -> Self {
+        let word = |place: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[8 * place..8 * (place + 1)]);
+            word
+        };
+        Self {
+            anchor: Nanoseconds::from_le_bytes(word(0)),
+            offset: Nanoseconds::from_le_bytes(word(1)),
+            drift: f64::from_le_bytes(word(2)),
+            offset_error_seconds: f64::from_le_bytes(word(3)),
+            drift_error: f64::from_le_bytes(word(4)),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a pupil makes of its lesson.
+
+use super::{Clock, Exchange, Offset};
+
+/// One lesson: batches of exchanges over some time, until there is a clock.
+///
+/// ```
+/// use benchmarking::clocks::{Exchange, Learning};
+///
+/// let mut learning = Learning::default();
+/// let mut now = 0;
+/// while learning.is_unfinished() {
+///     // The other clock is one second ahead.
+///     let exchange = Exchange { sent: now, answered: now + 1_000_000_400, received: now + 800 };
+///     learning.add(&[exchange]);
+///     now += 20_000_000;
+/// }
+/// let clock = learning.clock().expect("there were exchanges");
+/// assert_eq!(clock.offset_seconds(now), 1.0);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Learning {
+    offsets: Vec<Offset>,
+}
+
+impl Learning {
+    /// Batches of a lesson, unless the clock is the same.
+    pub const BATCHES: usize = 12;
+
+    /// Adds a batch of exchanges with the teacher's own clock.
+    pub fn add(&mut self, exchanges: &[Exchange]) {
+        self.offsets.extend(Offset::by_shortest(exchanges));
+    }
+
+    /// Whether another batch is wanted, some milliseconds later. One is enough where both clocks
+    /// seem to be the same: that two agree within microseconds by chance is most unlikely, and if
+    /// they part later, that is noticed.
+    pub fn is_unfinished(&self) -> bool {
+        self.offsets.len() < Self::BATCHES && self.shared().is_none()
+    }
+
+    /// The teacher's own clock as a function of the pupil's; none without any exchange.
+    pub fn clock(&self) -> Option<Clock> {
+        self.shared().or_else(|| Clock::fit(&self.offsets))
+    }
+
+    fn shared(&self) -> Option<Clock> {
+        let is_shared = self.offsets.iter().all(Offset::may_be_none);
+        self.offsets
+            .first()
+            .filter(|_| is_shared)
+            .map(Clock::shared)
+    }
+}

@@ -1,0 +1,48 @@
+//! How far two clocks are apart, by messages there and back.
+
+use super::Nanoseconds;
+
+/// A message to another clock and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// When the message was sent, on the asking clock.
+    pub sent: Nanoseconds,
+    /// When it was answered, on the other clock.
+    pub answered: Nanoseconds,
+    /// When the answer had arrived, on the asking clock.
+    pub received: Nanoseconds,
+}
+
+/// What must be added to one clock at some moment to get the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// The moment, on the asking clock.
+    pub at: Nanoseconds,
+    /// The other clock then, less the asking one.
+    pub offset: Nanoseconds,
+    /// By how much that may be wrong: all of the way may have been the way there, or back.
+    pub half_round_trip: Nanoseconds,
+}
+
+impl Offset {
+    /// The offset by the exchange that came back soonest, which bounds it most closely (Cristian 1989,
+    /// "Probabilistic clock synchronization"); none without exchanges.
+    pub fn by_shortest(exchanges: &[Exchange]) -> Option<Self> {
+        let shortest = exchanges
+            .iter()
+            .min_by_key(|exchange| exchange.received.saturating_sub(exchange.sent))?;
+        let half_round_trip = (shortest.received.saturating_sub(shortest.sent) + 1) / 2;
+        let at = shortest.sent + half_round_trip;
+        Some(Self {
+            at,
+            offset: shortest.answered - at,
+            half_round_trip,
+        })
+    }
+
+    /// Whether both may be the same clock: the answer was read after the message was sent and before
+    /// the answer arrived.
+    pub fn may_be_none(&self) -> bool {
+        self.offset.abs() <= self.half_round_trip
+    }
+}

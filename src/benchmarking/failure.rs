@@ -1,0 +1,67 @@
+//! How a candidate fails, and how all ranks come to know of it.
+
+use serde::{Deserialize, Serialize};
+use vocabulary::units::format_seconds;
+use wire::FailureKind;
+
+use crate::Attempt;
+
+/// Why a candidate is left out of a task.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// In which way it failed.
+    pub kind: FailureKind,
+    /// What was seen.
+    pub message: String,
+}
+
+impl Failure {
+    /// For a candidate that its cell cannot afford, by the times of a call.
+    pub(crate) fn too_slow(call_seconds: f64, fastest_seconds: f64) -> Self {
+        Self {
+            kind: FailureKind::TooSlow,
+            message: format!(
+                "one call took {}, that of another candidate {}: it was not repeated",
+                format_seconds(call_seconds),
+                format_seconds(fastest_seconds)
+            ),
+        }
+    }
+}
+
+/// The ranks that measure together, as one of them sees them.
+pub trait Ranks {
+    /// What ends the launch.
+    type Error: From<serde_json::Error>;
+
+    /// This one's number, from 0.
+    fn rank(&self) -> u32;
+
+    /// How many there are.
+    fn size(&self) -> u32;
+
+    /// Makes each number the largest of all ranks'. Collective.
+    fn maximum(&self, values: &mut [f64]) -> Result<(), Self::Error>;
+
+    /// Gives one rank's bytes to all. Collective.
+    fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), Self::Error>;
+
+    /// Makes one rank's failure known to all: the failure of the lowest rank that has one. Collective.
+    fn agree<T>(&self, mine: Result<T, Failure>) -> Attempt<T, Self::Error> {
+        let size = self.size();
+        let mut failing = [match &mine {
+            Ok(_) => 0.0,
+            Err(_) => f64::from(size - self.rank()),
+        }];
+        self.maximum(&mut failing)?;
+        if failing[0] == 0.0 {
+            return Ok(mine);
+        }
+        let mut text = match &mine {
+            Ok(_) => Vec::new(),
+            Err(failure) => serde_json::to_vec(failure)?,
+        };
+        self.share(&mut text, size - failing[0] as u32)?;
+        Ok(Err(serde_json::from_slice(&text)?))
+    }
+}

@@ -1,0 +1,306 @@
+//! Which of several candidates need not be measured any further.
+
+use statistics::{median, paired_ratios, sequential_median_interval};
+use vocabulary::Repetition;
+
+use crate::Progress;
+
+/// Rounds with short turns: certainty takes many rounds, not long ones.
+const OPENING_ROUNDS: u32 = 24;
+
+/// A turn of the opening may take this part of what an ordinary turn may.
+const OPENING_SHARE: f64 = 0.125;
+
+/// Whether an entrant may leave the race.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is measured to the end: what all others are compared with, such as the library's default.
+    Reference,
+    /// It leaves when it is certain that another is faster.
+    Contender,
+}
+
+/// When an entrant leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RaceRules {
+    /// The probability with which an entrant that is as fast as any may be sent away, over the
+    /// whole race and all that it is compared with.
+    pub error: f64,
+    /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
+    /// materiality, which should be what decisions call a tie, or more: whoever leaves is measured
+    /// less well.
+    pub materiality: f64,
+    /// Nobody leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
+    /// entrants, 12 with ten, 15 with a hundred.
+    pub minimum_rounds: u32,
+}
+
+impl Default for RaceRules {
+    fn default() -> Self {
+        Self {
+            error: 0.01,
+            materiality: 0.05,
+            minimum_rounds: 5,
+        }
+    }
+}
+
+/// An entrant that left.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Leaver {
+    /// Which, in the order in which they entered.
+    pub entrant: usize,
+    /// The round after which it left, from 1.
+    pub round: u32,
+    /// The leader then.
+    pub leader: usize,
+    /// Its time divided by the leader's, the median over rounds.
+    pub ratio: f64,
+    /// What its leaving saves.
+    pub saved: Saved,
+}
+
+/// About what leavers would have taken until their times had been known as precisely as wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// Repetitions.
+    pub repetitions: f64,
+    /// Measuring time in seconds, barriers included.
+    pub seconds: f64,
+}
+
+/// Candidates of one cell in one launch, taking turns in rounds, the slow ones leaving.
+///
+/// # The rule
+///
+/// What slows a launch for a while slows all who take their turns meanwhile. So after each round
+/// everyone is compared with the leader by the ratios of the medians of their turns in the same
+/// round. An entrant leaves if its ratio is above 1 for certain and more than
+/// [`RaceRules::materiality`] above 1 by its median.
+///
+/// Certain means: the confidence sequence for the median ratio
+/// ([`statistics::sequential_median_interval`]) lies above 1. It holds for all rounds at once, so
+/// that looking after each of them costs nothing (Ville 1939; Howard and Ramdas 2022, "Sequential
+/// estimation of quantiles with applications to A/B testing and best-arm identification"). Since
+/// the leader is chosen by the same times, an entrant must be prepared to meet every other, and
+/// each gets an equal part of [`RaceRules::error`] (Bonferroni). Racing itself is that of Maron and
+/// Moore 1997, "The racing algorithm".
+///
+/// It assumes that rounds are independent once paired, with turns in an order shuffled anew each
+/// round. What slows one candidate alone for some rounds is not seen as chance; materiality then
+/// protects the fastest, up to a point: if it is faster by 2 % and every candidate has moods of
+/// 10 % that last five rounds, it is kept in just under 99 % of the races. What slows one alone for
+/// a whole launch cannot be seen in that launch at all: races are run anew in each.
+///
+/// Who leaves does so at a moment at which it looks slow. The closer it is to the leader, the more
+/// seldom it leaves, and the more its median of that launch is too high when it does: by 4 % for
+/// what is 8 % slower, with noise of 30 %, in one launch of twenty.
+///
+/// An entrant whose time is known precisely rests. The leader goes on as long as others take turns
+/// that may still leave, since it is what they are compared with. Where all are soon precise, that
+/// costs a few turns more than racing saves.
+///
+/// [`crate::CellBenchmark`] is the loop around it. Entrants are those candidates that passed their
+/// check and are warmed up. Where a failed call ends the round for all, those who had no turn yet
+/// simply miss it. All ranks add the same times and hence decide alike.
+#[derive(Clone, Debug)]
+pub struct Race {
+    rules: RaceRules,
+    wanted: Repetition,
+    entrants: Vec<Runner>,
+    leader: Option<usize>,
+    /// The round under way, from 1.
+    round: u32,
+    leavers: Vec<Leaver>,
+}
+
+#[derive(Clone, Debug)]
+struct Runner {
+    role: Role,
+    progress: Progress,
+    /// Median of the turn in each round in which there was one.
+    turns: Vec<(u32, f64)>,
+    is_precise: bool,
+    is_gone: bool,
+}
+
+impl Runner {
+    fn is_undecided(&self, wanted: &Repetition) -> bool {
+        !self.is_gone && !self.is_precise && !self.progress.is_used_up(wanted)
+    }
+
+    fn can_go_on(&self, wanted: &Repetition) -> bool {
+        !self.is_gone && !self.progress.is_used_up(wanted)
+    }
+}
+
+impl Race {
+    /// A race of entrants that are named by their place in `roles`.
+    pub fn new(roles: &[Role], rules: RaceRules, wanted: Repetition) -> Self {
+        let entrants = roles.iter().map(|&role| Runner {
+            role,
+            progress: Progress::default(),
+            turns: Vec::new(),
+            is_precise: false,
+            is_gone: false,
+        });
+        Self {
+            rules,
+            wanted,
+            entrants: entrants.collect(),
+            leader: None,
+            round: 1,
+            leavers: Vec::new(),
+        }
+    }
+
+    /// Who takes turns in this round, in the order in which they entered.
+    pub fn running(&self) -> Vec<usize> {
+        (0..self.entrants.len())
+            .filter(|&entrant| self.is_running(entrant))
+            .collect()
+    }
+
+    /// Whether nobody takes turns any more.
+    pub fn is_over(&self) -> bool {
+        !(0..self.entrants.len()).any(|entrant| self.is_running(entrant))
+    }
+
+    fn is_running(&self, entrant: usize) -> bool {
+        let runner = &self.entrants[entrant];
+        runner.is_undecided(&self.wanted)
+            || (self.leader == Some(entrant)
+                && runner.can_go_on(&self.wanted)
+                && self.may_anybody_leave())
+    }
+
+    fn may_anybody_leave(&self) -> bool {
+        self.entrants
+            .iter()
+            .any(|entrant| entrant.role == Role::Contender && entrant.is_undecided(&self.wanted))
+    }
+
+    /// How many repetitions the next turn of an entrant should have, as [`Progress::turn`], but an
+    /// eighth as long in the first 24 rounds.
+    pub fn turn(&self, entrant: usize, estimate_seconds: f64, patience_seconds: f64) -> usize {
+        let share = if self.round <= OPENING_ROUNDS {
+            OPENING_SHARE
+        } else {
+            1.0
+        };
+        let wanted = Repetition {
+            slice_seconds: self.wanted.slice_seconds * share,
+            ..self.wanted
+        };
+        self.entrants[entrant]
+            .progress
+            .turn(estimate_seconds, &wanted, patience_seconds)
+    }
+
+    /// Adds an entrant's turn in this round: the slowest ranks' times, and the time that all of it
+    /// took. It has one turn a round.
+    pub fn add(&mut self, entrant: usize, seconds: &[f64], spent_seconds: f64) {
+        let runner = &mut self.entrants[entrant];
+        runner.progress.add(seconds, spent_seconds);
+        runner.is_precise |=
+            runner.progress.is_enough(&self.wanted) && !runner.progress.is_used_up(&self.wanted);
+        // What takes no time by the clock has no ratio to anything.
+        if let Some(median) = median(seconds).filter(|&median| median > 0.0) {
+            runner.turns.push((self.round, median));
+        }
+    }
+
+    /// Takes an entrant out that failed.
+    pub fn withdraw(&mut self, entrant: usize) {
+        self.entrants[entrant].is_gone = true;
+    }
+
+    /// Ends the round; returns who leaves after it.
+    pub fn end_round(&mut self) -> Vec<Leaver> {
+        self.leader = self.fastest();
+        let leavers: Vec<Leaver> = match self.leader {
+            Some(leader) if self.round >= self.rules.minimum_rounds => (0..self.entrants.len())
+                .filter_map(|entrant| self.leaver(entrant, leader))
+                .collect(),
+            _ => Vec::new(),
+        };
+        for leaver in &leavers {
+            self.entrants[leaver.entrant].is_gone = true;
+        }
+        self.leavers.extend(&leavers);
+        self.round += 1;
+        leavers
+    }
+
+    /// The fastest of those that can take further turns: each next that is faster, by the median
+    /// ratio in the rounds that both took part in, than the fastest before it.
+    fn fastest(&self) -> Option<usize> {
+        let able = (0..self.entrants.len())
+            .filter(|&entrant| self.entrants[entrant].can_go_on(&self.wanted));
+        able.reduce(|fastest, next| match median(&self.ratios(next, fastest)) {
+            Some(ratio) if ratio < 1.0 => next,
+            _ => fastest,
+        })
+    }
+
+    fn ratios(&self, entrant: usize, other: usize) -> Vec<f64> {
+        paired_ratios(&self.entrants[entrant].turns, &self.entrants[other].turns)
+    }
+
+    fn leaver(&self, entrant: usize, leader: usize) -> Option<Leaver> {
+        let runner = &self.entrants[entrant];
+        if entrant == leader
+            || runner.role == Role::Reference
+            || !runner.is_undecided(&self.wanted)
+            || runner.progress.seconds().len() < self.wanted.minimum as usize
+        {
+            return None;
+        }
+        let others = self.entrants.len().saturating_sub(1).max(1) as f64;
+        // Only the lower end matters: the interval may be wrong on one side twice as often.
+        let confidence = 1.0 - 2.0 * self.rules.error / others;
+        let ratios = self.ratios(entrant, leader);
+        let interval = sequential_median_interval(&ratios, confidence)?;
+        let ratio = median(&ratios)?;
+        let is_worse = interval.coverage >= confidence && interval.low > 1.0;
+        if !is_worse || ratio <= 1.0 + self.rules.materiality {
+            return None;
+        }
+        let (repetitions, seconds) = runner.progress.expected_rest(&self.wanted);
+        Some(Leaver {
+            entrant,
+            round: self.round,
+            leader,
+            ratio,
+            saved: Saved {
+                repetitions,
+                seconds,
+            },
+        })
+    }
+
+    /// Those who left so far, in that order.
+    pub fn leavers(&self) -> &[Leaver] {
+        &self.leavers
+    }
+
+    /// What the race has saved so far.
+    pub fn saved(&self) -> Saved {
+        let saved = self.leavers.iter().map(|leaver| leaver.saved);
+        saved.fold(Saved::default(), |sum, saved| Saved {
+            repetitions: sum.repetitions + saved.repetitions,
+            seconds: sum.seconds + saved.seconds,
+        })
+    }
+
+    /// The time that all turns took, in seconds, barriers included.
+    pub fn spent_seconds(&self) -> f64 {
+        let spent = |runner: &Runner| runner.progress.spent_seconds();
+        self.entrants.iter().map(spent).sum()
+    }
+
+    /// What an entrant has taken so far.
+    pub fn progress(&self, entrant: usize) -> &Progress {
+        &self.entrants[entrant].progress
+    }
+}

@@ -1,0 +1,74 @@
+//! Repetitions of a candidate, as all ranks together saw them.
+
+/// So many times what a turn should have is taken at the most, if that is what it needs for half of it
+/// to be valid; turns of fewer calls than that are tried as often as if they had so many.
+const MOST_TIMES: usize = 6;
+const FEW_CALLS: usize = 16;
+
+/// Repetitions, the same on all ranks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// The time of each.
+    pub seconds: Vec<f64>,
+    /// Which of them are not to be used, by place, ascending.
+    pub invalid: Vec<u32>,
+    /// The time of all, waiting included.
+    pub elapsed_seconds: f64,
+    /// What of it passed within the calls, on the slowest rank of each.
+    pub calling_seconds: f64,
+    /// What of it passed in coming to common starts, and looking at clocks before.
+    pub starting_seconds: f64,
+}
+
+impl Samples {
+    /// Repetitions that took so long in all, and so much of it neither in calls nor in coming to
+    /// common starts, on the rank on which that is most.
+    pub fn new(
+        seconds: Vec<f64>,
+        invalid: Vec<u32>,
+        elapsed_seconds: f64,
+        own_seconds: f64,
+    ) -> Self {
+        let calling_seconds = seconds.iter().sum();
+        Self {
+            seconds,
+            invalid,
+            elapsed_seconds,
+            calling_seconds,
+            starting_seconds: (elapsed_seconds - own_seconds - calling_seconds).max(0.0),
+        }
+    }
+
+    /// Adds others that were taken later.
+    pub fn add(&mut self, more: Self) {
+        let before = self.seconds.len() as u32;
+        self.seconds.extend(more.seconds);
+        let places = more.invalid.iter().map(|place| before + place);
+        self.invalid.extend(places);
+        self.elapsed_seconds += more.elapsed_seconds;
+        self.calling_seconds += more.calling_seconds;
+        self.starting_seconds += more.starting_seconds;
+    }
+
+    /// How many more should be taken where a turn should have so many, if any: more than that if
+    /// fewer than half of them are valid, but not without end.
+    pub fn missing(&self, calls: usize) -> Option<usize> {
+        let taken = self.seconds.len();
+        let valid = taken - self.invalid.len();
+        if taken < calls {
+            return Some(calls - taken);
+        }
+        let most = MOST_TIMES * calls.max(FEW_CALLS);
+        (taken < most && 2 * valid < calls).then_some(calls - valid)
+    }
+
+    /// The times that may be used, in the order in which they were taken.
+    pub fn valid(&self) -> Vec<f64> {
+        let mut invalid = self.invalid.iter().peekable();
+        let is_valid = |place: u32| invalid.next_if_eq(&&place).is_none();
+        let times = self.seconds.iter().zip((0..).map(is_valid));
+        times
+            .filter_map(|(seconds, is_valid)| is_valid.then_some(*seconds))
+            .collect()
+    }
+}

@@ -1,0 +1,58 @@
+//! Races in the words of plans and records.
+
+use vocabulary::{Candidate, Parameters, Racing, Repetition};
+
+use benchmarking::Race;
+
+/// A race of the default, which is slowest, and of one that is twice as fast as the other two.
+fn race(racing: Option<Racing>) -> Race {
+    let ours = |algorithm: &str| Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters: Parameters::default(),
+    };
+    let candidates = [ours("a"), Candidate::Default, ours("b"), ours("c")];
+    let wanted = Repetition {
+        minimum: 10,
+        maximum: 3000,
+        precision: 1e-9,
+        confidence: 0.95,
+        slice_seconds: 2.0,
+    };
+    let mut race = Race::between(&candidates, racing, wanted);
+    let mut chance = fastrand::Rng::with_seed(1);
+    while !race.is_over() {
+        for entrant in race.running() {
+            let base = [2e-4, 3e-4, 1e-4, 2e-4][entrant];
+            let calls = race.turn(entrant, base, 30.0);
+            let turn: Vec<f64> = (0..calls).map(|_| base * (1.0 + chance.f64())).collect();
+            race.add(entrant, &turn, turn.iter().sum());
+        }
+        race.end_round();
+    }
+    race
+}
+
+#[test]
+fn slow_contenders_leave_and_the_default_stays() {
+    let racing = Racing { materiality: 0.05 };
+    let left = race(Some(racing)).left(&[3, 4, 6, 9]);
+    let has_left = left.iter().map(Option::is_some).collect::<Vec<_>>();
+    assert_eq!(has_left, [true, false, false, true]);
+    for left in left.iter().flatten() {
+        assert_eq!(left.leader, 6);
+        assert!((1.8..2.2).contains(&left.ratio) && left.saved_seconds > 0.0);
+    }
+}
+
+#[test]
+fn who_only_ties_stays() {
+    let left = race(Some(Racing { materiality: 1.5 })).left(&[0, 1, 2, 3]);
+    assert!(left.iter().all(Option::is_none));
+}
+
+#[test]
+fn without_racing_all_are_measured_to_the_end() {
+    let race = race(None);
+    assert!(race.left(&[0, 1, 2, 3]).iter().all(Option::is_none));
+    assert!((0..4).all(|entrant| race.progress(entrant).seconds().len() == 3000));
+}

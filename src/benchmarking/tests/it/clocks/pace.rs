@@ -1,0 +1,114 @@
+//! Windows find their length.
+
+use benchmarking::clocks::{Judged, Pace, Span, Windows, judge};
+use fastrand::Rng;
+
+/// Two ranks that keep to windows: rank 1 does something else for a while now and then, and plans
+/// reach it late.
+struct Ranks {
+    now: i64,
+    rng: Rng,
+    call: fn(&mut Rng) -> i64,
+    plan_takes: i64,
+}
+
+impl Ranks {
+    fn series(&mut self, windows: &Windows, calls: usize) -> Vec<Span> {
+        let mut free = self.now + self.plan_takes;
+        let spans = (0..calls)
+            .map(|repetition| {
+                let ready = free;
+                let begin = ready.max(windows.start(repetition));
+                free = begin + (self.call)(&mut self.rng);
+                windows.span(repetition, [ready, begin, free])
+            })
+            .collect();
+        self.now = free + 1000;
+        spans
+    }
+
+    fn turn(&mut self, pace: &mut Pace, calls: usize) -> (Windows, Judged) {
+        let calls = calls.min(pace.most_calls());
+        let windows = pace.plan(self.now, 0.0);
+        let spans = self.series(&windows, calls);
+        let judged = judge(&spans, windows.punctuality_seconds(), windows.length);
+        pace.adapt(&spans);
+        (windows, judged)
+    }
+}
+
+fn ranks(call: fn(&mut Rng) -> i64, plan_takes: i64) -> Ranks {
+    Ranks {
+        now: 0,
+        rng: Rng::with_seed(7),
+        call,
+        plan_takes,
+    }
+}
+
+/// After warming up few repetitions are invalid, and windows are not much longer than calls.
+fn check(call: fn(&mut Rng) -> i64, plan_takes: i64, most_invalid: usize, most_length: i64) {
+    let mut ranks = ranks(call, plan_takes);
+    let mut pace = Pace::default();
+    ranks.turn(&mut pace, 1);
+    for _ in 0..7 {
+        ranks.turn(&mut pace, 25);
+    }
+    let mut invalid = 0;
+    let mut taken = 0;
+    while taken < 2000 {
+        let (windows, judged) = ranks.turn(&mut pace, 100);
+        assert!(windows.length <= most_length, "{windows:?}");
+        invalid += judged.invalid.len();
+        taken += judged.seconds.len();
+    }
+    assert!(invalid <= most_invalid, "{invalid} of {taken}");
+}
+
+#[test]
+fn windows_fit_what_is_measured() {
+    // Steady; a tail; one in fifty ten times as long; from a microsecond to seconds.
+    check(|_| 1000, 20_000, 0, 3600);
+    check(|rng| 2000 + rng.i64(0..500), 20_000, 0, 6000);
+    let outliers: fn(&mut Rng) -> i64 = |rng| match rng.u32(0..50) {
+        0 => 20_000,
+        _ => 2000,
+    };
+    check(outliers, 20_000, 400, 20_000);
+    check(|_| 3_000_000_000, 20_000, 0, 4_600_000_000);
+}
+
+/// One of four repetitions loses milliseconds to other work, as on a busy machine: windows do not
+/// grow so much that all the more is lost while waiting.
+#[test]
+fn windows_do_not_grow_with_what_disturbs() {
+    let busy: fn(&mut Rng) -> i64 = |rng| match rng.u32(0..4) {
+        0 => 6_000_000,
+        _ => 15_000,
+    };
+    check(busy, 20_000, 1900, 130_000);
+}
+
+#[test]
+fn plans_are_made_early_enough() {
+    // They take two milliseconds to arrive: nearly every series begins with a late repetition.
+    let mut ranks = ranks(|_| 5000, 2_000_000);
+    let mut pace = Pace::default();
+    let late: Vec<bool> = (0..12)
+        .map(|_| ranks.turn(&mut pace, 25).1.invalid.contains(&0))
+        .collect();
+    assert!(late[0], "the first cannot know");
+    let late = late.iter().filter(|late| **late).count();
+    assert!(late <= 4, "{late} of 12");
+}
+
+#[test]
+fn a_rank_with_a_wrong_clock_does_not_wait_for_ever() {
+    let pace = Pace::default();
+    let windows = pace.plan(0, 0.0);
+    let longest = pace.longest_wait(&windows);
+    assert!(
+        longest > windows.length && longest < 10_000_000,
+        "{longest}"
+    );
+}

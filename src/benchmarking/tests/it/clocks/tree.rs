@@ -1,0 +1,98 @@
+//! Who learns from whom, and what errors that adds up.
+
+use std::collections::BTreeSet;
+
+use benchmarking::clocks::{Clock, Lesson, rounds};
+
+use super::machine::{Machine, NOISY, Skew};
+
+/// Nodes of so many ranks each, numbered in the order of nodes.
+fn nodes(counts: &[u32]) -> Vec<Vec<u32>> {
+    let mut next = 0;
+    let mut node = |count: &u32| {
+        next += count;
+        (next - count..next).collect()
+    };
+    counts.iter().map(&mut node).collect()
+}
+
+#[test]
+fn everybody_learns_once_from_one_who_knows() {
+    let check = |counts: &[u32], expected: usize| {
+        let nodes = nodes(counts);
+        let rounds = rounds(&nodes);
+        assert_eq!(rounds.len(), expected, "{counts:?}");
+        let mut knowing = BTreeSet::from([0]);
+        for round in &rounds {
+            let mut busy = BTreeSet::new();
+            for Lesson { teacher, pupil } in round {
+                assert!(knowing.contains(teacher), "{counts:?}: {teacher}");
+                assert!(busy.insert(*teacher) && busy.insert(*pupil), "{counts:?}");
+            }
+            let pupils = round.iter().map(|lesson| lesson.pupil);
+            for pupil in pupils {
+                assert!(knowing.insert(pupil), "{counts:?}: {pupil} twice");
+            }
+        }
+        assert_eq!(knowing.len() as u32, counts.iter().sum::<u32>());
+    };
+    check(&[1], 0);
+    check(&[2], 1);
+    check(&[5], 3);
+    check(&[1, 1], 1);
+    check(&[4, 4, 4, 4], 4);
+    check(&[3, 1, 9, 2, 2], 3 + 4);
+    check(&[64; 3], 2 + 6);
+}
+
+#[test]
+fn between_nodes_only_first_ranks_learn() {
+    let nodes = nodes(&[2, 3, 3]);
+    let node_of = |rank: u32| nodes.iter().position(|node| node.contains(&rank));
+    for Lesson { teacher, pupil } in rounds(&nodes).concat() {
+        if node_of(teacher) != node_of(pupil) {
+            assert!(nodes.iter().any(|node| node[0] == teacher));
+            assert!(nodes.iter().any(|node| node[0] == pupil));
+        }
+    }
+}
+
+/// All ranks learn along the tree. The ranks of a node have one clock.
+#[test]
+fn errors_stay_small_over_several_levels() {
+    let nodes = nodes(&[4, 4, 3, 4, 1, 4, 4, 2, 4]);
+    for seed in 0..20 {
+        let mut machine = Machine::new(NOISY, seed);
+        let skew = |rank: u32| {
+            let node = nodes.iter().position(|node| node.contains(&rank));
+            let node = node.unwrap_or_default() as f64;
+            Skew {
+                offset_seconds: (seed as f64 - 10.0) * node,
+                drift: 20e-6 * (node - 4.0),
+            }
+        };
+        let mut learned = vec![None; 30];
+        learned[0] = Some(Clock::GLOBAL);
+        for Lesson { teacher, pupil } in rounds(&nodes).concat() {
+            let known = learned[teacher as usize].expect("the teacher knows");
+            let lesson = machine.learn(skew(pupil), skew(teacher));
+            learned[pupil as usize] = Some(lesson.then(&known));
+        }
+        for rank in 0..30 {
+            let clock = learned[rank as usize].expect("everybody has learned");
+            let error = machine.error_seconds(&clock, skew(rank), skew(0));
+            let said = clock.error_seconds(skew(rank).read(machine.now));
+            assert!(
+                error <= said,
+                "seed {seed}, rank {rank}: {error:e} > {said:e}"
+            );
+            // Up to four levels, half a second ago and more.
+            assert!(error < 6e-6, "seed {seed}, rank {rank}: {error:e}");
+        }
+        let drifts = |node: &[u32]| -> BTreeSet<u64> {
+            let clocks = node.iter().filter_map(|&rank| learned[rank as usize]);
+            clocks.map(|clock| clock.drift().to_bits()).collect()
+        };
+        assert!(nodes.iter().all(|node| drifts(node).len() == 1));
+    }
+}

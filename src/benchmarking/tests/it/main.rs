@@ -1,0 +1,18 @@
+//! The loop on scripted times; what its rules make of times whose true distribution is known; clocks.
+
+mod admission;
+mod affordable;
+mod batch;
+mod candidates;
+mod clocks;
+mod coverage;
+mod progress;
+mod racing;
+mod ranks;
+mod rules;
+mod samples;
+mod script;
+mod stopping;
+mod synthetic;
+mod turns;
+mod warm_up;

@@ -1,0 +1,52 @@
+//! Repetitions, some of which are not to be used.
+
+use benchmarking::Samples;
+
+fn series(seconds: &[f64], invalid: &[u32]) -> Samples {
+    Samples {
+        seconds: seconds.to_vec(),
+        invalid: invalid.to_vec(),
+        elapsed_seconds: 1.0,
+        ..Samples::default()
+    }
+}
+
+#[test]
+fn what_is_left_of_the_time_passed_in_coming_to_common_starts() {
+    let check = |elapsed, own, starting| {
+        let mut samples = Samples::new(vec![1.0, 2.0], vec![0], elapsed, own);
+        assert_eq!(
+            (samples.calling_seconds, samples.starting_seconds),
+            (3.0, starting)
+        );
+        samples.add(samples.clone());
+        assert_eq!(samples.calling_seconds, 6.0);
+        assert_eq!(samples.starting_seconds, 2.0 * starting);
+    };
+    check(5.0, 0.5, 1.5);
+    // The slowest ranks of calls may have been different ones.
+    check(3.0, 0.5, 0.0);
+}
+
+#[test]
+fn what_is_invalid_is_taken_again_within_reason() {
+    let mut samples = Samples::default();
+    assert_eq!(samples.missing(4), Some(4));
+    samples.add(series(&[1.0], &[0]));
+    assert_eq!(samples.missing(4), Some(3));
+    samples.add(series(&[2.0, 3.0, 4.0], &[1, 2]));
+    assert_eq!(samples.missing(4), Some(3));
+    samples.add(series(&[5.0, 6.0, 7.0], &[1]));
+    assert_eq!(samples.missing(4), None);
+    assert_eq!(samples.invalid, [0, 2, 3, 5]);
+    assert_eq!(samples.valid(), [2.0, 5.0, 7.0]);
+    assert_eq!(samples.elapsed_seconds, 3.0);
+    let mut hopeless = Samples::default();
+    let mut rounds = 0;
+    while hopeless.missing(1).is_some() {
+        hopeless.add(series(&[1.0], &[0]));
+        rounds += 1;
+    }
+    assert_eq!(rounds, 6 * 16);
+    assert!(hopeless.valid().is_empty());
+}

@@ -1,0 +1,185 @@
+//! Carries out calls on MPI.
+
+use std::time::Instant;
+
+use benchmarking::{Attempt, Executor, Failure, Ranks, Samples};
+use exec::{Call, Communicator, Runner, Wait};
+use schedule::Collective;
+use vocabulary::Candidate;
+use wire::{FailureKind, Record};
+
+use crate::buffers::Buffers;
+use crate::data;
+use crate::error::{DriverError, failure};
+use crate::spool::Spool;
+use crate::synchronise::{Pace, Synchroniser};
+use crate::watchdog::Watchdog;
+
+/// Calls the candidates of one cell on this rank.
+pub(crate) struct MpiExecutor<'a> {
+    pub(crate) task: u32,
+    pub(crate) call: Call,
+    /// How our candidates wait for messages.
+    pub(crate) wait: Wait,
+    /// Brings the ranks to common starts.
+    pub(crate) synchroniser: &'a Synchroniser<'a>,
+    /// The ranks that take part.
+    pub(crate) communicator: &'a Communicator,
+    pub(crate) spool: &'a Spool,
+    pub(crate) watchdog: &'a Watchdog,
+    /// When work on the cell began.
+    pub(crate) began: Instant,
+    pub(crate) buffers: Buffers,
+}
+
+/// A candidate that can be called.
+pub(crate) struct Prepared {
+    /// Its place among the task's candidates.
+    index: u32,
+    runner: Runner,
+    /// Its own, so that what a failed candidate left under way meets nobody.
+    communicator: Communicator,
+    pace: Pace,
+}
+
+impl Executor for MpiExecutor<'_> {
+    type Prepared = Prepared;
+    type Error = DriverError;
+
+    fn begin_turn(&mut self, candidate: u32) -> Result<(), DriverError> {
+        self.watchdog.begin(self.task, candidate);
+        self.spool.write(&Record::Trying {
+            task: self.task,
+            candidate,
+        })
+    }
+
+    fn record_failure(&mut self, candidate: u32, failure: Failure) -> Result<(), DriverError> {
+        let Failure { kind, message } = failure;
+        self.spool.write(&Record::Failed {
+            task: self.task,
+            candidate,
+            kind,
+            message,
+        })
+    }
+
+    fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared, DriverError> {
+        let communicator = self.communicator.duplicate()?;
+        let runner = Runner::new(candidate, &self.call, &communicator, self.wait);
+        let agreed = self.agree(runner.map_err(|error| failure(&error)))?;
+        Ok(agreed.map(|runner| Prepared {
+            index,
+            runner,
+            communicator,
+            pace: Pace::default(),
+        }))
+    }
+
+    fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, DriverError> {
+        let checked = self.check(prepared);
+        let mut seconds = match self.agree(checked)? {
+            Ok(seconds) => [seconds],
+            Err(failure) => return Ok(Err(failure)),
+        };
+        self.communicator.maximum(&mut seconds)?;
+        Ok(Ok(seconds[0]))
+    }
+
+    fn most_repetitions(&self, prepared: &Prepared) -> usize {
+        self.synchroniser.most_calls(&prepared.pace)
+    }
+
+    /// Where a call fails the candidate is not called any more, but the starts are awaited: other
+    /// ranks may have seen nothing of the failure.
+    fn repeat(
+        &mut self,
+        prepared: &mut Prepared,
+        repetitions: usize,
+        calls: u32,
+    ) -> Attempt<Samples, DriverError> {
+        let mut outcome = Ok(());
+        self.watchdog.begin_look(self.communicator.size());
+        let mut series = self.synchroniser.begin(&mut prepared.pace, repetitions)?;
+        self.watchdog.begin(self.task, prepared.index);
+        // Until it has ended the driver calls no collective of the library.
+        let mut turn = prepared.runner.turn()?;
+        for _ in 0..repetitions {
+            series.start()?;
+            if outcome.is_err() {
+                continue;
+            }
+            let called = (0..calls).try_for_each(|_| {
+                let (input, output) = self.buffers.next();
+                turn.call(&prepared.communicator, input, output)
+            });
+            series.end()?;
+            if let Err(error) = called {
+                outcome = Err(failure(&error));
+            }
+        }
+        turn.end()?;
+        match self.agree(outcome)? {
+            Ok(()) => series.agree().map(Ok),
+            Err(failure) => Ok(Err(failure)),
+        }
+    }
+
+    fn residual_seconds(&mut self) -> Result<Option<f64>, DriverError> {
+        self.watchdog.begin_look(self.communicator.size());
+        let residual_seconds = self.synchroniser.residual_seconds()?;
+        self.watchdog.rest();
+        Ok(residual_seconds)
+    }
+
+    fn elapsed_seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+impl MpiExecutor<'_> {
+    /// Calls the candidate once and compares its result with what it must be. The time is this rank's.
+    fn check(&mut self, prepared: &mut Prepared) -> Result<f64, Failure> {
+        let rank = self.communicator.rank();
+        let (input, output, expected) = self.buffers.next_and_expected();
+        match expected {
+            Some(vector) if self.call.collective == Collective::Bcast && rank == self.call.root => {
+                output.copy_from_slice(vector);
+            }
+            _ => output.fill(0xa5),
+        }
+        let start = Instant::now();
+        prepared
+            .runner
+            .call(&prepared.communicator, input, output)
+            .map_err(|error| failure(&error))?;
+        let seconds = start.elapsed().as_secs_f64();
+        match expected.and_then(|expected| data::first_difference(&self.call, output, expected)) {
+            None => Ok(seconds),
+            Some(element) => Err(Failure {
+                kind: FailureKind::WrongResult,
+                message: format!("element {element} of the result is wrong on rank {rank}"),
+            }),
+        }
+    }
+}
+
+impl Ranks for MpiExecutor<'_> {
+    type Error = DriverError;
+
+    fn rank(&self) -> u32 {
+        self.communicator.rank()
+    }
+
+    fn size(&self) -> u32 {
+        self.communicator.size()
+    }
+
+    fn maximum(&self, values: &mut [f64]) -> Result<(), DriverError> {
+        Ok(self.communicator.maximum(values)?)
+    }
+
+    fn share(&self, bytes: &mut Vec<u8>, root: u32) -> Result<(), DriverError> {
+        Ok(self.communicator.share(bytes, root)?)
+    }
+}

@@ -1,8 +1,0 @@
-//! What sampling makes of times whose true distribution is known.
-
-mod coverage;
-mod racing;
-mod rules;
-mod stopping;
-mod synthetic;
-mod warm_up;

@@ -72,7 +72,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
                 continue;
             }
             let algorithm = NativeAlgorithm {
-                is_ordered: vocabulary::combines_in_order("mpich", collective, &id),
+                is_ordered: libraries::combines_in_order("mpich", collective, &id),
                 collective,
                 id,
                 takes_segments: false,

@@ -101,7 +101,7 @@ fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
         id: id.to_owned(),
         takes_segments,
         takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
-        is_ordered: vocabulary::combines_in_order("openmpi", collective, id),
+        is_ordered: libraries::combines_in_order("openmpi", collective, id),
     }
 }
 

@@ -159,7 +159,7 @@ impl Plan {
             let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
             choices.any(|choice| {
                 let native = choice.native.as_ref();
-                native.is_some_and(|n| !vocabulary::combines_in_order(NAME, collective, &n.id))
+                native.is_some_and(|n| !libraries::combines_in_order(NAME, collective, &n.id))
             })
         };
         let unordered = self.collectives.iter().filter(chooses_unordered);
@@ -198,7 +198,7 @@ fn given_up(
         let natives = ranks.iter().flat_map(|ranks| &ranks.choices);
         let unordered = natives.filter(|choice| {
             let native = choice.native.as_ref();
-            native.is_some_and(|n| !vocabulary::combines_in_order(NAME, collective, &n.id))
+            native.is_some_and(|n| !libraries::combines_in_order(NAME, collective, &n.id))
         });
         count += unordered.count();
     }

@@ -43,7 +43,7 @@ const RANKS: [u32; 3] = [2, 3, 4];
 const STEP: u64 = 1000;
 
 fn is_ordered(collective: Collective, id: &str) -> bool {
-    vocabulary::combines_in_order("mpich", collective, id)
+    libraries::combines_in_order("mpich", collective, id)
 }
 
 /// The choices for operators of a class: where they begin.

@@ -1,0 +1,3 @@
+//! What is known of MPI libraries, and that nothing else knows it.
+
+mod twins;

@@ -36,11 +36,11 @@ pub(crate) fn changed(our_own: &[&str]) -> Option<BTreeMap<String, String>> {
         here.env_remove(name);
     }
     let mut plain = asking()?;
-    let (removed, (name, value)) = unsettled();
+    let (removed, set) = unsettled();
     for name in removed {
         plain.env_remove(name);
     }
-    plain.env(name, value);
+    plain.envs(set);
     let (here, plain) = (answer(here)?, answer(plain)?);
     let differs =
         |(name, value): &(String, String)| plain.get(name).is_some_and(|built| built != value);

@@ -1,84 +1,50 @@
 //! Environment variables that steer MPI libraries.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
-/// Variables of these beginnings steer how MPI libraries communicate.
-const STEERING: [&str; 9] = [
-    "OMPI_MCA_",
-    "MPIR_CVAR_",
-    "MPICH_",
-    "UCX_",
-    "FI_",
-    "PSM2_",
-    "I_MPI_",
-    "PRTE_MCA_",
-    "HCOLL_",
-];
+use libraries::LibraryName;
 
-/// Set by Open MPI's launcher for its own purposes.
-const LAUNCHER_INTERNAL: [&str; 5] = [
-    "OMPI_MCA_orte_",
-    "OMPI_MCA_ess",
-    "OMPI_MCA_shmem_RUNTIME",
-    "OMPI_MCA_pmix",
-    "OMPI_MCA_initial_wdir",
-];
-
-/// Open MPI's own decisions are steered by variables of this beginning, which, but for the priority,
-/// matter only if the last one is set.
-const DECIDING: &str = "OMPI_MCA_coll_tuned_";
-const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
-const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
-
-/// Other variables of Open MPI that choose who carries out collectives.
-const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
-
-/// MPICH's thresholds and algorithms are variables about a collective; each has one of these words,
-/// also where parts differ in size, for neighbours, and where a scan excludes the rank itself.
-const COLLECTIVES: [&str; 8] = [
-    "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
-];
-
-/// Intel MPI's.
-const ADJUSTING: &str = "I_MPI_ADJUST_";
-
-/// Of Open MPI's control variables, those of these frameworks steer collectives and what they
-/// communicate with. The frameworks' own names choose their components.
-const FRAMEWORKS: [&str; 6] = ["coll", "pml", "bml", "btl", "mtl", "mpi"];
-
-/// All control variables of other libraries begin like this.
-const CONTROLLING: [&str; 2] = ["MPIR_CVAR_", "I_MPI_"];
-
-/// Open MPI 4.1 reads this one from memory that has been given back: it says something else each time.
-const RANDOM: &str = "pml_ucx_multi_send_nb";
-
-/// Where Open MPI looks for files of settings, and that it shall look for none.
-const NO_FILES: (&str, &str) = ("OMPI_MCA_mca_base_param_files", "none");
+/// Variables of these beginnings steer what MPI libraries communicate through, whichever it is.
+const TRANSPORTS: [&str; 3] = ["UCX_", "FI_", "PSM2_"];
 
 /// Whether a control variable of a library steers collectives or what they communicate with.
 pub fn is_setting(name: &str) -> bool {
-    let framework = name.split('_').next().unwrap_or_default();
-    let steers = FRAMEWORKS.contains(&framework);
-    (steers && name != RANDOM) || CONTROLLING.iter().any(|begin| name.starts_with(begin))
+    LibraryName::ALL
+        .iter()
+        .any(|library| library.is_setting(name))
 }
 
 /// What becomes of this process's environment variables in one in which libraries have the settings
-/// that they were built with: those to be removed, and one to be set.
-pub fn unsettled() -> (Vec<std::ffi::OsString>, (&'static str, &'static str)) {
+/// that they were built with: those to be removed, and those to be set.
+pub fn unsettled() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
-    let steers = |name: &std::ffi::OsString| {
-        let name = name.to_string_lossy();
-        STEERING.iter().any(|begin| name.starts_with(begin))
-    };
-    (names.filter(steers).collect(), NO_FILES)
+    let removed = names.filter(|name| steers(&name.to_string_lossy()));
+    let set = LibraryName::ALL
+        .iter()
+        .filter_map(|library| library.without_files());
+    (removed.collect(), set.collect())
+}
+
+/// Whether an environment variable steers how MPI libraries communicate.
+fn steers(name: &str) -> bool {
+    let of_libraries = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.steering_variables());
+    let mut beginnings = TRANSPORTS.iter().chain(of_libraries);
+    beginnings.any(|begin| name.starts_with(begin))
 }
 
 /// Those among the given variables that steer MPI libraries, without what launchers set themselves.
 pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
-    let begins = |name: &str, with: &[&str]| with.iter().any(|begin| name.starts_with(begin));
+    let launchers = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.launcher_variables());
+    let internal: Vec<&str> = launchers.copied().collect();
+    let is_internal = |name: &str| internal.iter().any(|begin| name.starts_with(begin));
+    let variables = variables.into_iter();
     variables
-        .into_iter()
-        .filter(|(name, _)| begins(name, &STEERING) && !begins(name, &LAUNCHER_INTERNAL))
+        .filter(|(name, _)| steers(name) && !is_internal(name))
         .collect()
 }
 
@@ -92,7 +58,12 @@ pub fn of_this_process() -> BTreeMap<String, String> {
 /// Whether the library's algorithms may be made forcible: that must not bring settings to life that
 /// somebody has made and that have no effect on the default as it is.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
-    !variables.keys().any(|name| name.starts_with(DECIDING))
+    let mut names = variables.keys();
+    !names.any(|name| {
+        LibraryName::ALL
+            .iter()
+            .any(|library| library.wakes_with_forcing(name))
+    })
 }
 
 /// Settings, as `NAME=value`, that change which algorithms the library chooses by itself: environment
@@ -110,12 +81,17 @@ pub fn deciding(
         .map(|(name, value)| (variable(name), name, value))
         .filter(|(variable, ..)| !variables.contains_key(variable));
     let all: Vec<_> = told.chain(silent).collect();
-    let is_enabled = all
-        .iter()
-        .any(|(variable, _, value)| variable == ENABLING && is_true(value));
-    let deciding = all
-        .iter()
-        .filter(|(variable, ..)| decides(variable, is_enabled));
+    let value = |wanted: &str| {
+        let mut all = all.iter();
+        let (.., value) = all.find(|(variable, ..)| variable == wanted)?;
+        Some((*value).clone())
+    };
+    let decides = |name: &str| {
+        LibraryName::ALL
+            .iter()
+            .any(|library| library.decides(name, &value))
+    };
+    let deciding = all.iter().filter(|(variable, ..)| decides(variable));
     deciding
         .map(|(_, name, value)| format!("{name}={value}"))
         .collect()
@@ -123,28 +99,12 @@ pub fn deciding(
 
 /// The environment variable that sets a control variable.
 fn variable(setting: &str) -> String {
-    match CONTROLLING.iter().any(|begin| setting.starts_with(begin)) {
-        true => setting.to_owned(),
-        false => format!("OMPI_MCA_{setting}"),
-    }
-}
-
-/// Whether a variable changes the library's own choice, if Open MPI's are enabled or not.
-fn decides(name: &str, is_enabled: bool) -> bool {
-    if name.starts_with(DECIDING) {
-        return name == PRIORITY || (is_enabled && name != ENABLING);
-    }
-    let about = name.strip_prefix("MPIR_CVAR_").unwrap_or_default();
-    CHOOSING.iter().any(|begin| name.starts_with(begin))
-        || COLLECTIVES.iter().any(|word| about.contains(word))
-        || name.starts_with(ADJUSTING)
-}
-
-/// As Open MPI reads truth values.
-fn is_true(value: &str) -> bool {
-    let value = value.trim().to_lowercase();
-    let is_number = value.parse::<i64>().is_ok_and(|number| number != 0);
-    is_number || ["true", "t", "yes", "y", "enabled"].contains(&value.as_str())
+    let mut libraries = LibraryName::ALL.iter();
+    let library = libraries.find(|library| library.is_setting(setting));
+    library.map_or_else(
+        || setting.to_owned(),
+        |library| library.environment_variable(setting),
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::order::Folder;
 use super::script::{Launch, Variable};
 use super::{place, shape};
 use crate::command::{Nodes, Start, command};
-use crate::{BatchOptions, BatchSystem, LibraryName};
+use crate::{BatchOptions, BatchSystem};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// What the script starts: mpirun's command lines, and what is to stand in their environment.
@@ -56,9 +56,6 @@ pub(super) fn launch(
         unbound: (unbound != bound).then_some(unbound),
         bound,
         environment,
-        slots: match installation.name {
-            LibraryName::OpenMpi => format!(" slots={}", job.ppn),
-            LibraryName::Mpich => format!(":{}", job.ppn),
-        },
+        slots: installation.name.slots(job.ppn),
     })
 }

@@ -5,22 +5,19 @@ use vocabulary::Library;
 /// The library by the text that it gives of itself ([`crate::library_text`]), such as
 /// `Open MPI v4.1.4, package: ...` or `MPICH Version: 4.0.2`. An unknown one goes by its first word.
 pub fn library(text: &str) -> Library {
-    let word = text.split_whitespace().next().unwrap_or("unknown");
-    let name = match word {
-        "Open" => "openmpi".to_owned(),
-        word => word
-            .chars()
-            .take_while(|c| c.is_alphanumeric())
-            .collect::<String>()
-            .to_lowercase(),
+    let unknown = || {
+        let word = text.split_whitespace().next().unwrap_or("unknown");
+        let letters = word.chars().take_while(|c| c.is_alphanumeric());
+        letters.collect::<String>().to_lowercase()
     };
+    let known = libraries::described_by(text);
     let version = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
         .map(|word| word.trim_start_matches('v'))
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
         .unwrap_or("unknown");
     Library {
-        name,
+        name: known.map_or_else(unknown, |library| library.name().to_owned()),
         version: version.to_owned(),
     }
 }

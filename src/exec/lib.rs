@@ -53,7 +53,7 @@ pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
-    ENABLING_VARIABLE, NativeCall, allow_forcing, is_forced_in_vain, natives, preset,
+    NativeCall, allow_forcing, enabling_variables, is_forced_in_vain, natives, preset,
 };
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};

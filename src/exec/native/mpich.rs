@@ -1,7 +1,7 @@
 //! MPICH: a variable a collective, read at each call, for all communicators.
 
+use libraries::LibraryName;
 use schedule::Collective;
-use vocabulary::NativeAlgorithm;
 
 use super::{Listed, required, spelling};
 use crate::ExecError;
@@ -71,13 +71,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
             if id == AUTOMATIC || INDIRECT.contains(&id.as_str()) {
                 continue;
             }
-            let algorithm = NativeAlgorithm {
-                is_ordered: libraries::combines_in_order("mpich", collective, &id),
-                collective,
-                id,
-                takes_segments: false,
-                takes_fanout: false,
-            };
+            let algorithm = LibraryName::Mpich.describe(collective, &id);
             listed.push(Listed { algorithm, number });
         }
     }

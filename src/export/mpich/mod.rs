@@ -12,7 +12,6 @@ mod selection;
 mod stock;
 mod tree;
 
-pub use installed::find;
 pub use selection::Selection;
 pub use tree::Node;
 

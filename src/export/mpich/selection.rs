@@ -1,6 +1,7 @@
 //! From a table to a selection file.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use schedule::Collective;
 use table::{OperatorClass, Table};
@@ -9,7 +10,7 @@ use vocabulary::Library;
 use super::guards;
 use super::stock::{self, Stock};
 use super::tree::{self, Node};
-use super::{NAME, compare, reader};
+use super::{NAME, compare, installed, reader};
 use crate::choices::series;
 use crate::{Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
@@ -86,6 +87,10 @@ impl Format for Selection {
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
         reader::read(text).map(drop)
+    }
+
+    fn installed(&self, version: &str, path: &OsStr) -> Option<PathBuf> {
+        installed::find(version, path)
     }
 }
 

@@ -109,13 +109,13 @@ fn rules(collectives: &[Planned]) -> String {
     }
     let mut text = format!("{} # collectives\n", collectives.len());
     for planned in collectives {
-        let collective = planned.known.collective;
+        let collective = planned.collective;
         let sizes = communicator_sizes(planned);
         // Writing to a string cannot fail.
         _ = write!(
             text,
             "\n{} # {collective}: {}\n{} # communicator sizes\n",
-            planned.known.number,
+            planned.number,
             measured_in(collective),
             sizes.len()
         );
@@ -195,11 +195,9 @@ fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
 
 /// What a row must say to have an algorithm carried out, from size 0 on.
 fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, String) {
-    let known = algorithms::KNOWN
-        .iter()
-        .find(|k| k.collective == collective);
+    let known = algorithms::ids(collective, u32::MAX);
     let number = |id: &str| {
-        let place = known?.ids.iter().position(|known| *known == id)?;
+        let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
     };
     let zero = Row {
@@ -226,7 +224,7 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, Str
 /// Looks whether a file says what it should at every threshold and to either side of it, on the
 /// fewest and the most ranks that a rule is for, and that it says nothing elsewhere.
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     let check = |ranks: u32, bytes: u64, expected: Row| {
         let found = file.row(collective, ranks, bytes);
         let same = found.map(|row| Row { bytes: 0, ..row }) == Some(expected);

@@ -120,7 +120,7 @@ impl Format for Json {
         let mut collectives: BTreeMap<String, Vec<Communicators>> = BTreeMap::new();
         for (distribution, plan) in &plans {
             for planned in &plan.collectives {
-                let name = planned.known.collective.name().to_owned();
+                let name = planned.collective.name().to_owned();
                 let of_ranks = planned.ranks.iter();
                 let entries = of_ranks.map(|ranks| communicators(planned, ranks, *distribution));
                 collectives.entry(name).or_default().extend(entries);
@@ -189,7 +189,7 @@ fn communicators(
 
 /// What a rule must say to have an algorithm carried out, whatever its bounds.
 fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     let (alg, seg_size, faninout) = match native {
         None => (Algorithm::Number(0), 0, 0),
         Some(native) => {
@@ -217,7 +217,7 @@ fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
 }
 
 fn in_file(planned: &Planned, bytes: u64, ranks: u32) -> u64 {
-    match measure(planned.known.collective) {
+    match measure(planned.collective) {
         Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
         Measure::Message | Measure::Nothing => bytes,
     }
@@ -264,7 +264,7 @@ fn read(text: &str) -> Result<File, ExportError> {
 
 /// Looks whether a file says what it should at every threshold and to either side of it.
 fn compare(file: &File, planned: &Planned, distribution: Distribution) -> Result<(), ExportError> {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     for of_ranks in &planned.ranks {
         for choice in &of_ranks.choices {
             let at = choice.from_bytes;

@@ -1,17 +1,20 @@
 //! What of a table's choices is written: those that the component carries out as they are meant.
 
+use libraries::openmpi::{self, COLLECTIVES, Limits};
 use schedule::Collective;
 use table::{OperatorClass, Table};
 use vocabulary::{CommShape, Library};
 
 use super::NAME;
-use super::algorithms::{self, KNOWN, Known, Measure};
+use super::algorithms::{Measure, ids, measure};
 use crate::choices::{counted, series};
 use crate::{Choice, Choices, ExportError, Native, Options, RanksRules};
 
 /// What is written about one collective.
 pub(super) struct Planned {
-    pub(super) known: &'static Known,
+    pub(super) collective: Collective,
+    /// Its number in classic rules files.
+    pub(super) number: u32,
     /// By ascending ranks, without overlaps.
     pub(super) ranks: Vec<RanksRules>,
 }
@@ -70,17 +73,21 @@ impl Plan {
             library,
         };
         let mut left_out = LeftOut::default();
-        for known in &KNOWN {
-            let Some(ranks) = choices.collectives.get(&known.collective) else {
+        for (collective, number) in COLLECTIVES {
+            let Some(ranks) = choices.collectives.get(&collective) else {
                 continue;
             };
             let ranks: Vec<RanksRules> = ranks
                 .iter()
-                .flat_map(|ranks| plan.fitted(known, ranks, &mut left_out))
+                .flat_map(|ranks| plan.fitted(collective, ranks, &mut left_out))
                 .collect();
             let is_silent = |ranks: &RanksRules| ranks.choices.iter().all(|c| c.native.is_none());
             if !ranks.iter().all(is_silent) {
-                plan.collectives.push(Planned { known, ranks });
+                plan.collectives.push(Planned {
+                    collective,
+                    number,
+                    ranks,
+                });
             }
         }
         plan.notes.extend(left_out.notes());
@@ -94,10 +101,14 @@ impl Plan {
     }
 
     /// The choices as far as they will be carried out: for the ranks measured, and for those after.
-    fn fitted(&self, known: &Known, ranks: &RanksRules, left_out: &mut LeftOut) -> Vec<RanksRules> {
-        let collective = known.collective;
+    fn fitted(
+        &self,
+        collective: Collective,
+        ranks: &RanksRules,
+        left_out: &mut LeftOut,
+    ) -> Vec<RanksRules> {
         let mut ranks = ranks.clone();
-        if algorithms::measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
+        if measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
             left_out.by_size.push(collective);
             ranks.choices = vec![library_decides(0)];
         }
@@ -106,18 +117,18 @@ impl Plan {
                 continue;
             };
             let named = || format!("{collective}/{}", native.id);
-            if !self.has(known, &native.id) {
+            if !self.has(collective, &native.id) {
                 left_out.unknown.push(named());
                 choice.native = None;
-            } else if !algorithms::serves(collective, &native.id, ranks.first)
-                || algorithms::limits(collective, native, ranks.first).is_none()
+            } else if !openmpi::serves(collective, &native.id, ranks.first)
+                || limits(collective, native, ranks.first).is_none()
             {
                 left_out.replaced.push(named());
                 choice.native = None;
             }
         }
         let is_narrow = |choice: &Choice| {
-            let limits = |native| algorithms::limits(collective, native, ranks.first);
+            let limits = |native| limits(collective, native, ranks.first);
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
         };
@@ -142,20 +153,19 @@ impl Plan {
     }
 
     /// Whether the release has an algorithm.
-    fn has(&self, known: &Known, id: &str) -> bool {
-        let count = match series(&self.library.version) {
-            Some((..=4, _)) => known.of_4_1,
+    fn has(&self, collective: Collective, id: &str) -> bool {
+        match series(&self.library.version) {
             // Later ones are called by their names, whatever the library listed.
-            Some((6.., _)) => return true,
-            _ => known.ids.len(),
-        };
-        known.ids[..count].contains(&id)
+            Some((6.., _)) => true,
+            Some((major, _)) => ids(collective, major).contains(&id),
+            None => ids(collective, u32::MAX).contains(&id),
+        }
     }
 
     /// Warnings about what is wrong for operators that do not commute.
     fn unordered(&self) -> Vec<String> {
         let chooses_unordered = |planned: &&Planned| {
-            let collective = planned.known.collective;
+            let collective = planned.collective;
             let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
             choices.any(|choice| {
                 let native = choice.native.as_ref();
@@ -163,7 +173,7 @@ impl Plan {
             })
         };
         let unordered = self.collectives.iter().filter(chooses_unordered);
-        let unordered: Vec<Collective> = unordered.map(|p| p.known.collective).collect();
+        let unordered: Vec<Collective> = unordered.map(|p| p.collective).collect();
         let mut notes = Vec::new();
         if !unordered.is_empty() {
             notes.push(
@@ -244,6 +254,12 @@ impl LeftOut {
     }
 }
 
+/// The limits of an algorithm on up to so many ranks; `None` if it never runs there.
+fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits> {
+    let segment = native.segment_bytes.unwrap_or(0);
+    openmpi::limits(collective, &native.id, segment, ranks)
+}
+
 fn library_decides(from_bytes: u64) -> Choice {
     Choice {
         from_bytes,
@@ -253,7 +269,7 @@ fn library_decides(from_bytes: u64) -> Choice {
 
 /// The choice from where it is carried out on up to `last` ranks; the library decides below.
 fn guarded(collective: Collective, choice: &Choice, end: Option<u64>, last: u32) -> Vec<Choice> {
-    let limits = |native: &Native| algorithms::limits(collective, native, last);
+    let limits = |native: &Native| limits(collective, native, last);
     let Some(limits) = choice.native.as_ref().and_then(limits) else {
         return vec![choice.clone()];
     };

@@ -1,5 +1,6 @@
 //! What a manager reads: how much is to be gained where, and what is to be done.
 
+use libraries::LibraryName;
 use maud::{Markup, html};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
@@ -183,9 +184,12 @@ pub(super) fn deploying(view: &View) -> Markup {
     }
 }
 
-fn export_format(library: &str) -> &str {
-    match library {
-        "openmpi" | "mpich" => library,
-        _ => "openmpi|openmpi-json|mpich",
+/// The format of a library; all of them if it is unknown.
+fn export_format(library: &str) -> String {
+    match libraries::find(library) {
+        Some(library) => library.formats()[0].to_owned(),
+        None => LibraryName::ALL
+            .map(|library| library.formats().join("|"))
+            .join("|"),
     }
 }

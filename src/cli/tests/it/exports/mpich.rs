@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use export::Format;
 use schedule::Collective;
 
 use super::launch::Library;
@@ -225,7 +226,9 @@ fn mpich_runs_what_an_exported_selection_file_says() {
         return;
     };
     let path = std::env::var_os("PATH").unwrap();
-    let file = export::mpich::find(&library.version, &path).expect("its file");
+    let file = export::mpich::Selection
+        .installed(&library.version, &path)
+        .expect("its file");
     prove(&library, file.to_str());
 }
 

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use libraries::LibraryName;
+use libraries::{Facts, LibraryName};
 
 /// Variables of these beginnings steer what MPI libraries communicate through, whichever it is.
 const TRANSPORTS: [&str; 3] = ["UCX_", "FI_", "PSM2_"];
 
 /// Whether a control variable of a library steers collectives or what they communicate with.
 pub fn is_setting(name: &str) -> bool {
-    LibraryName::ALL
-        .iter()
-        .any(|library| library.is_setting(name))
+    let mut libraries = LibraryName::ALL.iter();
+    libraries.any(|library| library.is_setting(name))
 }
 
 /// What becomes of this process's environment variables in one in which libraries have the settings
@@ -20,28 +19,27 @@ pub fn is_setting(name: &str) -> bool {
 pub fn unsettled() -> (Vec<OsString>, Vec<(&'static str, &'static str)>) {
     let names = std::env::vars_os().map(|(name, _)| name);
     let removed = names.filter(|name| steers(&name.to_string_lossy()));
-    let set = LibraryName::ALL
-        .iter()
-        .filter_map(|library| library.without_files());
+    let libraries = LibraryName::ALL.iter();
+    let set = libraries.filter_map(|library| library.facts().without_files);
     (removed.collect(), set.collect())
 }
 
 /// Whether an environment variable steers how MPI libraries communicate.
 fn steers(name: &str) -> bool {
-    let of_libraries = LibraryName::ALL
-        .iter()
-        .flat_map(|library| library.steering_variables());
-    let mut beginnings = TRANSPORTS.iter().chain(of_libraries);
+    let is_transport = TRANSPORTS.iter().any(|begin| name.starts_with(begin));
+    is_transport || begins(name, |facts| facts.steering_variables)
+}
+
+/// Whether a name begins as some library's do.
+fn begins(name: &str, with: fn(&Facts) -> &'static [&'static str]) -> bool {
+    let libraries = LibraryName::ALL.iter();
+    let mut beginnings = libraries.flat_map(|library| with(library.facts()));
     beginnings.any(|begin| name.starts_with(begin))
 }
 
 /// Those among the given variables that steer MPI libraries, without what launchers set themselves.
 pub fn steering(variables: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, String> {
-    let launchers = LibraryName::ALL
-        .iter()
-        .flat_map(|library| library.launcher_variables());
-    let internal: Vec<&str> = launchers.copied().collect();
-    let is_internal = |name: &str| internal.iter().any(|begin| name.starts_with(begin));
+    let is_internal = |name: &str| begins(name, |facts| facts.launcher_variables);
     let variables = variables.into_iter();
     variables
         .filter(|(name, _)| steers(name) && !is_internal(name))
@@ -59,11 +57,7 @@ pub fn of_this_process() -> BTreeMap<String, String> {
 /// somebody has made and that have no effect on the default as it is.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
     let mut names = variables.keys();
-    !names.any(|name| {
-        LibraryName::ALL
-            .iter()
-            .any(|library| library.wakes_with_forcing(name))
-    })
+    !names.any(|name| begins(name, |facts| facts.dormant_variables))
 }
 
 /// Settings, as `NAME=value`, that change which algorithms the library chooses by itself: environment
@@ -103,7 +97,7 @@ fn variable(setting: &str) -> String {
     let library = libraries.find(|library| library.is_setting(setting));
     library.map_or_else(
         || setting.to_owned(),
-        |library| library.environment_variable(setting),
+        |library| format!("{}{setting}", library.facts().variable_prefix),
     )
 }
 

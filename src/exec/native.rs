@@ -35,7 +35,7 @@ pub fn allow_forcing() {
 /// The environment variables that [`allow_forcing`] sets.
 pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
     let libraries = LibraryName::ALL.into_iter();
-    libraries.filter_map(|library| library.enabling_variable())
+    libraries.filter_map(|library| library.facts().enabling_variable)
 }
 
 /// Whether somebody has forced algorithms of Open MPI to no effect, since they have not said that this
@@ -48,7 +48,7 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
 pub fn is_forced_in_vain() -> Result<bool, ExecError> {
     // MPICH, its tool interface once closed, would forget its variables.
     let library = libraries::described_by(&crate::library_text());
-    match library.and_then(|library| library.enabling_variable()) {
+    match library.and_then(|library| library.facts().enabling_variable) {
         Some(_) => openmpi::is_forced_in_vain(&Tool::open()?),
         None => Ok(false),
     }
@@ -168,21 +168,4 @@ impl NativeCall {
 fn required(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
     let found = tool.variable(name)?;
     found.ok_or_else(|| ExecError::NoVariable(name.to_owned()))
-}
-
-/// The libraries' spelling of our collectives.
-fn spelling(collective: Collective) -> &'static str {
-    match collective {
-        Collective::Bcast => "bcast",
-        Collective::Reduce => "reduce",
-        Collective::Allreduce => "allreduce",
-        Collective::Gather => "gather",
-        Collective::Scatter => "scatter",
-        Collective::Allgather => "allgather",
-        Collective::ReduceScatter => "reduce_scatter",
-        Collective::ReduceScatterBlock => "reduce_scatter_block",
-        Collective::Alltoall => "alltoall",
-        Collective::Barrier => "barrier",
-        Collective::Scan => "scan",
-    }
 }

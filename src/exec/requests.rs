@@ -27,7 +27,7 @@ pub enum Wait {
 /// [`ExecError`] if the library's tool interface fails.
 pub fn leaves_core() -> Result<bool, ExecError> {
     let library = libraries::described_by(&library_text());
-    let Some(name) = library.and_then(|library| library.yielding_variable()) else {
+    let Some(name) = library.and_then(|library| library.facts().yielding_variable) else {
         return Ok(false);
     };
     let tool = Tool::open()?;

@@ -105,7 +105,8 @@ pub fn find(name: &str) -> Option<&'static dyn Format> {
 
 /// The format that a library reads, if it reads one.
 pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
-    find(libraries::find(&library.name)?.format(&library.version)?)
+    let known = libraries::find(&library.name)?;
+    find(known.facts().format(&library.version))
 }
 
 /// Whether a table has anything that its library can be told.

@@ -24,7 +24,9 @@ impl Deployed {
     /// does not tell operators apart, rules hold for all.
     pub fn operators(library: &Library, assume_commutative: bool) -> OperatorClass {
         let known = libraries::find(&library.name);
-        match assume_commutative || known.is_some_and(|library| library.tells_operators_apart()) {
+        match assume_commutative
+            || known.is_some_and(|library| library.facts().tells_operators_apart)
+        {
             true => OperatorClass::Commutative,
             false => OperatorClass::Noncommutative,
         }

@@ -64,7 +64,7 @@ pub(super) fn command(
         problem: Some(problem),
     };
     let names = match start.nodes {
-        Nodes::Hosts(hosts) if library.names_hosts() => {
+        Nodes::Hosts(hosts) if library.facts().names_hosts => {
             first_hosts(&hosts.file, shape).map_err(missing)?
         }
         _ => Vec::new(),
@@ -73,7 +73,7 @@ pub(super) fn command(
         shape,
         nodes: match start.nodes {
             Nodes::Here => libraries::Nodes::Here,
-            Nodes::Hosts(hosts) if library.names_hosts() => {
+            Nodes::Hosts(hosts) if library.facts().names_hosts => {
                 libraries::Nodes::Named(&names, hosts.placement)
             }
             Nodes::Hosts(hosts) => libraries::Nodes::File(&hosts.file, hosts.placement),
@@ -84,12 +84,18 @@ pub(super) fn command(
         passed_on: &passed_on(start),
     }));
     if Uid::effective().is_root() {
-        command.envs(library.superuser_variables().iter().map(|name| (name, "1")));
+        command.envs(
+            library
+                .facts()
+                .superuser_variables
+                .iter()
+                .map(|name| (name, "1")),
+        );
     }
     // Launchers refuse or ignore a second binding; the user's word counts.
     let is_binding = |option: &String| option.trim_start_matches('-') == "bind-to";
     if !start.options.iter().any(is_binding) {
-        command.args([library.binding_option(), binding.name()]);
+        command.args([library.facts().binding_option, binding.name()]);
     }
     let environment = start.environment.iter();
     command

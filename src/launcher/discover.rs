@@ -100,7 +100,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
     let mut asked = BTreeSet::new();
     let names: Vec<&str> = LibraryName::ALL
         .iter()
-        .flat_map(|library| library.launchers())
+        .flat_map(|library| library.facts().launchers)
         .copied()
         .collect();
     for launcher in discovery

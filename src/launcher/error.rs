@@ -37,7 +37,7 @@ pub enum LaunchError {
     #[error(
         "`{}` is not the launcher of {}: {reason}",
         launcher.display(),
-        LibraryName::ALL.map(|library| library.title()).join(" or ")
+        LibraryName::ALL.map(|library| library.facts().title).join(" or ")
     )]
     Unusable {
         /// The launcher.

@@ -9,8 +9,6 @@ pub struct LibraryAlgorithm {
     pub collective: Collective,
     /// The library's name for it.
     pub id: &'static str,
-    /// The first major version that has it; 0 for all that are known.
-    pub since: u32,
     /// Whether it combines in the order of ranks, or leaves operators that do not commute to another
     /// algorithm that does.
     pub is_ordered: bool,
@@ -18,62 +16,39 @@ pub struct LibraryAlgorithm {
     pub takes_segments: bool,
     /// Whether a fanout reaches it.
     pub takes_fanout: bool,
-    /// The radix that it has unless somebody changes it for the whole job.
-    pub radix: Option<u32>,
     /// The id of our algorithm of the same collective that sends the same messages.
     pub twin: Option<&'static str>,
 }
 
-/// An algorithm of which nothing else is known.
-pub(crate) const fn of(collective: Collective, id: &'static str) -> LibraryAlgorithm {
+/// What rows say, put together with `|`.
+pub(crate) const ORDERED: u8 = 1;
+pub(crate) const SEGMENTS: u8 = 2;
+pub(crate) const FANOUT: u8 = 4;
+/// Our algorithm of the same id is the twin.
+pub(crate) const SAME: u8 = 8;
+
+/// A row.
+pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
     LibraryAlgorithm {
         collective,
         id,
-        since: 0,
-        is_ordered: false,
-        takes_segments: false,
-        takes_fanout: false,
-        radix: None,
-        twin: None,
+        is_ordered: what & ORDERED != 0,
+        takes_segments: what & SEGMENTS != 0,
+        takes_fanout: what & FANOUT != 0,
+        twin: if what & SAME != 0 { Some(id) } else { None },
     }
 }
 
-impl LibraryAlgorithm {
-    pub(crate) const fn since(mut self, major: u32) -> Self {
-        self.since = major;
-        self
-    }
-
-    pub(crate) const fn ordered(mut self) -> Self {
-        self.is_ordered = true;
-        self
-    }
-
-    pub(crate) const fn segments(mut self) -> Self {
-        self.takes_segments = true;
-        self
-    }
-
-    pub(crate) const fn fanout(mut self) -> Self {
-        self.takes_fanout = true;
-        self
-    }
-
-    pub(crate) const fn radix(mut self, radix: u32) -> Self {
-        self.radix = Some(radix);
-        self
-    }
-
-    pub(crate) const fn like(mut self, ours: &'static str) -> Self {
-        self.twin = Some(ours);
-        self
-    }
-
-    /// Our algorithm of the same id sends the same messages.
-    pub(crate) const fn same(self) -> Self {
-        let id = self.id;
-        self.like(id)
-    }
+/// A row of an algorithm that we call otherwise.
+pub(crate) const fn like(
+    ours: &'static str,
+    collective: Collective,
+    id: &'static str,
+    what: u8,
+) -> LibraryAlgorithm {
+    let mut row = of(collective, id, what);
+    row.twin = Some(ours);
+    row
 }
 
 /// The largest power of two that is not above.

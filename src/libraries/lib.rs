@@ -5,6 +5,7 @@
 //! What an unknown library does is unknown: its algorithms count as unordered, and have no twins.
 
 mod algorithm;
+mod facts;
 mod launching;
 mod mpich;
 pub mod openmpi;
@@ -18,6 +19,7 @@ use schedule::Collective;
 use vocabulary::{Cell, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
+pub use facts::Facts;
 pub use launching::{Nodes, Ranks};
 pub use twins::{RIVALS, twin};
 
@@ -39,7 +41,7 @@ impl LibraryName {
 
     /// The name used in files: [`vocabulary::Library::name`].
     pub fn name(self) -> &'static str {
-        (*self).name()
+        self.facts().name
     }
 }
 
@@ -60,7 +62,7 @@ pub fn find(name: &str) -> Option<LibraryName> {
 /// The library that describes itself by this text, the result of `MPI_Get_library_version`.
 pub fn described_by(text: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
-    all.find(|library| text.starts_with(library.title()))
+    all.find(|library| text.starts_with(library.facts().title))
 }
 
 /// The library whose launcher prints this about itself, and its version.
@@ -77,18 +79,44 @@ pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> boo
 
 /// What is known of an MPI library.
 pub trait MpiLibrary: Debug + Sync {
-    /// Its name in files: [`vocabulary::Library::name`].
-    fn name(&self) -> &'static str;
+    /// What is the same whatever is measured.
+    fn facts(&self) -> &'static Facts;
 
-    /// Its name for people; its description of itself, `MPI_Get_library_version`, begins with it.
-    fn title(&self) -> &'static str;
+    /// Whether an algorithm that is forced is what runs in a cell: the library neither replaces it by
+    /// another one without a word nor refuses it.
+    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
 
-    /// Its own algorithms of which something is known that the library does not tell.
-    fn algorithms(&self) -> &'static [LibraryAlgorithm];
+    /// Whether a control variable of the MPI tool interface steers collectives or what they
+    /// communicate with.
+    fn is_setting(&self, control_variable: &str) -> bool;
 
-    /// One of them.
+    /// Whether an environment variable changes what the library chooses by itself. `value` finds the
+    /// values of others.
+    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
+
+    /// What it communicates with, by its description of itself and the control variables that it has.
+    fn transports(
+        &self,
+        description: &str,
+        has_variable: &mut dyn FnMut(&str) -> bool,
+    ) -> Vec<String>;
+
+    /// The version in what its launcher prints for `--version`; `None` if that is another launcher.
+    fn launcher_version(&self, output: &str) -> Option<String>;
+
+    /// The launcher's arguments that say how many ranks to start, where.
+    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString>;
+
+    /// The launcher's arguments that set a variable for the ranks.
+    fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;
+
+    /// The names of nodes with which the launcher has lost contact, as far as what it printed tells
+    /// them; `None` if it has lost none.
+    fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>>;
+
+    /// One of its own algorithms of which something is known.
     fn algorithm(&self, collective: Collective, id: &str) -> Option<&'static LibraryAlgorithm> {
-        let mut all = self.algorithms().iter();
+        let mut all = self.facts().algorithms.iter();
         all.find(|known| known.collective == collective && known.id == id)
     }
 
@@ -110,88 +138,4 @@ pub trait MpiLibrary: Debug + Sync {
             is_ordered: self.combines_in_order(collective, id),
         }
     }
-
-    /// Whether an algorithm that is forced is what runs in a cell: the library neither replaces it by
-    /// another one without a word nor refuses it.
-    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
-
-    /// The names of the export formats that its releases read.
-    fn formats(&self) -> &'static [&'static str];
-
-    /// The one that a release reads, if any.
-    fn format(&self, version: &str) -> Option<&'static str>;
-
-    /// Whether its files tell operators that commute from others.
-    fn tells_operators_apart(&self) -> bool;
-
-    /// What the names of environment variables begin with that steer how it communicates.
-    fn steering_variables(&self) -> &'static [&'static str];
-
-    /// What the names of those begin with that its launcher sets for its own purposes.
-    fn launcher_variables(&self) -> &'static [&'static str];
-
-    /// Whether a control variable of the MPI tool interface steers collectives or what they
-    /// communicate with.
-    fn is_setting(&self, control_variable: &str) -> bool;
-
-    /// The environment variable that sets such a control variable.
-    fn environment_variable(&self, control_variable: &str) -> String;
-
-    /// Whether an environment variable changes what the library chooses by itself. `value` finds the
-    /// values of others.
-    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
-
-    /// The environment variable that lets algorithms be forced if it is `1` when MPI starts; `None` if they
-    /// always can be.
-    fn enabling_variable(&self) -> Option<&'static str>;
-
-    /// Whether an environment variable may be without effect until algorithms can be forced.
-    fn wakes_with_forcing(&self, variable: &str) -> bool;
-
-    /// An environment variable with the value at which the library reads no files of settings.
-    fn without_files(&self) -> Option<(&'static str, &'static str)>;
-
-    /// The control variable that says whether waiting ranks leave their cores to others. `None` if there
-    /// is none, or it cannot be asked for: MPICH forgets its variables, also for itself, when its tool
-    /// interface is closed.
-    fn yielding_variable(&self) -> Option<&'static str>;
-
-    /// What it communicates with, by its description of itself and the control variables that it has.
-    fn transports(
-        &self,
-        description: &str,
-        has_variable: &mut dyn FnMut(&str) -> bool,
-    ) -> Vec<String>;
-
-    /// What its launcher is called, the most telling names first.
-    fn launchers(&self) -> &'static [&'static str];
-
-    /// The version in what its launcher prints for `--version`; `None` if that is another launcher.
-    fn launcher_version(&self, output: &str) -> Option<String>;
-
-    /// Whether hosts are to be named in the launcher's command line, instead of their file.
-    fn names_hosts(&self) -> bool;
-
-    /// The launcher's arguments that say how many ranks to start, where.
-    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString>;
-
-    /// The launcher's option that says how ranks stand on cores.
-    fn binding_option(&self) -> &'static str;
-
-    /// The launcher's arguments that set a variable for the ranks.
-    fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;
-
-    /// Whether [`MpiLibrary::variable_arguments`] hold for one program only of several that a command
-    /// line starts, with `:` between them.
-    fn sets_variables_by_program(&self) -> bool;
-
-    /// Variables that are to be `1` for the superuser to be let start ranks.
-    fn superuser_variables(&self) -> &'static [&'static str];
-
-    /// What stands behind a host's name in a file of hosts that takes this many ranks.
-    fn slots(&self, ranks: u32) -> String;
-
-    /// The names of nodes with which the launcher has lost contact, as far as what it printed tells
-    /// them; `None` if it has lost none.
-    fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>>;
 }

@@ -182,7 +182,7 @@ fn with_variables(
     let mut words = Vec::new();
     for (place, word) in command.iter().enumerate() {
         words.push(word.clone());
-        let begins_another = library.sets_variables_by_program() && word == ":";
+        let begins_another = library.facts().sets_variables_by_program && word == ":";
         if place == 0 || begins_another {
             words.extend(options.iter().cloned());
         }

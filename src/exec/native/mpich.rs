@@ -3,7 +3,7 @@
 use libraries::LibraryName;
 use schedule::Collective;
 
-use super::{Listed, required, spelling};
+use super::{Listed, required};
 use crate::ExecError;
 use crate::tool::{Tool, Variable};
 
@@ -57,7 +57,7 @@ const NAMES: [&str; 33] = [
 
 /// The variable that forces a collective's algorithm.
 pub(super) fn name(collective: Collective) -> String {
-    let collective = spelling(collective).to_uppercase();
+    let collective = collective.name().to_uppercase();
     format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM")
 }
 

@@ -4,7 +4,7 @@ use libraries::LibraryName;
 use schedule::Collective;
 use vocabulary::Parameters;
 
-use super::{Listed, required, spelling};
+use super::{Listed, required};
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Communicator, ExecError};
 
@@ -13,7 +13,7 @@ const AUTOMATIC: i32 = 0;
 
 /// A variable about a collective's algorithm: which it is, or something `_of` it.
 pub(super) fn name(collective: Collective, what: &str) -> String {
-    format!("coll_tuned_{}_algorithm{what}", spelling(collective))
+    format!("coll_tuned_{}_algorithm{what}", collective)
 }
 
 /// Whether this is the library.

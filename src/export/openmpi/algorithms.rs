@@ -14,10 +14,10 @@ pub(super) fn number(collective: Collective) -> Option<u32> {
         .map(|(_, number)| *number)
 }
 
-/// The ids of a collective's algorithms, numbered from 1, that releases of a major version have.
-pub(super) fn ids(collective: Collective, major: u32) -> Vec<&'static str> {
-    let algorithms = LibraryName::OpenMpi.algorithms().iter();
-    let known = algorithms.filter(|known| known.collective == collective && known.since <= major);
+/// The ids of a collective's algorithms, numbered from 1.
+pub(super) fn ids(collective: Collective) -> Vec<&'static str> {
+    let algorithms = LibraryName::OpenMpi.facts().algorithms.iter();
+    let known = algorithms.filter(|known| known.collective == collective);
     known.map(|known| known.id).collect()
 }
 

@@ -157,8 +157,8 @@ impl Plan {
         match series(&self.library.version) {
             // Later ones are called by their names, whatever the library listed.
             Some((6.., _)) => true,
-            Some((major, _)) => ids(collective, major).contains(&id),
-            None => ids(collective, u32::MAX).contains(&id),
+            Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
+            _ => ids(collective).contains(&id),
         }
     }
 

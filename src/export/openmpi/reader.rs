@@ -99,7 +99,7 @@ fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<Row>, E
     if count > 1 && measure(collective) == Measure::Nothing {
         return Err(numbers.fault(format!("{collective} may have one row only")));
     }
-    let algorithms = algorithms::ids(collective, u32::MAX).len();
+    let algorithms = algorithms::ids(collective).len();
     let mut rows: Vec<Row> = Vec::new();
     for _ in 0..count {
         let bytes = u64::from(numbers.next("a message size")?);

@@ -56,6 +56,6 @@ pub(super) fn launch(
         unbound: (unbound != bound).then_some(unbound),
         bound,
         environment,
-        slots: installation.name.slots(job.ppn),
+        slots: format!("{}{}", installation.name.facts().slots, job.ppn),
     })
 }

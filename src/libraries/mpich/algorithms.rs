@@ -4,23 +4,28 @@ use schedule::Collective::*;
 use vocabulary::Cell;
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{of, power_below};
+use crate::algorithm::{ORDERED, SAME, like, of, power_below};
 
 /// From the sources of 4.0. Those that are not listed are wrong for operators that do not commute, or
 /// refuse operators that are not built in, and are like none of ours. The Rabenseifner reduction does not
 /// fold evenly.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 11] = [
-    of(Allgather, "ring").same(),
-    of(Allreduce, "recursive_doubling").ordered().same(),
-    of(Bcast, "binomial").same(),
-    of(Bcast, "scatter_ring_allgather").like("scatter_allgather_ring"),
-    of(Reduce, "binomial").ordered().same(),
-    of(Reduce, "reduce_scatter_gather").like("rabenseifner_unbalanced"),
-    of(ReduceScatter, "noncommutative").ordered(),
-    of(ReduceScatter, "recursive_doubling").ordered(),
-    of(ReduceScatterBlock, "noncommutative").ordered(),
-    of(ReduceScatterBlock, "recursive_doubling").ordered(),
-    of(Scan, "recursive_doubling").ordered(),
+    of(Allgather, "ring", SAME),
+    of(Allreduce, "recursive_doubling", ORDERED | SAME),
+    of(Bcast, "binomial", SAME),
+    like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
+    of(Reduce, "binomial", ORDERED | SAME),
+    like(
+        "rabenseifner_unbalanced",
+        Reduce,
+        "reduce_scatter_gather",
+        0,
+    ),
+    of(ReduceScatter, "noncommutative", ORDERED),
+    of(ReduceScatter, "recursive_doubling", ORDERED),
+    of(ReduceScatterBlock, "noncommutative", ORDERED),
+    of(ReduceScatterBlock, "recursive_doubling", ORDERED),
+    of(Scan, "recursive_doubling", ORDERED),
 ];
 
 /// Whether a forced algorithm is carried out (4.0): the library returns no error, having been told not to

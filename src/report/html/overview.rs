@@ -186,10 +186,11 @@ pub(super) fn deploying(view: &View) -> Markup {
 
 /// The format of a library; all of them if it is unknown.
 fn export_format(library: &str) -> String {
-    match libraries::find(library) {
-        Some(library) => library.formats()[0].to_owned(),
-        None => LibraryName::ALL
-            .map(|library| library.formats().join("|"))
-            .join("|"),
+    if let Some(library) = libraries::find(library) {
+        return library.facts().formats[0].1.to_owned();
     }
+    let all = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().formats);
+    all.map(|(_, format)| *format).collect::<Vec<_>>().join("|")
 }

@@ -91,7 +91,7 @@ fn ours_are_in_the_catalogue() {
     let mut count = 0;
     for algorithm in LibraryName::ALL
         .iter()
-        .flat_map(|library| library.algorithms())
+        .flat_map(|library| library.facts().algorithms)
     {
         if let Some(twin) = algorithm.twin {
             let ours = format!("{}/{twin}", algorithm.collective);

@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use std::ops::Deref;
 
 use schedule::Collective;
-use vocabulary::{Cell, NativeAlgorithm, Parameters};
+use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
 pub use facts::Facts;
@@ -39,7 +39,7 @@ impl LibraryName {
     /// Every library, in order of preference.
     pub const ALL: [Self; LIBRARIES.len()] = [Self::OpenMpi, Self::Mpich];
 
-    /// The name used in files: [`vocabulary::Library::name`].
+    /// The name used in files: [`Library::name`].
     pub fn name(self) -> &'static str {
         self.facts().name
     }
@@ -53,7 +53,7 @@ impl Deref for LibraryName {
     }
 }
 
-/// The library of a name, as in [`vocabulary::Library::name`]; `None` if it is not known.
+/// The library of a name, as in [`Library::name`]; `None` if it is not known.
 pub fn find(name: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
     all.find(|library| library.name() == name)
@@ -63,6 +63,26 @@ pub fn find(name: &str) -> Option<LibraryName> {
 pub fn described_by(text: &str) -> Option<LibraryName> {
     let mut all = LibraryName::ALL.into_iter();
     all.find(|library| text.starts_with(library.facts().title))
+}
+
+/// The library by the text that it gives of itself (`MPI_Get_library_version`), such as
+/// `Open MPI v4.1.4, package: ...` or `MPICH Version: 4.0.2`. An unknown one goes by its first word.
+pub fn library(text: &str) -> Library {
+    let unknown = || {
+        let word = text.split_whitespace().next().unwrap_or("unknown");
+        let letters = word.chars().take_while(|c| c.is_alphanumeric());
+        letters.collect::<String>().to_lowercase()
+    };
+    let known = described_by(text);
+    let version = text
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or("unknown");
+    Library {
+        name: known.map_or_else(unknown, |library| library.name().to_owned()),
+        version: version.to_owned(),
+    }
 }
 
 /// The library whose launcher prints this about itself, and its version.

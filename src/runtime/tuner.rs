@@ -67,8 +67,7 @@ impl Tuner {
         communicator: MPI_Comm,
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
-        let text = exec::library_text();
-        let library = exec::library(&text);
+        let library = exec::library();
         let mut threads = 0;
         // SAFETY: the result is written by the call.
         check("MPI_Query_thread", unsafe {

@@ -14,6 +14,3 @@ mod tree;
 
 pub use selection::Selection;
 pub use tree::Node;
-
-/// The library's name in tables.
-pub(crate) const NAME: &str = "mpich";

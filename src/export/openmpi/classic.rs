@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use libraries::LibraryName;
 use schedule::Collective;
 use table::Table;
 
 use super::algorithms::{self, Measure, measure};
-use super::plan::{Plan, Planned, library};
+use super::plan::{Plan, Planned};
 use super::reader::{self, File, Row};
-use crate::choices::series;
+use crate::choices::{release, series};
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
 /// The rules file of `coll_tuned_dynamic_rules_filename`.
@@ -32,14 +33,8 @@ impl Format for Classic {
     }
 
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
-        let library = library(table, options)?;
-        if !matches!(series(&library.version), Some((4, 0 | 1) | (5, 0))) {
-            return Err(ExportError::UnknownRelease {
-                format: self.name(),
-                version: library.version,
-                known: self.releases(),
-            });
-        }
+        let knows = |series| matches!(series, (4, 0 | 1) | (5, 0));
+        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plan = Plan::of(table, library, options, |_| true);
         let text = head(table, &plan) + &rules(&plan.collectives);
         let file = reader::read(&text)?;

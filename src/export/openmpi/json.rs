@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use libraries::LibraryName;
 use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
 use super::algorithms::{self, Measure, measure};
-use super::plan::{Plan, Planned, library};
-use crate::choices::series;
+use super::plan::{Plan, Planned};
+use crate::choices::release;
 use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
 /// The JSON rules file.
@@ -101,14 +102,8 @@ impl Format for Json {
     }
 
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
-        let library = library(table, options)?;
-        if series(&library.version) != Some((6, 0)) {
-            return Err(ExportError::UnknownRelease {
-                format: self.name(),
-                version: library.version,
-                known: self.releases(),
-            });
-        }
+        let knows = |series| matches!(series, (6, 0));
+        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plans = Distribution::ALL.map(|distribution| {
             let counts = |shape| Distribution::of(shape) == distribution;
             (

@@ -1,14 +1,14 @@
 //! What of a table's choices is written: those that the component carries out as they are meant.
 
+use libraries::LibraryName;
 use libraries::openmpi::{self, COLLECTIVES, Limits};
 use schedule::Collective;
 use table::{OperatorClass, Table};
 use vocabulary::{CommShape, Library};
 
-use super::NAME;
 use super::algorithms::{Measure, ids, measure};
 use crate::choices::{counted, series};
-use crate::{Choice, Choices, ExportError, Native, Options, RanksRules};
+use crate::{Choice, Choices, Native, Options, RanksRules};
 
 /// What is written about one collective.
 pub(super) struct Planned {
@@ -33,25 +33,6 @@ struct LeftOut {
     unknown: Vec<String>,
     replaced: Vec<String>,
     by_size: Vec<Collective>,
-}
-
-/// The release to write for.
-pub(super) fn library(table: &Table, options: &Options) -> Result<Library, ExportError> {
-    let measured = &table.provenance.library;
-    let version = match &options.version {
-        Some(version) => version.clone(),
-        None if measured.name == NAME => measured.version.clone(),
-        None => {
-            return Err(ExportError::NoRelease {
-                library: "Open MPI",
-                measured: measured.to_string(),
-            });
-        }
-    };
-    Ok(Library {
-        name: NAME.to_owned(),
-        version,
-    })
 }
 
 impl Plan {
@@ -169,7 +150,7 @@ impl Plan {
             let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
             choices.any(|choice| {
                 let native = choice.native.as_ref();
-                native.is_some_and(|n| !libraries::combines_in_order(NAME, collective, &n.id))
+                native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
             })
         };
         let unordered = self.collectives.iter().filter(chooses_unordered);
@@ -208,7 +189,7 @@ fn given_up(
         let natives = ranks.iter().flat_map(|ranks| &ranks.choices);
         let unordered = natives.filter(|choice| {
             let native = choice.native.as_ref();
-            native.is_some_and(|n| !libraries::combines_in_order(NAME, collective, &n.id))
+            native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
         });
         count += unordered.count();
     }

@@ -1,6 +1,6 @@
 //! What libraries tell of themselves and of what they communicate with.
 
-use libraries::LibraryName;
+use libraries::{LibraryName, library};
 
 #[test]
 fn mpich_names_its_device() {
@@ -43,4 +43,18 @@ fn rows_stand_where_their_names_say() {
     let (classic, json) = ("openmpi", "openmpi-json");
     assert_eq!(formats("openmpi"), [classic, classic, json, json, classic]);
     assert_eq!(formats("mpich"), ["mpich"; 5]);
+}
+
+#[test]
+fn libraries_are_known_by_their_texts() {
+    let check = |text: &str, expected: &str| assert_eq!(library(text).to_string(), expected);
+    check(
+        "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
+        "openmpi-4.1.4",
+    );
+    check("Open MPI v5.0.11rc1, package: x", "openmpi-5.0.11rc1");
+    check("MPICH Version:\t4.0.2", "mpich-4.0.2");
+    check("MPICH Version:      5.0.0b1", "mpich-5.0.0b1");
+    check("Intel(R) MPI Library 2021.9 for Linux* OS", "intel-2021.9");
+    check("", "unknown-unknown");
 }

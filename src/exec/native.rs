@@ -4,7 +4,6 @@ mod mpich;
 mod openmpi;
 
 use libraries::LibraryName;
-use schedule::Collective;
 use vocabulary::{Candidate, NativeAlgorithm, Parameters};
 
 use crate::tool::{Switched, Tool, Variable};

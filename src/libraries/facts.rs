@@ -32,6 +32,8 @@ pub struct Facts {
     /// is none, or it cannot be asked for: MPICH forgets its variables, also for itself, when its tool
     /// interface is closed.
     pub yielding_variable: Option<&'static str>,
+    /// Environment variables that tell a rank its number before MPI has started.
+    pub rank_variables: &'static [&'static str],
     /// What its launcher is called, the most telling names first.
     pub launchers: &'static [&'static str],
     /// Whether hosts are to be named in the launcher's command line, instead of their file.

@@ -28,8 +28,8 @@ pub enum Nodes<'a> {
     Named(&'a [String], Placement),
     /// The first hosts of a file.
     File(&'a Path, Placement),
-    /// Those of Slurm's job that the launcher runs in.
-    Slurm(Placement),
+    /// Those of the job that the launcher runs in, of a batch system that launchers call so.
+    Job(&'a str, Placement),
 }
 
 /// The version that a text begins with.

@@ -39,6 +39,7 @@ const FACTS: Facts = Facts {
     enabling_variable: None,
     without_files: None,
     yielding_variable: None,
+    rank_variables: &["PMI_RANK", "PMIX_RANK"],
     launchers: &["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun.mpich"],
     // Hydra puts a number of ranks on each node in turn and begins again at the first: dealt one by
     // one, they would go to hosts of a file beyond those of the shape.
@@ -100,7 +101,7 @@ impl MpiLibrary for Mpich {
                 (["-hosts".into(), names], Some(placement))
             }
             Nodes::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
-            Nodes::Slurm(placement) => (["-launcher".into(), "slurm".into()], Some(placement)),
+            Nodes::Job(system, placement) => (["-launcher".into(), system.into()], Some(placement)),
         };
         let mut arguments = arguments.to_vec();
         if let Some(placement) = placement {

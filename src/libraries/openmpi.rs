@@ -67,6 +67,7 @@ const FACTS: Facts = Facts {
     without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
     // Its launcher sets it where it knows that ranks outnumber cores.
     yielding_variable: Some("mpi_yield_when_idle"),
+    rank_variables: &["OMPI_COMM_WORLD_RANK"],
     launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi"],
     names_hosts: false,
     binding_option: "--bind-to",
@@ -143,7 +144,7 @@ impl MpiLibrary for OpenMpi {
                 arguments.extend(["--hostfile".into(), file.into()]);
                 Some(placement)
             }
-            Nodes::Slurm(placement) => Some(placement),
+            Nodes::Job(_, placement) => Some(placement),
         };
         if let Some(placement) = placement {
             // Nodes are filled in their order; the placement decides only in which order their ranks

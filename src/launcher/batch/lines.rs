@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::path::absolute;
 use std::process::Command;
 
+use libraries::Nodes;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::Folder;
 use super::script::{Launch, Variable};
 use super::{place, shape};
-use crate::command::{Nodes, Start, command};
+use crate::command::{Start, command};
 use crate::{BatchOptions, BatchSystem};
 use crate::{Binding, Installation, Job, LaunchError};
 
@@ -27,7 +28,7 @@ pub(super) fn launch(
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
         nodes: match options.system {
-            BatchSystem::Slurm => Nodes::Slurm(options.placement),
+            BatchSystem::Slurm => Nodes::Job("slurm", options.placement),
             BatchSystem::Pbs => Nodes::File(&hosts, options.placement),
         },
     };

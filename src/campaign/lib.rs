@@ -28,7 +28,6 @@ mod reading;
 mod source;
 mod strategy;
 mod template;
-pub mod twins;
 mod validate;
 
 pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};

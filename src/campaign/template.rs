@@ -1,5 +1,6 @@
 //! The campaign that `colltune init` writes.
 
+use libraries::LibraryName;
 use schedule::Collective;
 
 use crate::validate::auto_shapes;
@@ -15,6 +16,7 @@ pub fn template(cores: u32, library: Option<&str>) -> String {
         ""
     };
     let library = library.unwrap_or("auto");
+    let known = LibraryName::ALL.map(LibraryName::name).join(", ");
     let collectives: String = Collective::ALL.map(|c| format!("  - {c}\n")).concat();
     let by_part = Collective::ALL.into_iter().filter(|c| c.is_sized_by_part());
     let parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
@@ -26,7 +28,7 @@ pub fn template(cores: u32, library: Option<&str>) -> String {
 # Results go to .colltune/NAME.db, tables/NAME.yaml and reports/NAME.md.
 name: my-machine
 
-# The MPI library: openmpi, mpich, or auto for whichever is found.
+# The MPI library: {known}, or auto for whichever is found.
 library: {library}
 
 # How the ranks stand: nodes x ranks per node. auto is {shapes} here.{remark}

@@ -3,7 +3,8 @@
 use std::ops::RangeInclusive;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use launcher::{LibraryChoice, LibraryName};
+use launcher::LibraryChoice;
+use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
 use table::{Deployment, OperatorClass};
 use thiserror::Error;
@@ -16,7 +17,10 @@ pub(crate) enum ValueError {
     #[error("write name and version, as in openmpi-4.1.4")]
     Library,
     /// Not the name of a library.
-    #[error("write openmpi or mpich, with or without a version as in openmpi-4.1.4")]
+    #[error(
+        "write {}, with or without a version as in openmpi-4.1.4",
+        LibraryName::ALL.map(LibraryName::name).join(" or ")
+    )]
     LibraryName,
     /// Not a collective.
     #[error(transparent)]
@@ -94,10 +98,7 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
         Some((name, version)) => (name, Some(version.to_owned())),
         None => (text, None),
     };
-    let known = LibraryName::ALL
-        .into_iter()
-        .find(|known| known.name() == name);
-    let name = Some(known.ok_or(ValueError::LibraryName)?);
+    let name = Some(libraries::find(name).ok_or(ValueError::LibraryName)?);
     if version.as_deref() == Some("") {
         return Err(ValueError::Library);
     }

@@ -94,10 +94,9 @@ pub(crate) fn collect(
             timer_resolution_seconds: clock.resolution_seconds,
             timer_overhead_seconds: clock.overhead_seconds,
             // Where the ranks did not begin with that variable it is our own.
-            settings: settings::changed(match variables.contains_key(exec::ENABLING_VARIABLE) {
-                true => &[],
-                false => &[exec::ENABLING_VARIABLE],
-            }),
+            settings: settings::changed(
+                exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
+            ),
             variables,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
             transports: exec::transports()?,

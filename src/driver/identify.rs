@@ -4,10 +4,7 @@ use crate::error::DriverError;
 
 /// Prints the library as one JSON object.
 pub(crate) fn print() -> Result<(), DriverError> {
-    println!(
-        "{}",
-        serde_json::to_string(&exec::library(&exec::library_text()))?
-    );
+    println!("{}", serde_json::to_string(&exec::library())?);
     Ok(())
 }
 

@@ -50,7 +50,7 @@ fn carry_out(
     variables: BTreeMap<String, String>,
 ) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
-    let found = exec::library(&exec::library_text());
+    let found = exec::library();
     if plan.library != found {
         return Err(DriverError::OtherLibrary {
             planned: plan.library,

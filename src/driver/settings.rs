@@ -19,7 +19,7 @@ pub(crate) fn print_all() -> Result<(), DriverError> {
 
 /// Prints those that have other values than the library was built with, as one JSON object.
 pub(crate) fn print_changed() -> Result<(), DriverError> {
-    match changed(&[]) {
+    match changed([]) {
         Some(settings) => println!("{}", serde_json::to_string(&settings)?),
         None => return Err(DriverError::Settings),
     }
@@ -30,17 +30,19 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
 /// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
 /// with this process's environment but for variables of `our_own` making, and one in which nobody
 /// has set anything.
-pub(crate) fn changed(our_own: &[&str]) -> Option<BTreeMap<String, String>> {
+pub(crate) fn changed<'a>(
+    our_own: impl IntoIterator<Item = &'a str>,
+) -> Option<BTreeMap<String, String>> {
     let mut here = asking()?;
     for name in our_own {
         here.env_remove(name);
     }
     let mut plain = asking()?;
-    let (removed, (name, value)) = unsettled();
+    let (removed, set) = unsettled();
     for name in removed {
         plain.env_remove(name);
     }
-    plain.env(name, value);
+    plain.envs(set);
     let (here, plain) = (answer(here)?, answer(plain)?);
     let differs =
         |(name, value): &(String, String)| plain.get(name).is_some_and(|built| built != value);

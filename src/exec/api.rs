@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use mpi::ffi;
-use vocabulary::{Datatype, Operator};
+use vocabulary::{Datatype, Library, Operator};
 
 use crate::ExecError;
 
@@ -40,6 +40,11 @@ fn failure(call: &'static str, code: c_int) -> ExecError {
 pub fn library_text() -> String {
     let text = library_description();
     text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// The library, by its description of itself.
+pub fn library() -> Library {
+    libraries::library(&library_text())
 }
 
 /// More characters than any library says of itself.

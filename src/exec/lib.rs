@@ -23,7 +23,6 @@ mod derived;
 mod error;
 mod executor;
 mod handle;
-mod identity;
 mod kernel;
 mod library;
 mod machine;
@@ -39,7 +38,7 @@ mod tool;
 mod transports;
 mod unit;
 
-pub use api::{check, is_running, library_text};
+pub use api::{check, is_running, library, library_text};
 pub use application::ApplicationCall;
 pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;
@@ -48,12 +47,11 @@ pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::Executor;
 pub use handle::{DatatypeHandle, OperatorHandle};
-pub use identity::library;
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
-    ENABLING_VARIABLE, NativeCall, allow_forcing, is_forced_in_vain, natives, preset,
+    NativeCall, allow_forcing, enabling_variables, is_forced_in_vain, natives, preset,
 };
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};

@@ -3,10 +3,8 @@
 mod mpich;
 mod openmpi;
 
-use schedule::Collective;
+use libraries::LibraryName;
 use vocabulary::{Candidate, NativeAlgorithm, Parameters};
-
-pub use openmpi::ENABLING_VARIABLE;
 
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Call, Communicator, ExecError, LibraryCall};
@@ -27,8 +25,16 @@ struct Listed {
 /// start. Where no rules file is named and no algorithm forced, its decisions remain what they are:
 /// if the environment has any other setting of `coll/tuned`, this must not be called.
 pub fn allow_forcing() {
-    // SAFETY: no other thread may read the environment meanwhile: the caller's.
-    unsafe { std::env::set_var(openmpi::ENABLING_VARIABLE, "1") };
+    for variable in enabling_variables() {
+        // SAFETY: no other thread may read the environment meanwhile: the caller's.
+        unsafe { std::env::set_var(variable, "1") };
+    }
+}
+
+/// The environment variables that [`allow_forcing`] sets.
+pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
+    let libraries = LibraryName::ALL.into_iter();
+    libraries.filter_map(|library| library.facts().enabling_variable)
 }
 
 /// Whether somebody has forced algorithms of Open MPI to no effect, since they have not said that this
@@ -40,10 +46,11 @@ pub fn allow_forcing() {
 /// If the tool interface reports one.
 pub fn is_forced_in_vain() -> Result<bool, ExecError> {
     // MPICH, its tool interface once closed, would forget its variables.
-    if !crate::library_text().starts_with("Open MPI") {
-        return Ok(false);
+    let library = libraries::described_by(&crate::library_text());
+    match library.and_then(|library| library.facts().enabling_variable) {
+        Some(_) => openmpi::is_forced_in_vain(&Tool::open()?),
+        None => Ok(false),
     }
-    openmpi::is_forced_in_vain(&Tool::open()?)
 }
 
 /// The algorithms that the library lets one force, in the order of collectives and as the library
@@ -160,21 +167,4 @@ impl NativeCall {
 fn required(tool: &Tool, name: &str) -> Result<Variable, ExecError> {
     let found = tool.variable(name)?;
     found.ok_or_else(|| ExecError::NoVariable(name.to_owned()))
-}
-
-/// The libraries' spelling of our collectives.
-fn spelling(collective: Collective) -> &'static str {
-    match collective {
-        Collective::Bcast => "bcast",
-        Collective::Reduce => "reduce",
-        Collective::Allreduce => "allreduce",
-        Collective::Gather => "gather",
-        Collective::Scatter => "scatter",
-        Collective::Allgather => "allgather",
-        Collective::ReduceScatter => "reduce_scatter",
-        Collective::ReduceScatterBlock => "reduce_scatter_block",
-        Collective::Alltoall => "alltoall",
-        Collective::Barrier => "barrier",
-        Collective::Scan => "scan",
-    }
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mpi::ffi;
 
 use crate::ExecError;
-use crate::api::{check, status_ignore};
+use crate::api::{check, library_text, status_ignore};
 use crate::tool::Tool;
 
 /// How a rank waits for messages.
@@ -19,15 +19,19 @@ pub enum Wait {
     Yield,
 }
 
-/// Whether the library leaves the core to others while it waits in its blocking calls: Open MPI with
-/// `mpi_yield_when_idle`, which its launcher sets where it knows that ranks outnumber cores. Asking
-/// takes half as long again then (4 ranks on 2 cores), and serves nobody.
+/// Whether the library leaves the core to others while it waits in its blocking calls, as Open MPI where
+/// its launcher knows that ranks outnumber cores. Asking takes half as long again then (4 ranks on 2
+/// cores), and serves nobody.
 ///
 /// # Errors
 /// [`ExecError`] if the library's tool interface fails.
 pub fn leaves_core() -> Result<bool, ExecError> {
+    let library = libraries::described_by(&library_text());
+    let Some(name) = library.and_then(|library| library.facts().yielding_variable) else {
+        return Ok(false);
+    };
     let tool = Tool::open()?;
-    let variable = tool.variable("mpi_yield_when_idle")?;
+    let variable = tool.variable(name)?;
     let value = variable.map(|variable| variable.read()).transpose()?;
     Ok(value.is_some_and(|value| value != 0))
 }

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use libraries::LibraryName;
 use schedule::Collective;
 use table::{Deployment, Deployments, OperatorClass, Rule, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, Library};
+
+use crate::{ExportError, Format, Options};
 
 /// One of the library's own algorithms, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +150,35 @@ pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();
     Some((next()?, next()?))
+}
+
+/// The release of a library to write for, of a series that the format knows.
+pub(crate) fn release(
+    library: LibraryName,
+    format: &dyn Format,
+    knows: impl Fn((u32, u32)) -> bool,
+    table: &Table,
+    options: &Options,
+) -> Result<Library, ExportError> {
+    let measured = &table.provenance.library;
+    let is_it = measured.name == library.name();
+    let version = options.version.as_ref();
+    let version = version.or(is_it.then_some(&measured.version));
+    let version = version.cloned().ok_or_else(|| ExportError::NoRelease {
+        library: library.facts().title,
+        measured: measured.to_string(),
+    })?;
+    if !series(&version).is_some_and(knows) {
+        return Err(ExportError::UnknownRelease {
+            format: format.name(),
+            version,
+            known: format.releases(),
+        });
+    }
+    Ok(Library {
+        name: library.name().to_owned(),
+        version,
+    })
 }
 
 /// As in "1 rule" and "2 rules".

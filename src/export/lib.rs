@@ -14,7 +14,7 @@ mod header;
 pub mod mpich;
 pub mod openmpi;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use table::{Deployments, Table};
@@ -45,6 +45,13 @@ pub trait Format: Sync {
     /// # Errors
     /// What is wrong, and in which line.
     fn validate(&self, text: &str, options: &Options) -> Result<(), ExportError>;
+
+    /// The library's file that [`Options::library`] is to name, of an installation of a release: beside a
+    /// launcher on the search path `path`, or among the system's libraries. `None` if there is none, or
+    /// this format needs none.
+    fn installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// What is exported and how.
@@ -98,13 +105,8 @@ pub fn find(name: &str) -> Option<&'static dyn Format> {
 
 /// The format that a library reads, if it reads one.
 pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
-    let major: Option<u32> = library.version.split('.').next()?.parse().ok();
-    match library.name.as_str() {
-        "openmpi" if major? >= 6 => Some(&openmpi::Json),
-        "openmpi" => Some(&openmpi::Classic),
-        "mpich" => Some(&mpich::Selection),
-        _ => None,
-    }
+    let known = libraries::find(&library.name)?;
+    find(known.facts().format(&library.version))
 }
 
 /// Whether a table has anything that its library can be told.

@@ -257,7 +257,7 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
         } => (algorithm, parameters),
         Candidate::Native { .. } => {
             return operators != Operators::Noncommutative
-                || vocabulary::combines_in_order(library, cell.collective, candidate.id());
+                || libraries::combines_in_order(library, cell.collective, candidate.id());
         }
         // Measured with operators that commute, and nobody promises an order.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => {

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use export::{Format, Options};
+use export::Options;
 use table::{OperatorClass, Table};
 use tuner::write_atomically;
 use vocabulary::Library;
@@ -20,17 +20,20 @@ pub struct Deployed {
 }
 
 impl Deployed {
-    /// The operators whose rules a library's file has for the operators of campaigns, which commute: MPICH
-    /// tells operators apart, rules of Open MPI hold for all.
+    /// The operators whose rules a library's file has for the operators of campaigns, which commute: where it
+    /// does not tell operators apart, rules hold for all.
     pub fn operators(library: &Library, assume_commutative: bool) -> OperatorClass {
-        match library.name == export::mpich::Selection.name() || assume_commutative {
+        let known = libraries::find(&library.name);
+        match assume_commutative
+            || known.is_some_and(|library| library.facts().tells_operators_apart)
+        {
             true => OperatorClass::Commutative,
             false => OperatorClass::Noncommutative,
         }
     }
 
     /// Exports a table for a library into a folder, which all hosts of launches must see. `path` is where
-    /// MPICH's own file is looked for, beside launchers.
+    /// the library's own file is looked for, beside launchers.
     ///
     /// # Errors
     /// If the library reads no tables; or what the exporter refuses.
@@ -41,16 +44,16 @@ impl Deployed {
         assume_commutative: bool,
         path: &OsStr,
     ) -> Result<Self, GuardError> {
-        let format = format_of(library)?;
-        let is_mpich = format.name() == export::mpich::Selection.name();
+        let reads_none = || GuardError::ReadsNoTables {
+            library: library.clone(),
+        };
+        let format = export::read_by(library).ok_or_else(reads_none)?;
         let exported = format.render(
             table,
             &Options {
                 version: Some(library.version.clone()),
                 assume_commutative,
-                library: is_mpich
-                    .then(|| export::mpich::find(&library.version, path))
-                    .flatten(),
+                library: format.installed(&library.version, path),
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));
@@ -59,19 +62,5 @@ impl Deployed {
             environment: exported.environment(&file),
             notes: exported.notes,
         })
-    }
-}
-
-/// What a library reads.
-fn format_of(library: &Library) -> Result<&'static dyn Format, GuardError> {
-    let major = library.version.split('.').next().unwrap_or_default();
-    let major: Option<u32> = major.parse().ok();
-    match (library.name.as_str(), major) {
-        ("openmpi", Some(6..)) => Ok(&export::openmpi::Json),
-        ("openmpi", _) => Ok(&export::openmpi::Classic),
-        ("mpich", _) => Ok(&export::mpich::Selection),
-        _ => Err(GuardError::ReadsNoTables {
-            library: library.clone(),
-        }),
     }
 }

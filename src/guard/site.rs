@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use campaign::{Campaign, Slice, Strategy};
-use launcher::{Launching, LibraryChoice, LibraryName};
+use launcher::{Launching, LibraryChoice};
 use store::Store;
 use table::Table;
 use tempfile::TempDir;
@@ -55,9 +55,7 @@ pub fn campaign_of(
         }
     }
     let library = &provenance.library;
-    let is_known = LibraryName::ALL
-        .iter()
-        .any(|known| known.name() == library.name);
+    let is_known = libraries::find(&library.name).is_some();
     let shapes: Vec<CommShape> = table.entries().map(|entry| entry.shape).collect();
     if !is_known || shapes.iter().any(|shape| shape.nodes > 1) {
         return Err(GuardError::NoCampaign {
@@ -134,10 +132,7 @@ fn choice(
     options: &SiteOptions,
 ) -> Result<LibraryChoice, GuardError> {
     let library = &table.provenance.library;
-    let name = LibraryName::ALL
-        .into_iter()
-        .find(|known| known.name() == library.name);
-    let Some(name) = name else {
+    let Some(name) = libraries::find(&library.name) else {
         return Err(GuardError::NoLauncher {
             library: library.clone(),
         });

@@ -16,16 +16,6 @@ use super::LaunchError;
 use super::ask::{Streams, ask};
 use crate::{LibraryChoice, LibraryName};
 
-/// Launchers looked for in each directory; the ones that name their library come first.
-const NAMES: [&str; 7] = [
-    "mpirun.openmpi",
-    "mpirun",
-    "mpiexec.openmpi",
-    "mpiexec.mpich",
-    "mpiexec.hydra",
-    "mpiexec",
-    "mpirun.mpich",
-];
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An MPI library with the program that starts its ranks.
@@ -108,10 +98,15 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
         ..Discovery::default()
     };
     let mut asked = BTreeSet::new();
+    let names: Vec<&str> = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().launchers)
+        .copied()
+        .collect();
     for launcher in discovery
         .searched
         .iter()
-        .flat_map(|dir| NAMES.map(|name| dir.join(name)))
+        .flat_map(|dir| names.iter().map(|name| dir.join(name)))
     {
         // Distributions have several names for one program.
         let Some(program) = fs::canonicalize(&launcher)
@@ -140,7 +135,7 @@ pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
 }
 
 /// The installation that a campaign asks for: the launcher that it names, or the first match,
-/// Open MPI before MPICH if it leaves that open.
+/// in the order of [`LibraryName::ALL`] if it leaves that open.
 ///
 /// # Errors
 /// Nothing is installed, not what is asked for, or the named launcher is something else.
@@ -215,7 +210,7 @@ fn same_place(one: &Installation, other: &Installation) -> bool {
 /// Asks a launcher what it is.
 fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal> {
     let output = ask(launcher, "--version", Streams::Both, timeout)?;
-    let Some((name, version)) = recognise(&output) else {
+    let Some((name, version)) = libraries::launched_by(&output) else {
         let line = output
             .lines()
             .find(|line| !line.trim().is_empty())
@@ -229,26 +224,4 @@ fn identify(launcher: &Path, timeout: Duration) -> Result<Installation, Refusal>
         version,
         launcher: launcher.to_owned(),
     })
-}
-
-/// The library and version in what a launcher prints about itself.
-fn recognise(output: &str) -> Option<(LibraryName, String)> {
-    // Open MPI 4: `mpirun.openmpi (OpenRTE) 4.1.4`; 5: `mpirun (Open MPI) 5.0.6`.
-    for product in ["(OpenRTE)", "(Open MPI)"] {
-        if let Some((_, rest)) = output.split_once(product) {
-            return version(rest).map(|version| (LibraryName::OpenMpi, version));
-        }
-    }
-    // MPICH: `HYDRA build details:` and a line `Version:  4.0.2`.
-    if output.contains("HYDRA") || output.to_lowercase().contains("mpich") {
-        let (_, rest) = output.split_once("Version:")?;
-        return version(rest).map(|version| (LibraryName::Mpich, version));
-    }
-    None
-}
-
-fn version(text: &str) -> Option<String> {
-    let word = text.split_whitespace().next()?;
-    word.starts_with(|c: char| c.is_ascii_digit())
-        .then(|| word.to_owned())
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use libraries::LibraryName;
 use nix::sys::signal::Signal;
 use thiserror::Error;
 use vocabulary::{CommShape, Library};
@@ -33,7 +34,11 @@ pub enum LaunchError {
         found: Vec<String>,
     },
     /// The launcher that the campaign names belongs to no known MPI library.
-    #[error("`{}` is not the launcher of Open MPI or MPICH: {reason}", launcher.display())]
+    #[error(
+        "`{}` is not the launcher of {}: {reason}",
+        launcher.display(),
+        LibraryName::ALL.map(|library| library.facts().title).join(" or ")
+    )]
     Unusable {
         /// The launcher.
         launcher: PathBuf,

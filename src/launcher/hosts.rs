@@ -57,7 +57,7 @@ impl HostFileError {
     }
 }
 
-/// The hosts in a file of Open MPI or MPICH, in their order, each once. What follows a name on its
+/// The hosts in a file for a launcher, in their order, each once. What follows a name on its
 /// line, such as `slots=4` or `:4`, is for the launchers.
 ///
 /// # Errors
@@ -73,6 +73,23 @@ pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
         return Err(HostFileError::Empty { path });
     }
     Ok(hosts)
+}
+
+/// The first hosts of a file, as many as a shape has nodes.
+///
+/// # Errors
+/// As for [`read_hosts`], and if there are fewer.
+pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, HostFileError> {
+    let mut names = read_hosts(path)?;
+    if names.len() < shape.nodes as usize {
+        return Err(HostFileError::TooFew {
+            path: path.to_owned(),
+            hosts: u32::try_from(names.len()).unwrap_or(u32::MAX),
+            shape,
+        });
+    }
+    names.truncate(shape.nodes as usize);
+    Ok(names)
 }
 
 fn hosts(text: &str) -> Vec<String> {

@@ -37,7 +37,8 @@ pub use launching::{
     Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
     Oversubscribe, SimulatedOptions, Template,
 };
-pub use library::{LibraryChoice, LibraryName};
+pub use libraries::LibraryName;
+pub use library::LibraryChoice;
 pub use local::{Binding, LocalLauncher};
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;

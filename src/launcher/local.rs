@@ -10,9 +10,11 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use libraries::Nodes;
 use vocabulary::CommShape;
 
-use super::command::{Nodes, Start, command};
+use super::command::{Start, command};
+use super::hosts::first_hosts;
 use super::tree::ProcessTree;
 use super::{Exit, Installation, Job, LaunchError, Launcher, Outcome, Running};
 use crate::{LocalOptions, Oversubscribe};
@@ -124,12 +126,25 @@ impl LocalLauncher {
             hosts,
             oversubscribe: _,
         } = &self.options;
+        let names_hosts = self.installation.name.facts().names_hosts;
+        let names = match hosts {
+            Some(hosts) if names_hosts => first_hosts(&hosts.file, shape),
+            _ => Ok(Vec::new()),
+        };
+        let names = names.map_err(|problem| LaunchError::SeveralNodes {
+            shape,
+            problem: Some(problem),
+        })?;
         let start = Start {
             options,
             own,
             environment,
             inherited: &[],
-            nodes: hosts.as_ref().map_or(Nodes::Here, Nodes::Hosts),
+            nodes: match hosts {
+                None => Nodes::Here,
+                Some(hosts) if names_hosts => Nodes::Named(&names, hosts.placement),
+                Some(hosts) => Nodes::File(&hosts.file, hosts.placement),
+            },
         };
         command(&self.installation, &start, shape, binding)
     }

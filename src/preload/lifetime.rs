@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use capi::{built_for, other_library, settings, warn};
 use exec::constants::MPI_Comm;
+use libraries::LibraryName;
 use mpi::ffi;
 use runtime::{Loaded, Settings, Summary, Tuner};
 
@@ -36,8 +37,9 @@ pub(crate) fn start() {
         return;
     };
     if let Some(other) = other_library() {
-        let is_first = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"]
-            .iter()
+        let libraries = LibraryName::ALL.iter();
+        let is_first = libraries
+            .flat_map(|library| library.facts().rank_variables)
             .find_map(std::env::var_os)
             .is_none_or(|rank| rank == OsStr::new("0"));
         if is_first {

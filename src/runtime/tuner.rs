@@ -67,8 +67,7 @@ impl Tuner {
         communicator: MPI_Comm,
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
-        let text = exec::library_text();
-        let library = exec::library(&text);
+        let library = exec::library();
         let mut threads = 0;
         // SAFETY: the result is written by the call.
         check("MPI_Query_thread", unsafe {
@@ -114,7 +113,7 @@ impl Tuner {
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller's.
         let node_ranks = unsafe { place(communicator)?.node_ranks };
-        let wait = wait(node_ranks, &host.library.name)?;
+        let wait = wait(node_ranks)?;
         Ok(Self {
             versions: Versions::new(loaded, |first| {
                 let is_watched = settings.reload;
@@ -242,12 +241,10 @@ unsafe fn admit(
 }
 
 /// How ranks wait: they give up their cores where they outnumber these, unless the library does so.
-fn wait(node_ranks: c_int, library: &str) -> Result<Wait, ExecError> {
+fn wait(node_ranks: c_int) -> Result<Wait, ExecError> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let is_crowded = node_ranks as usize > cores && !is_bound(cores);
-    // MPICH forgets its variables when its tool interface is closed.
-    let leaves_core = is_crowded && library == "openmpi" && exec::leaves_core()?;
-    Ok(match is_crowded && !leaves_core {
+    Ok(match is_crowded && !exec::leaves_core()? {
         true => Wait::Yield,
         false => Wait::Block,
     })

@@ -15,7 +15,7 @@ pub(crate) const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 /// import.
 ///
 /// Which native algorithms there are only the library knows: any name is taken. That they combine in
-/// the order of ranks is known of some ([`vocabulary::combines_in_order`]).
+/// the order of ranks is known of some ([`libraries::combines_in_order`]).
 pub(crate) fn candidate(
     fields: &Fields<'_>,
     field: &Field<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn candidate(
     check_collective(field, name, collective)?;
     let id = name.rsplit('/').next().unwrap_or(name);
     let is_ordered = name.starts_with(Candidate::NATIVE)
-        && vocabulary::combines_in_order(group.library, collective, id);
+        && libraries::combines_in_order(group.library, collective, id);
     if collective.is_reduction() && operators != Operators::Commutative && !is_ordered {
         let candidate = name.to_owned();
         return Err(field.fault(Problem::Unordered {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use export::{ExportError, Exported, Format, Options};
+use export::{ExportError, Exported, Options};
 use table::Table;
 
 use crate::{TunerError, write_atomically};
@@ -39,7 +39,7 @@ pub fn export_beside(
         return Ok(None);
     };
     let options = Options {
-        library: installed(format, &library.version, search),
+        library: format.installed(&library.version, search),
         ..Options::default()
     };
     let exported = match format.render(table, &options) {
@@ -50,12 +50,6 @@ pub fn export_beside(
     write_export(&path, &exported)?;
     let notes = exported.notes;
     Ok(Some(Export::Written { path, notes }))
-}
-
-/// The file of the library that a format needs, if it needs one.
-pub fn installed(format: &dyn Format, version: &str, search: &OsStr) -> Option<PathBuf> {
-    let is_needed = format.name() == export::mpich::Selection.name();
-    is_needed.then(|| export::mpich::find(version, search))?
 }
 
 /// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where

@@ -47,7 +47,7 @@ pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use effort::Effort;
 pub use error::TunerError;
 pub use explain::{Evidence, Explanation, explain};
-pub use exports::{Export, export_beside, installed, write_export};
+pub use exports::{Export, export_beside, write_export};
 pub use file::write_atomically;
 pub use forecast::{Forecast, forget_failures};
 pub use import::{Format, ImportError, ImportOptions, Imported, LineProblem, Skipped, import};

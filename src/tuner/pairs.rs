@@ -4,8 +4,8 @@ mod best;
 
 use std::collections::BTreeMap;
 
-use campaign::twins::{RIVALS, twin};
 use fit::{CONFIDENCE, Summary};
+use libraries::{RIVALS, twin};
 use report::{Pair, Pairs, Ratio};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};

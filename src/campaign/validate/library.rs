@@ -1,7 +1,7 @@
 //! Which library is measured.
 
-use launcher::Launching;
-use launcher::{LibraryChoice, LibraryName};
+use launcher::{Launching, LibraryChoice};
+use libraries::LibraryName;
 
 use super::{Check, Checked};
 use crate::definition::LibraryDefinition;

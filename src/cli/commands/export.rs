@@ -83,12 +83,12 @@ impl Args {
 }
 
 impl Args {
-    /// The installed MPICH of the release to write for.
+    /// The file of the installed library of the release to write for.
     fn installed(&self, table: &Table) -> Option<PathBuf> {
         let path = std::env::var_os("PATH")?;
         let measured = &table.provenance.library.version;
         let version = self.library_version.as_ref().unwrap_or(measured);
-        tuner::installed(export::find(&self.format)?, version, &path)
+        export::find(&self.format)?.installed(version, &path)
     }
 }
 

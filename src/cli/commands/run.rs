@@ -2,8 +2,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use launcher::{Installation, driver_directories, select};
-use launcher::{LibraryChoice, LibraryName};
+use launcher::{Installation, LibraryChoice, driver_directories, select};
+use libraries::LibraryName;
 use table::Table;
 use tuner::TunerError;
 
@@ -175,23 +175,14 @@ fn with_variables(
     command: &[OsString],
     variables: &[(&str, OsString)],
 ) -> Vec<OsString> {
-    let mut options: Vec<OsString> = Vec::new();
-    for (name, value) in variables {
-        match library {
-            LibraryName::OpenMpi => {
-                let mut pair = OsString::from(name);
-                pair.push("=");
-                pair.push(value);
-                options.extend(["-x".into(), pair]);
-            }
-            LibraryName::Mpich => options.extend(["-genv".into(), name.into(), value.clone()]),
-        }
-    }
+    let options: Vec<OsString> = variables
+        .iter()
+        .flat_map(|(name, value)| library.variable_arguments(name, value))
+        .collect();
     let mut words = Vec::new();
     for (place, word) in command.iter().enumerate() {
         words.push(word.clone());
-        // Open MPI's option holds for one program of several.
-        let begins_another = library == LibraryName::OpenMpi && word == ":";
+        let begins_another = library.facts().sets_variables_by_program && word == ":";
         if place == 0 || begins_another {
             words.extend(options.iter().cloned());
         }

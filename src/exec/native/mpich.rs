@@ -1,9 +1,9 @@
 //! MPICH: a variable a collective, read at each call, for all communicators.
 
+use libraries::LibraryName;
 use schedule::Collective;
-use vocabulary::NativeAlgorithm;
 
-use super::{Listed, required, spelling};
+use super::{Listed, required};
 use crate::ExecError;
 use crate::tool::{Tool, Variable};
 
@@ -57,7 +57,7 @@ const NAMES: [&str; 33] = [
 
 /// The variable that forces a collective's algorithm.
 pub(super) fn name(collective: Collective) -> String {
-    let collective = spelling(collective).to_uppercase();
+    let collective = collective.name().to_uppercase();
     format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM")
 }
 
@@ -71,13 +71,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
             if id == AUTOMATIC || INDIRECT.contains(&id.as_str()) {
                 continue;
             }
-            let algorithm = NativeAlgorithm {
-                is_ordered: vocabulary::combines_in_order("mpich", collective, &id),
-                collective,
-                id,
-                takes_segments: false,
-                takes_fanout: false,
-            };
+            let algorithm = LibraryName::Mpich.describe(collective, &id);
             listed.push(Listed { algorithm, number });
         }
     }

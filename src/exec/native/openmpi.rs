@@ -1,22 +1,19 @@
 //! Open MPI, component `coll/tuned`: a variable a collective, read when a communicator is made.
 
+use libraries::LibraryName;
 use schedule::Collective;
-use vocabulary::{NativeAlgorithm, Parameters};
+use vocabulary::Parameters;
 
-use super::{Listed, required, spelling};
+use super::{Listed, required};
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Communicator, ExecError};
-
-/// The environment variable that makes the control variables below matter; read by Open MPI when it
-/// starts. [`super::allow_forcing`] sets it.
-pub const ENABLING_VARIABLE: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
 /// The built-in decision.
 const AUTOMATIC: i32 = 0;
 
 /// A variable about a collective's algorithm: which it is, or something `_of` it.
 pub(super) fn name(collective: Collective, what: &str) -> String {
-    format!("coll_tuned_{}_algorithm{what}", spelling(collective))
+    format!("coll_tuned_{}_algorithm{what}", collective)
 }
 
 /// Whether this is the library.
@@ -37,7 +34,7 @@ pub(super) fn list(tool: &Tool) -> Result<Vec<Listed>, ExecError> {
         let items = variable.items.iter();
         let algorithms = items.filter(|(number, _)| *number != AUTOMATIC);
         listed.extend(algorithms.map(|(number, id)| Listed {
-            algorithm: describe(collective, id),
+            algorithm: LibraryName::OpenMpi.describe(collective, id),
             number: *number,
         }));
     }
@@ -78,31 +75,6 @@ pub(super) fn is_forced_in_vain(tool: &Tool) -> Result<bool, ExecError> {
         }
     }
     Ok(false)
-}
-
-/// What the list does not tell, from the sources of the 4.1 series.
-fn describe(collective: Collective, id: &str) -> NativeAlgorithm {
-    use Collective::{Allreduce, Bcast, Gather, Reduce};
-    let takes_segments = match collective {
-        Allreduce => matches!(id, "segmented_ring"),
-        Bcast => matches!(
-            id,
-            "chain" | "pipeline" | "split_binary_tree" | "binary_tree" | "binomial" | "knomial"
-        ),
-        Reduce => matches!(
-            id,
-            "chain" | "pipeline" | "binary" | "binomial" | "in-order_binary"
-        ),
-        Gather => id == "linear_sync",
-        _ => false,
-    };
-    NativeAlgorithm {
-        collective,
-        id: id.to_owned(),
-        takes_segments,
-        takes_fanout: matches!(collective, Bcast | Reduce) && id == "chain",
-        is_ordered: vocabulary::combines_in_order("openmpi", collective, id),
-    }
 }
 
 /// A communicator on which the collective is carried out by the algorithm, and all others by the

@@ -18,7 +18,7 @@ const SYSTEM: [&str; 4] = [
 
 /// The file of an installed MPICH of a release: beside a launcher on the search path `path`, or among
 /// the system's libraries.
-pub fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
+pub(super) fn find(version: &str, path: &OsStr) -> Option<PathBuf> {
     let launchers = std::env::split_paths(path).flat_map(|folder| {
         ["mpiexec.hydra", "mpiexec.mpich", "mpiexec"].map(|name| folder.join(name))
     });

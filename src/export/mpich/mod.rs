@@ -12,9 +12,5 @@ mod selection;
 mod stock;
 mod tree;
 
-pub use installed::find;
 pub use selection::Selection;
 pub use tree::Node;
-
-/// The library's name in tables.
-pub(crate) const NAME: &str = "mpich";

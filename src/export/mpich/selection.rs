@@ -1,7 +1,9 @@
 //! From a table to a selection file.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
+use libraries::LibraryName;
 use schedule::Collective;
 use table::{OperatorClass, Table};
 use vocabulary::Library;
@@ -9,8 +11,8 @@ use vocabulary::Library;
 use super::guards;
 use super::stock::{self, Stock};
 use super::tree::{self, Node};
-use super::{NAME, compare, reader};
-use crate::choices::series;
+use super::{compare, installed, reader};
+use crate::choices::release;
 use crate::{Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
 /// A complete selection file for one release.
@@ -41,14 +43,8 @@ impl Format for Selection {
     }
 
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
-        let library = library(table, options)?;
-        if !matches!(series(&library.version), Some((4, 0..=3) | (5, 0))) {
-            return Err(ExportError::UnknownRelease {
-                format: self.name(),
-                version: library.version,
-                known: self.releases(),
-            });
-        }
+        let knows = |series| matches!(series, (4, 0..=3) | (5, 0));
+        let library = release(LibraryName::Mpich, self, knows, table, options)?;
         let Some(file) = &options.library else {
             return Err(ExportError::NoStock {
                 library: library.to_string(),
@@ -87,25 +83,10 @@ impl Format for Selection {
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
         reader::read(text).map(drop)
     }
-}
 
-/// The release to write for.
-fn library(table: &Table, options: &Options) -> Result<Library, ExportError> {
-    let measured = &table.provenance.library;
-    let version = match &options.version {
-        Some(version) => version.clone(),
-        None if measured.name == NAME => measured.version.clone(),
-        None => {
-            return Err(ExportError::NoRelease {
-                library: "MPICH",
-                measured: measured.to_string(),
-            });
-        }
-    };
-    Ok(Library {
-        name: NAME.to_owned(),
-        version,
-    })
+    fn installed(&self, version: &str, path: &OsStr) -> Option<PathBuf> {
+        installed::find(version, path)
+    }
 }
 
 /// What is written, and what for.

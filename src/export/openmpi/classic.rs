@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use libraries::LibraryName;
 use schedule::Collective;
 use table::Table;
 
 use super::algorithms::{self, Measure, measure};
-use super::plan::{Plan, Planned, library};
+use super::plan::{Plan, Planned};
 use super::reader::{self, File, Row};
-use crate::choices::series;
+use crate::choices::{release, series};
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
 /// The rules file of `coll_tuned_dynamic_rules_filename`.
@@ -32,14 +33,8 @@ impl Format for Classic {
     }
 
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
-        let library = library(table, options)?;
-        if !matches!(series(&library.version), Some((4, 0 | 1) | (5, 0))) {
-            return Err(ExportError::UnknownRelease {
-                format: self.name(),
-                version: library.version,
-                known: self.releases(),
-            });
-        }
+        let knows = |series| matches!(series, (4, 0 | 1) | (5, 0));
+        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plan = Plan::of(table, library, options, |_| true);
         let text = head(table, &plan) + &rules(&plan.collectives);
         let file = reader::read(&text)?;
@@ -109,13 +104,13 @@ fn rules(collectives: &[Planned]) -> String {
     }
     let mut text = format!("{} # collectives\n", collectives.len());
     for planned in collectives {
-        let collective = planned.known.collective;
+        let collective = planned.collective;
         let sizes = communicator_sizes(planned);
         // Writing to a string cannot fail.
         _ = write!(
             text,
             "\n{} # {collective}: {}\n{} # communicator sizes\n",
-            planned.known.number,
+            planned.number,
             measured_in(collective),
             sizes.len()
         );
@@ -195,11 +190,9 @@ fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
 
 /// What a row must say to have an algorithm carried out, from size 0 on.
 fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, String) {
-    let known = algorithms::KNOWN
-        .iter()
-        .find(|k| k.collective == collective);
+    let known = algorithms::ids(collective);
     let number = |id: &str| {
-        let place = known?.ids.iter().position(|known| *known == id)?;
+        let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
     };
     let zero = Row {
@@ -226,7 +219,7 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, Str
 /// Looks whether a file says what it should at every threshold and to either side of it, on the
 /// fewest and the most ranks that a rule is for, and that it says nothing elsewhere.
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     let check = |ranks: u32, bytes: u64, expected: Row| {
         let found = file.row(collective, ranks, bytes);
         let same = found.map(|row| Row { bytes: 0, ..row }) == Some(expected);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use libraries::LibraryName;
 use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
 use super::algorithms::{self, Measure, measure};
-use super::plan::{Plan, Planned, library};
-use crate::choices::series;
+use super::plan::{Plan, Planned};
+use crate::choices::release;
 use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
 /// The JSON rules file.
@@ -101,14 +102,8 @@ impl Format for Json {
     }
 
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
-        let library = library(table, options)?;
-        if series(&library.version) != Some((6, 0)) {
-            return Err(ExportError::UnknownRelease {
-                format: self.name(),
-                version: library.version,
-                known: self.releases(),
-            });
-        }
+        let knows = |series| matches!(series, (6, 0));
+        let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plans = Distribution::ALL.map(|distribution| {
             let counts = |shape| Distribution::of(shape) == distribution;
             (
@@ -120,7 +115,7 @@ impl Format for Json {
         let mut collectives: BTreeMap<String, Vec<Communicators>> = BTreeMap::new();
         for (distribution, plan) in &plans {
             for planned in &plan.collectives {
-                let name = planned.known.collective.name().to_owned();
+                let name = planned.collective.name().to_owned();
                 let of_ranks = planned.ranks.iter();
                 let entries = of_ranks.map(|ranks| communicators(planned, ranks, *distribution));
                 collectives.entry(name).or_default().extend(entries);
@@ -189,7 +184,7 @@ fn communicators(
 
 /// What a rule must say to have an algorithm carried out, whatever its bounds.
 fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     let (alg, seg_size, faninout) = match native {
         None => (Algorithm::Number(0), 0, 0),
         Some(native) => {
@@ -217,7 +212,7 @@ fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
 }
 
 fn in_file(planned: &Planned, bytes: u64, ranks: u32) -> u64 {
-    match measure(planned.known.collective) {
+    match measure(planned.collective) {
         Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
         Measure::Message | Measure::Nothing => bytes,
     }
@@ -264,7 +259,7 @@ fn read(text: &str) -> Result<File, ExportError> {
 
 /// Looks whether a file says what it should at every threshold and to either side of it.
 fn compare(file: &File, planned: &Planned, distribution: Distribution) -> Result<(), ExportError> {
-    let collective = planned.known.collective;
+    let collective = planned.collective;
     for of_ranks in &planned.ranks {
         for choice in &of_ranks.choices {
             let at = choice.from_bytes;

@@ -14,9 +14,6 @@ pub use classic::Classic;
 pub use json::Json;
 pub use reader::{File, Row, read};
 
-/// The library's name in tables.
-pub(crate) const NAME: &str = "openmpi";
-
 /// What lets the component read a file: [`crate::Exported::variables`].
 fn variables() -> Vec<(String, Option<String>)> {
     let named = |name: &str, value: Option<&str>| {

@@ -1,17 +1,20 @@
 //! What of a table's choices is written: those that the component carries out as they are meant.
 
+use libraries::LibraryName;
+use libraries::openmpi::{self, COLLECTIVES, Limits};
 use schedule::Collective;
 use table::{OperatorClass, Table};
 use vocabulary::{CommShape, Library};
 
-use super::NAME;
-use super::algorithms::{self, KNOWN, Known, Measure};
+use super::algorithms::{Measure, ids, measure};
 use crate::choices::{counted, series};
-use crate::{Choice, Choices, ExportError, Native, Options, RanksRules};
+use crate::{Choice, Choices, Native, Options, RanksRules};
 
 /// What is written about one collective.
 pub(super) struct Planned {
-    pub(super) known: &'static Known,
+    pub(super) collective: Collective,
+    /// Its number in classic rules files.
+    pub(super) number: u32,
     /// By ascending ranks, without overlaps.
     pub(super) ranks: Vec<RanksRules>,
 }
@@ -30,25 +33,6 @@ struct LeftOut {
     unknown: Vec<String>,
     replaced: Vec<String>,
     by_size: Vec<Collective>,
-}
-
-/// The release to write for.
-pub(super) fn library(table: &Table, options: &Options) -> Result<Library, ExportError> {
-    let measured = &table.provenance.library;
-    let version = match &options.version {
-        Some(version) => version.clone(),
-        None if measured.name == NAME => measured.version.clone(),
-        None => {
-            return Err(ExportError::NoRelease {
-                library: "Open MPI",
-                measured: measured.to_string(),
-            });
-        }
-    };
-    Ok(Library {
-        name: NAME.to_owned(),
-        version,
-    })
 }
 
 impl Plan {
@@ -70,17 +54,21 @@ impl Plan {
             library,
         };
         let mut left_out = LeftOut::default();
-        for known in &KNOWN {
-            let Some(ranks) = choices.collectives.get(&known.collective) else {
+        for (collective, number) in COLLECTIVES {
+            let Some(ranks) = choices.collectives.get(&collective) else {
                 continue;
             };
             let ranks: Vec<RanksRules> = ranks
                 .iter()
-                .flat_map(|ranks| plan.fitted(known, ranks, &mut left_out))
+                .flat_map(|ranks| plan.fitted(collective, ranks, &mut left_out))
                 .collect();
             let is_silent = |ranks: &RanksRules| ranks.choices.iter().all(|c| c.native.is_none());
             if !ranks.iter().all(is_silent) {
-                plan.collectives.push(Planned { known, ranks });
+                plan.collectives.push(Planned {
+                    collective,
+                    number,
+                    ranks,
+                });
             }
         }
         plan.notes.extend(left_out.notes());
@@ -94,10 +82,14 @@ impl Plan {
     }
 
     /// The choices as far as they will be carried out: for the ranks measured, and for those after.
-    fn fitted(&self, known: &Known, ranks: &RanksRules, left_out: &mut LeftOut) -> Vec<RanksRules> {
-        let collective = known.collective;
+    fn fitted(
+        &self,
+        collective: Collective,
+        ranks: &RanksRules,
+        left_out: &mut LeftOut,
+    ) -> Vec<RanksRules> {
         let mut ranks = ranks.clone();
-        if algorithms::measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
+        if measure(collective) == Measure::Nothing && ranks.choices.len() > 1 {
             left_out.by_size.push(collective);
             ranks.choices = vec![library_decides(0)];
         }
@@ -106,18 +98,18 @@ impl Plan {
                 continue;
             };
             let named = || format!("{collective}/{}", native.id);
-            if !self.has(known, &native.id) {
+            if !self.has(collective, &native.id) {
                 left_out.unknown.push(named());
                 choice.native = None;
-            } else if !algorithms::serves(collective, &native.id, ranks.first)
-                || algorithms::limits(collective, native, ranks.first).is_none()
+            } else if !openmpi::serves(collective, &native.id, ranks.first)
+                || limits(collective, native, ranks.first).is_none()
             {
                 left_out.replaced.push(named());
                 choice.native = None;
             }
         }
         let is_narrow = |choice: &Choice| {
-            let limits = |native| algorithms::limits(collective, native, ranks.first);
+            let limits = |native| limits(collective, native, ranks.first);
             let limits = choice.native.as_ref().and_then(limits);
             limits.is_some_and(|limits| limits.only_these_ranks)
         };
@@ -142,28 +134,27 @@ impl Plan {
     }
 
     /// Whether the release has an algorithm.
-    fn has(&self, known: &Known, id: &str) -> bool {
-        let count = match series(&self.library.version) {
-            Some((..=4, _)) => known.of_4_1,
+    fn has(&self, collective: Collective, id: &str) -> bool {
+        match series(&self.library.version) {
             // Later ones are called by their names, whatever the library listed.
-            Some((6.., _)) => return true,
-            _ => known.ids.len(),
-        };
-        known.ids[..count].contains(&id)
+            Some((6.., _)) => true,
+            Some((..=4, _)) if openmpi::SINCE_5.contains(&id) => false,
+            _ => ids(collective).contains(&id),
+        }
     }
 
     /// Warnings about what is wrong for operators that do not commute.
     fn unordered(&self) -> Vec<String> {
         let chooses_unordered = |planned: &&Planned| {
-            let collective = planned.known.collective;
+            let collective = planned.collective;
             let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
             choices.any(|choice| {
                 let native = choice.native.as_ref();
-                native.is_some_and(|n| !vocabulary::combines_in_order(NAME, collective, &n.id))
+                native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
             })
         };
         let unordered = self.collectives.iter().filter(chooses_unordered);
-        let unordered: Vec<Collective> = unordered.map(|p| p.known.collective).collect();
+        let unordered: Vec<Collective> = unordered.map(|p| p.collective).collect();
         let mut notes = Vec::new();
         if !unordered.is_empty() {
             notes.push(
@@ -198,7 +189,7 @@ fn given_up(
         let natives = ranks.iter().flat_map(|ranks| &ranks.choices);
         let unordered = natives.filter(|choice| {
             let native = choice.native.as_ref();
-            native.is_some_and(|n| !vocabulary::combines_in_order(NAME, collective, &n.id))
+            native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
         });
         count += unordered.count();
     }
@@ -244,6 +235,12 @@ impl LeftOut {
     }
 }
 
+/// The limits of an algorithm on up to so many ranks; `None` if it never runs there.
+fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits> {
+    let segment = native.segment_bytes.unwrap_or(0);
+    openmpi::limits(collective, &native.id, segment, ranks)
+}
+
 fn library_decides(from_bytes: u64) -> Choice {
     Choice {
         from_bytes,
@@ -253,7 +250,7 @@ fn library_decides(from_bytes: u64) -> Choice {
 
 /// The choice from where it is carried out on up to `last` ranks; the library decides below.
 fn guarded(collective: Collective, choice: &Choice, end: Option<u64>, last: u32) -> Vec<Choice> {
-    let limits = |native: &Native| algorithms::limits(collective, native, last);
+    let limits = |native: &Native| limits(collective, native, last);
     let Some(limits) = choice.native.as_ref().and_then(limits) else {
         return vec![choice.clone()];
     };

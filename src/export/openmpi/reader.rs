@@ -1,8 +1,9 @@
 //! Reading classic rules files, more strictly than the library does.
 
+use libraries::openmpi::COLLECTIVES;
 use schedule::Collective;
 
-use super::algorithms::{KNOWN, Measure, measure};
+use super::algorithms::{self, Measure, measure};
 use crate::ExportError;
 
 /// A classic rules file.
@@ -32,7 +33,7 @@ impl File {
     /// The row that the library finds for a call: of the last communicator size and the last message
     /// size that are not larger. `None` if there are no rules for the collective.
     pub fn row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<Row> {
-        let number = KNOWN.iter().find(|k| k.collective == collective)?.number;
+        let number = algorithms::number(collective)?;
         let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
         let of_ranks = sizes.iter().rfind(|(size, _)| *size <= ranks);
         let (_, rows) = of_ranks.or(sizes.first())?;
@@ -55,11 +56,11 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     let mut collectives: Vec<(u32, Vec<CommunicatorSize>)> = Vec::new();
     for _ in 0..count {
         let number = numbers.next("the number of a collective")?;
-        let Some(known) = KNOWN.iter().find(|known| known.number == number) else {
+        let Some((collective, _)) = COLLECTIVES.iter().find(|(_, known)| *known == number) else {
             return Err(numbers.fault(format!("{number} is no collective's number")));
         };
         if collectives.iter().any(|(earlier, _)| *earlier == number) {
-            return Err(numbers.fault(format!("{} is given twice", known.collective)));
+            return Err(numbers.fault(format!("{collective} is given twice")));
         }
         let sizes = numbers.next("a number of communicator sizes")?;
         let mut entries: Vec<CommunicatorSize> = Vec::new();
@@ -73,10 +74,10 @@ pub fn read(text: &str) -> Result<File, ExportError> {
             if previous.is_some_and(|previous| previous >= size) {
                 return Err(numbers.fault(format!("communicator size {size} does not ascend")));
             }
-            entries.push((size, rows(&mut numbers, known.ids.len(), known.collective)?));
+            entries.push((size, rows(&mut numbers, *collective)?));
         }
         if entries.is_empty() {
-            return Err(numbers.fault(format!("{} has no rules", known.collective)));
+            return Err(numbers.fault(format!("{collective} has no rules")));
         }
         collectives.push((number, entries));
     }
@@ -90,11 +91,7 @@ pub fn read(text: &str) -> Result<File, ExportError> {
     }
 }
 
-fn rows(
-    numbers: &mut Numbers<'_>,
-    algorithms: usize,
-    collective: Collective,
-) -> Result<Vec<Row>, ExportError> {
+fn rows(numbers: &mut Numbers<'_>, collective: Collective) -> Result<Vec<Row>, ExportError> {
     let count = numbers.next("a number of rows")?;
     if count == 0 {
         return Err(numbers.fault("there are no rows".to_owned()));
@@ -102,6 +99,7 @@ fn rows(
     if count > 1 && measure(collective) == Measure::Nothing {
         return Err(numbers.fault(format!("{collective} may have one row only")));
     }
+    let algorithms = algorithms::ids(collective).len();
     let mut rows: Vec<Row> = Vec::new();
     for _ in 0..count {
         let bytes = u64::from(numbers.next("a message size")?);

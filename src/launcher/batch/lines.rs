@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::absolute;
 use std::process::Command;
 
+use libraries::Nodes;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::Folder;
 use super::script::{Launch, Variable};
 use super::{place, shape};
-use crate::command::{Nodes, Start, command};
-use crate::{BatchOptions, BatchSystem, LibraryName};
+use crate::command::{Start, command};
+use crate::{BatchOptions, BatchSystem};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// What the script starts: mpirun's command lines, and what is to stand in their environment.
@@ -27,7 +28,7 @@ pub(super) fn launch(
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
         nodes: match options.system {
-            BatchSystem::Slurm => Nodes::Slurm(options.placement),
+            BatchSystem::Slurm => Nodes::Job("slurm", options.placement),
             BatchSystem::Pbs => Nodes::File(&hosts, options.placement),
         },
     };
@@ -56,9 +57,6 @@ pub(super) fn launch(
         unbound: (unbound != bound).then_some(unbound),
         bound,
         environment,
-        slots: match installation.name {
-            LibraryName::OpenMpi => format!(" slots={}", job.ppn),
-            LibraryName::Mpich => format!(":{}", job.ppn),
-        },
+        slots: format!("{}{}", installation.name.facts().slots, job.ppn),
     })
 }

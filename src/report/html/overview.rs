@@ -1,5 +1,6 @@
 //! What a manager reads: how much is to be gained where, and what is to be done.
 
+use libraries::LibraryName;
 use maud::{Markup, html};
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
@@ -183,9 +184,13 @@ pub(super) fn deploying(view: &View) -> Markup {
     }
 }
 
-fn export_format(library: &str) -> &str {
-    match library {
-        "openmpi" | "mpich" => library,
-        _ => "openmpi|openmpi-json|mpich",
+/// The format of a library; all of them if it is unknown.
+fn export_format(library: &str) -> String {
+    if let Some(library) = libraries::find(library) {
+        return library.facts().formats[0].1.to_owned();
     }
+    let all = LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().formats);
+    all.map(|(_, format)| *format).collect::<Vec<_>>().join("|")
 }

@@ -1,6 +1,7 @@
 //! What the end of a launch means.
 
 use launcher::{BatchEnd, Exit, LaunchError, Outcome};
+use libraries::LibraryName;
 use wire::{FailureKind, Record, exit_code};
 
 use super::{Ended, Launch};
@@ -114,17 +115,9 @@ impl Launch<'_> {
 /// The nodes with which the launcher has lost contact, if it says that it has; a candidate takes down ranks, and not
 /// what the launcher has on their nodes. It notices before the batch system does.
 fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
-    let lines = || tail.iter().flat_map(|text| text.lines());
-    let is_lost = |line: &str| {
-        let of_open_mpi = line.contains("lost communication with a remote daemon");
-        let of_mpich = line.contains("control_cb") && line.contains("assert (!closed)");
-        of_open_mpi || of_mpich
-    };
-    lines().any(is_lost).then(|| {
-        let remote = lines().filter(|line| line.trim_start().starts_with("Remote daemon:"));
-        let names = remote.filter_map(|line| line.split_once(" on node "));
-        names.map(|(_, name)| name.trim().to_owned()).collect()
-    })
+    let printed: Vec<&str> = tail.iter().flat_map(|text| text.lines()).collect();
+    let mut libraries = LibraryName::ALL.iter();
+    libraries.find_map(|library| library.lost_nodes(&printed))
 }
 
 /// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use export::Options;
+use export::{Format, Options};
 use tempfile::TempDir;
 
 use crate::sample::{self, export, of, refuse};
@@ -186,7 +186,7 @@ fn the_reader_is_strict() {
 #[test]
 fn the_installed_mpich_tells_what_it_decides() {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(file) = export::mpich::find("4.0.2", &path) else {
+    let Some(file) = export::mpich::Selection.installed("4.0.2", &path) else {
         eprintln!("skipped: there is no MPICH 4.0.2 here");
         return;
     };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use export::Format;
 use schedule::Collective;
 
 use super::launch::Library;
@@ -43,7 +44,7 @@ const RANKS: [u32; 3] = [2, 3, 4];
 const STEP: u64 = 1000;
 
 fn is_ordered(collective: Collective, id: &str) -> bool {
-    vocabulary::combines_in_order("mpich", collective, id)
+    libraries::combines_in_order("mpich", collective, id)
 }
 
 /// The choices for operators of a class: where they begin.
@@ -225,7 +226,9 @@ fn mpich_runs_what_an_exported_selection_file_says() {
         return;
     };
     let path = std::env::var_os("PATH").unwrap();
-    let file = export::mpich::find(&library.version, &path).expect("its file");
+    let file = export::mpich::Selection
+        .installed(&library.version, &path)
+        .expect("its file");
     prove(&library, file.to_str());
 }
 

@@ -15,7 +15,7 @@ use crate::run::Place;
 
 /// In a file that names none of these a program with operators of all kinds is right.
 fn is_ordered(collective: Collective, id: &str) -> bool {
-    vocabulary::combines_in_order("openmpi", collective, id.split(',').next().unwrap())
+    libraries::combines_in_order("openmpi", collective, id.split(',').next().unwrap())
 }
 
 const RANKS: [u32; 3] = [2, 3, 4];

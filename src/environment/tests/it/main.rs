@@ -1,0 +1,3 @@
+//! What is told of machines and of MPI libraries' surroundings.
+
+mod variables;

@@ -1,0 +1,130 @@
+//! Which variables steer MPI libraries, and which change what they choose.
+
+use std::collections::BTreeMap;
+
+use environment::variables::{deciding, is_setting, may_force, steering};
+
+fn variables(names: &[(&str, &str)]) -> BTreeMap<String, String> {
+    steering(
+        names
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned())),
+    )
+}
+
+#[test]
+fn what_steers_mpi_is_kept_and_what_launchers_set_is_not() {
+    let kept = variables(&[
+        ("OMPI_MCA_btl", "self,tcp"),
+        ("OMPI_MCA_orte_launch", "1"),
+        ("MPIR_CVAR_POLLS_BEFORE_YIELD", "10"),
+        ("HOME", "/root"),
+    ]);
+    let names: Vec<_> = kept.keys().collect();
+    assert_eq!(names, ["MPIR_CVAR_POLLS_BEFORE_YIELD", "OMPI_MCA_btl"]);
+    assert!(may_force(&kept));
+}
+
+#[test]
+fn settings_that_change_the_default_are_told() {
+    let check = |given: &[(&str, &str)], expected: &[&str]| {
+        assert_eq!(deciding(&variables(given), &BTreeMap::new()), expected);
+    };
+    let forced = ("OMPI_MCA_coll_tuned_bcast_algorithm", "1");
+    check(&[forced], &[]);
+    assert!(!may_force(&variables(&[forced])));
+    let enabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "true");
+    let disabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "0");
+    check(&[enabled], &[]);
+    check(&[forced, disabled], &[]);
+    check(
+        &[forced, enabled],
+        &["OMPI_MCA_coll_tuned_bcast_algorithm=1"],
+    );
+    let priority = ("OMPI_MCA_coll_tuned_priority", "5");
+    check(&[priority], &["OMPI_MCA_coll_tuned_priority=5"]);
+    check(&[("OMPI_MCA_coll", "^tuned")], &["OMPI_MCA_coll=^tuned"]);
+    check(
+        &[("OMPI_MCA_coll_hcoll_enable", "0")],
+        &["OMPI_MCA_coll_hcoll_enable=0"],
+    );
+    check(&[("OMPI_MCA_btl", "tcp"), ("UCX_TLS", "tcp")], &[]);
+    check(
+        &[("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree")],
+        &["MPIR_CVAR_BCAST_INTRA_ALGORITHM=tree"],
+    );
+    check(
+        &[("MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE", "1")],
+        &["MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE=1"],
+    );
+    for name in [
+        "MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE",
+        "MPIR_CVAR_ALLTOALLV_INTRA_ALGORITHM",
+        "MPIR_CVAR_INEIGHBOR_ALLTOALLW_INTRA_ALGORITHM",
+        "MPIR_CVAR_BARRIER_INTRA_ALGORITHM",
+        "MPIR_CVAR_SCAN_INTRA_ALGORITHM",
+        "MPIR_CVAR_EXSCAN_INTRA_ALGORITHM",
+    ] {
+        check(&[(name, "1")], &[&format!("{name}=1")]);
+    }
+    check(&[("MPIR_CVAR_POLLS_BEFORE_YIELD", "10")], &[]);
+    check(&[("I_MPI_ADJUST_BCAST", "3")], &["I_MPI_ADJUST_BCAST=3"]);
+}
+
+#[test]
+fn settings_without_variables_are_told_too() {
+    let check = |variables: &[(&str, &str)], settings: &[(&str, &str)], expected: &[&str]| {
+        let map = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter();
+            let pairs = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            pairs.collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(deciding(&map(variables), &map(settings)), expected);
+    };
+    let forced = ("coll_tuned_bcast_algorithm", "binomial");
+    let enabled = ("coll_tuned_use_dynamic_rules", "true");
+    check(&[], &[forced], &[]);
+    let both = "coll_tuned_bcast_algorithm=binomial";
+    check(&[], &[forced, enabled], &[both]);
+    check(
+        &[("OMPI_MCA_coll_tuned_use_dynamic_rules", "1")],
+        &[forced],
+        &[both],
+    );
+    // What a variable says is told once.
+    let variable = ("OMPI_MCA_coll", "basic,self");
+    check(
+        &[variable],
+        &[("coll", "basic,self")],
+        &["OMPI_MCA_coll=basic,self"],
+    );
+    check(
+        &[],
+        &[("btl", "^openib"), ("mpi_yield_when_idle", "true")],
+        &[],
+    );
+    let threshold = ("MPIR_CVAR_BCAST_SHORT_MSG_SIZE", "1");
+    check(&[], &[threshold], &["MPIR_CVAR_BCAST_SHORT_MSG_SIZE=1"]);
+}
+
+#[test]
+fn settings_are_about_collectives_and_transports() {
+    for name in [
+        "coll",
+        "coll_tuned_priority",
+        "btl_tcp_eager_limit",
+        "pml",
+        "MPIR_CVAR_X",
+    ] {
+        assert!(is_setting(name), "{name}");
+    }
+    for name in [
+        "orte_ess_num_procs",
+        "pml_ucx_multi_send_nb",
+        "mca_param_files",
+        "collector",
+        "mpool_base",
+    ] {
+        assert!(!is_setting(name), "{name}");
+    }
+}

@@ -1,0 +1,40 @@
+//! What a library's launcher is to start.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use model::Placement;
+use vocabulary::CommShape;
+
+/// The ranks of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranks<'a> {
+    /// How many, on how many nodes.
+    pub shape: CommShape,
+    /// On which nodes.
+    pub nodes: Nodes<'a>,
+    /// Whether more ranks than cores may run.
+    pub may_crowd: bool,
+    /// Variables of the launcher's environment that ranks on other nodes must get too.
+    pub passed_on: &'a [OsString],
+}
+
+/// Where a launcher learns its nodes.
+#[derive(Clone, Copy, Debug)]
+pub enum Nodes<'a> {
+    /// There is one, this machine.
+    Here,
+    /// These hosts.
+    Named(&'a [String], Placement),
+    /// The first hosts of a file.
+    File(&'a Path, Placement),
+    /// Those of the job that the launcher runs in, of a batch system that launchers call so.
+    Job(&'a str, Placement),
+}
+
+/// The version that a text begins with.
+pub(crate) fn version(text: &str) -> Option<String> {
+    let word = text.split_whitespace().next()?;
+    word.starts_with(|c: char| c.is_ascii_digit())
+        .then(|| word.to_owned())
+}

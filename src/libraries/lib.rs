@@ -1,0 +1,161 @@
+//! What is known of each MPI library: its own algorithms, its variables, its launcher, its files.
+//!
+//! A library is a folder here and a row: a variant of [`LibraryName`] with its place in the table.
+//! Everything else asks [`MpiLibrary`], and a test counts that no other product file names a library.
+//! What an unknown library does is unknown: its algorithms count as unordered, and have no twins.
+
+mod algorithm;
+mod facts;
+mod launching;
+mod mpich;
+pub mod openmpi;
+mod twins;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use schedule::Collective;
+use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
+
+pub use algorithm::LibraryAlgorithm;
+pub use facts::Facts;
+pub use launching::{Nodes, Ranks};
+pub use twins::{RIVALS, twin};
+
+/// An MPI library that is known; it answers what [`MpiLibrary`] asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LibraryName {
+    /// Open MPI.
+    OpenMpi,
+    /// MPICH.
+    Mpich,
+}
+
+/// One row a library, in the order of [`LibraryName`].
+const LIBRARIES: [&dyn MpiLibrary; 2] = [&openmpi::OpenMpi, &mpich::Mpich];
+
+impl LibraryName {
+    /// Every library, in order of preference.
+    pub const ALL: [Self; LIBRARIES.len()] = [Self::OpenMpi, Self::Mpich];
+
+    /// The name used in files: [`Library::name`].
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+}
+
+impl Deref for LibraryName {
+    type Target = dyn MpiLibrary;
+
+    fn deref(&self) -> &Self::Target {
+        LIBRARIES[*self as usize]
+    }
+}
+
+/// The library of a name, as in [`Library::name`]; `None` if it is not known.
+pub fn find(name: &str) -> Option<LibraryName> {
+    let mut all = LibraryName::ALL.into_iter();
+    all.find(|library| library.name() == name)
+}
+
+/// The library that describes itself by this text, the result of `MPI_Get_library_version`.
+pub fn described_by(text: &str) -> Option<LibraryName> {
+    let mut all = LibraryName::ALL.into_iter();
+    all.find(|library| text.starts_with(library.facts().title))
+}
+
+/// The library by the text that it gives of itself (`MPI_Get_library_version`), such as
+/// `Open MPI v4.1.4, package: ...` or `MPICH Version: 4.0.2`. An unknown one goes by its first word.
+pub fn library(text: &str) -> Library {
+    let unknown = || {
+        let word = text.split_whitespace().next().unwrap_or("unknown");
+        let letters = word.chars().take_while(|c| c.is_alphanumeric());
+        letters.collect::<String>().to_lowercase()
+    };
+    let known = described_by(text);
+    let version = text
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or("unknown");
+    Library {
+        name: known.map_or_else(unknown, |library| library.name().to_owned()),
+        version: version.to_owned(),
+    }
+}
+
+/// The library whose launcher prints this about itself, and its version.
+pub fn launched_by(output: &str) -> Option<(LibraryName, String)> {
+    let mut all = LibraryName::ALL.into_iter();
+    all.find_map(|library| Some((library, library.launcher_version(output)?)))
+}
+
+/// [`MpiLibrary::combines_in_order`] of a library by its name; false for reductions of an unknown one.
+pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> bool {
+    !collective.is_reduction()
+        || find(library).is_some_and(|library| library.combines_in_order(collective, id))
+}
+
+/// What is known of an MPI library.
+pub trait MpiLibrary: Debug + Sync {
+    /// What is the same whatever is measured.
+    fn facts(&self) -> &'static Facts;
+
+    /// Whether an algorithm that is forced is what runs in a cell: the library neither replaces it by
+    /// another one without a word nor refuses it.
+    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
+
+    /// Whether a control variable of the MPI tool interface steers collectives or what they
+    /// communicate with.
+    fn is_setting(&self, control_variable: &str) -> bool;
+
+    /// Whether an environment variable changes what the library chooses by itself. `value` finds the
+    /// values of others.
+    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
+
+    /// What it communicates with, by its description of itself and the control variables that it has.
+    fn transports(
+        &self,
+        description: &str,
+        has_variable: &mut dyn FnMut(&str) -> bool,
+    ) -> Vec<String>;
+
+    /// The version in what its launcher prints for `--version`; `None` if that is another launcher.
+    fn launcher_version(&self, output: &str) -> Option<String>;
+
+    /// The launcher's arguments that say how many ranks to start, where.
+    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString>;
+
+    /// The launcher's arguments that set a variable for the ranks.
+    fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;
+
+    /// The names of nodes with which the launcher has lost contact, as far as what it printed tells
+    /// them; `None` if it has lost none.
+    fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>>;
+
+    /// One of its own algorithms of which something is known.
+    fn algorithm(&self, collective: Collective, id: &str) -> Option<&'static LibraryAlgorithm> {
+        let mut all = self.facts().algorithms.iter();
+        all.find(|known| known.collective == collective && known.id == id)
+    }
+
+    /// Whether one of its own algorithms combines in the order of ranks, and is thereby right for operators
+    /// that do not commute; true where nothing is combined. One that is not known counts as unordered.
+    fn combines_in_order(&self, collective: Collective, id: &str) -> bool {
+        let known = self.algorithm(collective, id);
+        !collective.is_reduction() || known.is_some_and(|known| known.is_ordered)
+    }
+
+    /// What is known of an algorithm that the library lists.
+    fn describe(&self, collective: Collective, id: &str) -> NativeAlgorithm {
+        let known = self.algorithm(collective, id);
+        NativeAlgorithm {
+            collective,
+            id: id.to_owned(),
+            takes_segments: known.is_some_and(|known| known.takes_segments),
+            takes_fanout: known.is_some_and(|known| known.takes_fanout),
+            is_ordered: self.combines_in_order(collective, id),
+        }
+    }
+}

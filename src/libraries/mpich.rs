@@ -1,0 +1,128 @@
+//! MPICH: its `MPIR_CVAR` variables, its launcher Hydra.
+
+mod algorithms;
+
+use std::ffi::{OsStr, OsString};
+
+use model::Placement;
+use vocabulary::{Cell, Parameters};
+
+use crate::{Facts, MpiLibrary, Nodes, Ranks};
+
+/// MPICH.
+#[derive(Debug)]
+pub(crate) struct Mpich;
+
+/// What control variables begin with, and Intel MPI's, which derives from MPICH. Environment variables
+/// of the same names set them.
+const CONTROLLING: [&str; 2] = ["MPIR_CVAR_", "I_MPI_"];
+
+/// Thresholds and algorithms are variables about a collective; each has one of these words, also
+/// where parts differ in size, for neighbours, and where a scan excludes the rank itself.
+const COLLECTIVES: [&str; 8] = [
+    "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
+];
+
+/// Intel MPI's.
+const ADJUSTING: &str = "I_MPI_ADJUST_";
+
+const FACTS: Facts = Facts {
+    name: "mpich",
+    title: "MPICH",
+    algorithms: &algorithms::ALGORITHMS,
+    formats: &[(0, "mpich")],
+    tells_operators_apart: true,
+    steering_variables: &["MPIR_CVAR_", "MPICH_", "I_MPI_"],
+    launcher_variables: &[],
+    dormant_variables: &[],
+    variable_prefix: "",
+    enabling_variable: None,
+    without_files: None,
+    yielding_variable: None,
+    rank_variables: &["PMI_RANK", "PMIX_RANK"],
+    launchers: &["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun.mpich"],
+    // Hydra puts a number of ranks on each node in turn and begins again at the first: dealt one by
+    // one, they would go to hosts of a file beyond those of the shape.
+    names_hosts: true,
+    binding_option: "-bind-to",
+    sets_variables_by_program: false,
+    superuser_variables: &[],
+    slots: ":",
+};
+
+impl MpiLibrary for Mpich {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn runs(&self, cell: &Cell, id: &str, _parameters: &Parameters) -> bool {
+        algorithms::runs(cell, id)
+    }
+
+    fn is_setting(&self, control_variable: &str) -> bool {
+        CONTROLLING
+            .iter()
+            .any(|begin| control_variable.starts_with(begin))
+    }
+
+    fn decides(&self, variable: &str, _value: &dyn Fn(&str) -> Option<String>) -> bool {
+        let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
+        COLLECTIVES.iter().any(|word| about.contains(word)) || variable.starts_with(ADJUSTING)
+    }
+
+    fn transports(
+        &self,
+        description: &str,
+        _has_variable: &mut dyn FnMut(&str) -> bool,
+    ) -> Vec<String> {
+        // The device with its network module, such as `ch4:ofi`.
+        let lines = description.lines();
+        let mut devices = lines.filter_map(|line| line.strip_prefix("MPICH Device:"));
+        devices
+            .next()
+            .map(|device| device.trim().to_owned())
+            .into_iter()
+            .collect()
+    }
+
+    fn launcher_version(&self, output: &str) -> Option<String> {
+        // `HYDRA build details:` and a line `Version:  4.0.2`.
+        let is_it = output.contains("HYDRA") || output.to_lowercase().contains("mpich");
+        let (_, rest) = output.split_once("Version:").filter(|_| is_it)?;
+        crate::launching::version(rest)
+    }
+
+    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+        let (arguments, placement): ([OsString; 2], _) = match ranks.nodes {
+            // Without `fork` hydra would go through ssh or a batch system.
+            Nodes::Here => (["-launcher".into(), "fork".into()], None),
+            Nodes::Named(names, placement) => {
+                let names = names.join(",").into();
+                (["-hosts".into(), names], Some(placement))
+            }
+            Nodes::File(file, placement) => (["-f".into(), file.into()], Some(placement)),
+            Nodes::Job(system, placement) => (["-launcher".into(), system.into()], Some(placement)),
+        };
+        let mut arguments = arguments.to_vec();
+        if let Some(placement) = placement {
+            let at_a_time = match placement {
+                Placement::Block => ranks.shape.ppn,
+                Placement::Cyclic => 1,
+            };
+            arguments.extend(["-ppn".into(), at_a_time.to_string().into()]);
+        }
+        arguments.extend(["-n".into(), ranks.shape.ranks().to_string().into()]);
+        arguments
+    }
+
+    fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString> {
+        vec!["-genv".into(), name.into(), value.to_owned()]
+    }
+
+    fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>> {
+        let mut lines = printed.iter();
+        let is_lost =
+            |line: &&&str| line.contains("control_cb") && line.contains("assert (!closed)");
+        lines.find(is_lost).map(|_| Vec::new())
+    }
+}

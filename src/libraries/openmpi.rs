@@ -1,0 +1,193 @@
+//! Open MPI: its component `coll/tuned`, its MCA variables, its mpirun.
+
+mod algorithms;
+
+use std::ffi::{OsStr, OsString};
+
+use model::Placement;
+use vocabulary::{Cell, Parameters};
+
+use crate::{Facts, MpiLibrary, Nodes, Ranks};
+
+pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
+
+/// Open MPI.
+#[derive(Debug)]
+pub(crate) struct OpenMpi;
+
+/// The variables of `coll/tuned` begin like this. But for the priority, which makes it the component
+/// that decides, they matter only if the last one is set when the library starts.
+const DECIDING: &str = "OMPI_MCA_coll_tuned_";
+const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
+const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
+
+/// Other variables that choose who carries out collectives.
+const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
+
+/// Of the control variables, those of these frameworks steer collectives and what they communicate
+/// with. The frameworks' own names choose their components.
+const FRAMEWORKS: [&str; 6] = ["coll", "pml", "bml", "btl", "mtl", "mpi"];
+
+/// 4.1 reads this one from memory that has been given back: it says something else each time.
+const RANDOM: &str = "pml_ucx_multi_send_nb";
+
+/// The layer on top, and what each of them works with: framework, what its components' variables end
+/// with, components. The library closes those that it does not use, and their variables go with them.
+const LAYERS: [(&str, &str, &str, &[&str]); 3] = [
+    (
+        "ob1",
+        "btl",
+        "exclusivity",
+        &[
+            "self", "vader", "sm", "smcuda", "tcp", "openib", "uct", "ofi", "usnic", "ugni",
+            "portals4",
+        ],
+    ),
+    ("cm", "mtl", "priority", &["ofi", "psm", "psm2", "portals4"]),
+    ("ucx", "", "", &[]),
+];
+
+const FACTS: Facts = Facts {
+    name: "openmpi",
+    title: "Open MPI",
+    algorithms: &algorithms::ALGORITHMS,
+    formats: &[(0, "openmpi"), (6, "openmpi-json")],
+    tells_operators_apart: false,
+    steering_variables: &["OMPI_MCA_", "PRTE_MCA_", "HCOLL_"],
+    launcher_variables: &[
+        "OMPI_MCA_orte_",
+        "OMPI_MCA_ess",
+        "OMPI_MCA_shmem_RUNTIME",
+        "OMPI_MCA_pmix",
+        "OMPI_MCA_initial_wdir",
+    ],
+    dormant_variables: &[DECIDING],
+    variable_prefix: "OMPI_MCA_",
+    enabling_variable: Some(ENABLING),
+    without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
+    // Its launcher sets it where it knows that ranks outnumber cores.
+    yielding_variable: Some("mpi_yield_when_idle"),
+    rank_variables: &["OMPI_COMM_WORLD_RANK"],
+    launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi"],
+    names_hosts: false,
+    binding_option: "--bind-to",
+    sets_variables_by_program: true,
+    // Of 4 and of 5.
+    superuser_variables: &[
+        "OMPI_ALLOW_RUN_AS_ROOT",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+        "PRTE_ALLOW_RUN_AS_ROOT",
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
+    ],
+    slots: " slots=",
+};
+
+impl MpiLibrary for OpenMpi {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+        algorithms::runs(cell, id, parameters)
+    }
+
+    fn is_setting(&self, control_variable: &str) -> bool {
+        let framework = control_variable.split('_').next().unwrap_or_default();
+        FRAMEWORKS.contains(&framework) && control_variable != RANDOM
+    }
+
+    fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool {
+        if variable.starts_with(DECIDING) {
+            let is_enabled = || value(ENABLING).is_some_and(|value| is_true(&value));
+            return variable == PRIORITY || (variable != ENABLING && is_enabled());
+        }
+        CHOOSING.iter().any(|begin| variable.starts_with(begin))
+    }
+
+    fn transports(
+        &self,
+        _description: &str,
+        has_variable: &mut dyn FnMut(&str) -> bool,
+    ) -> Vec<String> {
+        let mut found = Vec::new();
+        for (layer, framework, sign, components) in LAYERS {
+            if !has_variable(&format!("pml_{layer}_priority")) {
+                continue;
+            }
+            found.push(format!("pml/{layer}"));
+            for component in components {
+                if has_variable(&format!("{framework}_{component}_{sign}")) {
+                    found.push(format!("{framework}/{component}"));
+                }
+            }
+        }
+        found
+    }
+
+    fn launcher_version(&self, output: &str) -> Option<String> {
+        // 4: `mpirun.openmpi (OpenRTE) 4.1.4`; 5: `mpirun (Open MPI) 5.0.6`.
+        let mut products = ["(OpenRTE)", "(Open MPI)"].iter();
+        let (_, rest) = products.find_map(|name| output.split_once(name))?;
+        crate::launching::version(rest)
+    }
+
+    fn rank_arguments(&self, ranks: &Ranks<'_>) -> Vec<OsString> {
+        let number = ranks.shape.ranks().to_string();
+        let mut arguments: Vec<OsString> = vec!["-np".into(), number.into()];
+        let placement = match ranks.nodes {
+            Nodes::Here => None,
+            Nodes::Named(names, placement) => {
+                arguments.extend(["--host".into(), names.join(",").into()]);
+                Some(placement)
+            }
+            Nodes::File(file, placement) => {
+                arguments.extend(["--hostfile".into(), file.into()]);
+                Some(placement)
+            }
+            Nodes::Job(_, placement) => Some(placement),
+        };
+        if let Some(placement) = placement {
+            // Nodes are filled in their order; the placement decides only in which order their ranks
+            // are numbered.
+            let order = match placement {
+                Placement::Block => "slot",
+                Placement::Cyclic => "node",
+            };
+            let map = format!("ppr:{}:node", ranks.shape.ppn);
+            arguments.extend(["--map-by".into(), map.into()]);
+            arguments.extend(["--rank-by".into(), order.into()]);
+            // Remote ranks see of mpirun's environment only what it is told to pass on.
+            for name in ranks.passed_on {
+                arguments.extend(["-x".into(), name.clone()]);
+            }
+        }
+        if ranks.may_crowd {
+            arguments.push("--oversubscribe".into());
+        }
+        arguments
+    }
+
+    fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString> {
+        let mut pair = OsString::from(name);
+        pair.push("=");
+        pair.push(value);
+        vec!["-x".into(), pair]
+    }
+
+    fn lost_nodes(&self, printed: &[&str]) -> Option<Vec<String>> {
+        let mut lines = printed.iter();
+        lines.find(|line| line.contains("lost communication with a remote daemon"))?;
+        let remote = printed
+            .iter()
+            .filter(|line| line.trim_start().starts_with("Remote daemon:"));
+        let names = remote.filter_map(|line| line.split_once(" on node "));
+        Some(names.map(|(_, name)| name.trim().to_owned()).collect())
+    }
+}
+
+/// As the library reads truth values.
+fn is_true(value: &str) -> bool {
+    let value = value.trim().to_lowercase();
+    let is_number = value.parse::<i64>().is_ok_and(|number| number != 0);
+    is_number || ["true", "t", "yes", "y", "enabled"].contains(&value.as_str())
+}

@@ -1,0 +1,153 @@
+//! The algorithms of `coll/tuned`, and what it makes of them.
+
+use schedule::Collective::{self, *};
+use vocabulary::{Cell, Parameters};
+
+use crate::LibraryAlgorithm;
+use crate::algorithm::{FANOUT, ORDERED, SAME, SEGMENTS, like, of, power_below};
+
+/// The collectives by their numbers in rules files.
+pub const COLLECTIVES: [(Collective, u32); 11] = [
+    (Allgather, 0),
+    (Allreduce, 2),
+    (Alltoall, 3),
+    (Barrier, 6),
+    (Bcast, 7),
+    (Gather, 9),
+    (Reduce, 11),
+    (ReduceScatter, 12),
+    (ReduceScatterBlock, 13),
+    (Scan, 14),
+    (Scatter, 15),
+];
+
+/// All of 4.1 and 5.0. Those of a collective are numbered from 1 in this order; numbers never change, new
+/// ones are added behind. From the documentation of the control variables (`ompi_info --param coll
+/// tuned -l 9`) and, for what that does not tell, the sources of 4.1.
+///
+/// Names are no guide to twins: the `basic_linear` broadcast posts all sends at once, `pipeline` is a
+/// chain, the Rabenseifner reduction folds evenly.
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
+    of(Allgather, "linear", 0),
+    of(Allgather, "bruck", SAME),
+    of(Allgather, "recursive_doubling", SAME),
+    of(Allgather, "ring", SAME),
+    like("neighbor_exchange", Allgather, "neighbor", 0),
+    of(Allgather, "two_proc", 0),
+    of(Allgather, "sparbit", 0),
+    of(Allreduce, "basic_linear", ORDERED),
+    of(Allreduce, "nonoverlapping", ORDERED),
+    of(Allreduce, "recursive_doubling", ORDERED | SAME),
+    of(Allreduce, "ring", SAME),
+    of(Allreduce, "segmented_ring", SEGMENTS),
+    of(Allreduce, "rabenseifner", ORDERED | SAME),
+    of(Alltoall, "linear", 0),
+    of(Alltoall, "pairwise", 0),
+    of(Alltoall, "modified_bruck", 0),
+    of(Alltoall, "linear_sync", 0),
+    of(Alltoall, "two_proc", 0),
+    of(Barrier, "linear", 0),
+    of(Barrier, "double_ring", 0),
+    of(Barrier, "recursive_doubling", 0),
+    of(Barrier, "bruck", 0),
+    of(Barrier, "two_proc", 0),
+    of(Barrier, "tree", 0),
+    like("linear_nonblocking", Bcast, "basic_linear", 0),
+    of(Bcast, "chain", SEGMENTS | FANOUT),
+    like("chain", Bcast, "pipeline", SEGMENTS),
+    of(Bcast, "split_binary_tree", SEGMENTS),
+    like("binary_pipelined", Bcast, "binary_tree", SEGMENTS),
+    of(Bcast, "binomial", SEGMENTS | SAME),
+    of(Bcast, "knomial", SEGMENTS | SAME),
+    of(Bcast, "scatter_allgather", SAME),
+    of(Bcast, "scatter_allgather_ring", SAME),
+    like("linear", Gather, "basic_linear", 0),
+    of(Gather, "binomial", SAME),
+    of(Gather, "linear_sync", SEGMENTS),
+    of(Reduce, "linear", ORDERED | SAME),
+    of(Reduce, "chain", SEGMENTS | FANOUT),
+    like("chain", Reduce, "pipeline", SEGMENTS),
+    like("binary_pipelined", Reduce, "binary", SEGMENTS),
+    of(Reduce, "binomial", SEGMENTS | SAME),
+    of(Reduce, "in-order_binary", ORDERED | SEGMENTS),
+    of(Reduce, "rabenseifner", ORDERED | SAME),
+    of(ReduceScatter, "non-overlapping", ORDERED),
+    of(ReduceScatter, "recursive_halving", SAME),
+    of(ReduceScatter, "ring", SAME),
+    of(ReduceScatter, "butterfly", ORDERED),
+    of(ReduceScatterBlock, "basic_linear", ORDERED),
+    of(ReduceScatterBlock, "recursive_doubling", ORDERED | SAME),
+    of(ReduceScatterBlock, "recursive_halving", ORDERED | SAME),
+    of(ReduceScatterBlock, "butterfly", ORDERED),
+    of(Scan, "linear", ORDERED),
+    of(Scan, "recursive_doubling", ORDERED),
+    like("linear", Scatter, "basic_linear", 0),
+    of(Scatter, "binomial", SAME),
+    like("linear_nonblocking", Scatter, "linear_nb", 0),
+];
+
+/// Those that 4.1 does not have yet.
+pub const SINCE_5: [&str; 1] = ["sparbit"];
+
+/// Whether the algorithm serves exactly this number of ranks.
+pub fn serves(collective: Collective, id: &str, ranks: u32) -> bool {
+    match (collective, id) {
+        (_, "two_proc") => ranks == 2,
+        (Allgather, "recursive_doubling") => ranks.is_power_of_two(),
+        (Allgather, "neighbor") => ranks.is_multiple_of(2),
+        _ => true,
+    }
+}
+
+/// Whether a forced algorithm is carried out (4.1), and neither fails nor is replaced by another one.
+pub(super) fn runs(cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+    let ranks = u64::from(cell.shape.ranks());
+    let elements = cell.bytes / cell.datatype.size_bytes();
+    let segment = parameters.segment_bytes.unwrap_or(0) / cell.datatype.size_bytes();
+    let has_enough = match (cell.collective, id) {
+        // Each half has a segment of its own.
+        (Bcast, "split_binary_tree") => elements >= 2 && segment <= elements / 2,
+        (Bcast, "scatter_allgather" | "scatter_allgather_ring") | (Allreduce, "ring") => {
+            elements >= ranks
+        }
+        (Allreduce, "segmented_ring") => segment > 0 && elements >= ranks * segment,
+        (Allreduce | Reduce, "rabenseifner") => elements >= power_below(ranks),
+        _ => true,
+    };
+    has_enough && serves(cell.collective, id, cell.shape.ranks())
+}
+
+/// The largest predefined element: a complex number of two long doubles.
+const LARGEST_ELEMENT: u64 = 32;
+
+/// Where an algorithm is what runs, and not another one in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Only on numbers of ranks like the one that was measured: not on those after it.
+    pub only_these_ranks: bool,
+    /// Only from this many bytes on, whatever the datatype.
+    pub from_bytes: u64,
+}
+
+/// The limits of an algorithm with segments of so many bytes, 0 for none, on up to `ranks` ranks; `None`
+/// if it never runs there.
+pub fn limits(collective: Collective, id: &str, segment: u64, ranks: u32) -> Option<Limits> {
+    let ranks = u64::from(ranks);
+    let from_bytes = match (collective, id) {
+        (Allreduce, "ring") | (Bcast, "scatter_allgather" | "scatter_allgather_ring") => {
+            ranks.saturating_mul(LARGEST_ELEMENT)
+        }
+        (Allreduce, "segmented_ring") if segment == 0 => return None,
+        (Allreduce, "segmented_ring") => ranks.saturating_mul(segment.max(LARGEST_ELEMENT)),
+        (Allreduce | Reduce, "rabenseifner") => power_below(ranks) * LARGEST_ELEMENT,
+        // Each half has a segment of its own.
+        (Bcast, "split_binary_tree") => segment.saturating_add(LARGEST_ELEMENT).saturating_mul(2),
+        _ => 0,
+    };
+    Some(Limits {
+        // Two ranks, a power of two, an even number.
+        only_these_ranks: id == "two_proc"
+            || collective == Allgather && matches!(id, "recursive_doubling" | "neighbor"),
+        from_bytes,
+    })
+}

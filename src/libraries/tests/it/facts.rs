@@ -1,0 +1,60 @@
+//! What libraries tell of themselves and of what they communicate with.
+
+use libraries::{LibraryName, library};
+
+#[test]
+fn mpich_names_its_device() {
+    let transports = |description: &str| {
+        let all = LibraryName::ALL.iter();
+        let mut has_none = |_: &str| false;
+        let found = all.flat_map(|library| library.transports(description, &mut has_none));
+        found.collect::<Vec<_>>()
+    };
+    let text = "MPICH Version:\t4.0.2\nMPICH Device:\tch4:ucx\nMPICH CC:\tgcc\n";
+    assert_eq!(transports(text), ["ch4:ucx"]);
+    assert!(transports("Open MPI v4.1.4, package: x").is_empty());
+}
+
+#[test]
+fn open_mpi_has_the_variables_of_what_it_uses() {
+    let library = libraries::find("openmpi").expect("known");
+    let has = [
+        "pml_ob1_priority",
+        "btl_self_exclusivity",
+        "btl_tcp_exclusivity",
+    ];
+    let mut has_variable = |name: &str| has.contains(&name);
+    let found = library.transports("", &mut has_variable);
+    assert_eq!(found, ["pml/ob1", "btl/self", "btl/tcp"]);
+}
+
+#[test]
+fn rows_stand_where_their_names_say() {
+    for library in LibraryName::ALL {
+        assert_eq!(libraries::find(library.name()), Some(library));
+        let text = format!("{} 1.2", library.facts().title);
+        assert_eq!(libraries::described_by(&text), Some(library));
+    }
+    assert_eq!(libraries::find("other"), None);
+    let formats = |name: &str| {
+        let library = libraries::find(name).expect("known");
+        ["4.1.4", "5.0.6", "6.0.0", "10.1", "x"].map(|version| library.facts().format(version))
+    };
+    let (classic, json) = ("openmpi", "openmpi-json");
+    assert_eq!(formats("openmpi"), [classic, classic, json, json, classic]);
+    assert_eq!(formats("mpich"), ["mpich"; 5]);
+}
+
+#[test]
+fn libraries_are_known_by_their_texts() {
+    let check = |text: &str, expected: &str| assert_eq!(library(text).to_string(), expected);
+    check(
+        "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
+        "openmpi-4.1.4",
+    );
+    check("Open MPI v5.0.11rc1, package: x", "openmpi-5.0.11rc1");
+    check("MPICH Version:\t4.0.2", "mpich-4.0.2");
+    check("MPICH Version:      5.0.0b1", "mpich-5.0.0b1");
+    check("Intel(R) MPI Library 2021.9 for Linux* OS", "intel-2021.9");
+    check("", "unknown-unknown");
+}

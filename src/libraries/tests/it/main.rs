@@ -1,0 +1,5 @@
+//! What is known of MPI libraries, and that nothing else knows it.
+
+mod facts;
+mod house;
+mod twins;

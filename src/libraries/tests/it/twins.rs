@@ -1,0 +1,106 @@
+//! Algorithms of ours and inside libraries that do the same.
+
+use schedule::Collective;
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters};
+
+use libraries::{LibraryName, RIVALS, twin};
+
+fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Option<String> {
+    let library = Library {
+        name: library.to_owned(),
+        version: "1".to_owned(),
+    };
+    let cell = Cell {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn },
+        bytes: 1 << 20,
+        datatype: Datatype::Byte,
+        operator: None,
+    };
+    let candidate = Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters,
+    };
+    twin(&library, &cell, &candidate).map(|twin| twin.to_string())
+}
+
+#[test]
+fn twins_have_the_same_parameters() {
+    let check = |library, ppn, algorithm, parameters, expected: Option<&str>| {
+        let found = found(library, ppn, algorithm, parameters);
+        assert_eq!(found.as_deref(), expected, "{algorithm} of {library}");
+    };
+    let none = Parameters::default;
+    let radix = |radix| Parameters {
+        radix: Some(radix),
+        ..none()
+    };
+    let blocks = |blocks| Parameters {
+        blocks: Some(blocks),
+        ..none()
+    };
+    let segments = Parameters {
+        block_bytes: Some(8192),
+        ..none()
+    };
+    let pipeline = "native:bcast/pipeline[segment_bytes=8K]";
+    check(
+        "openmpi",
+        8,
+        "bcast/chain",
+        segments.clone(),
+        Some(pipeline),
+    );
+    check(
+        "openmpi",
+        8,
+        "bcast/chain",
+        blocks(1),
+        Some("native:bcast/pipeline"),
+    );
+    check("openmpi", 8, "bcast/chain", blocks(7), None);
+    check(
+        "openmpi",
+        8,
+        "bcast/knomial",
+        radix(4),
+        Some("native:bcast/knomial"),
+    );
+    check("openmpi", 8, "bcast/knomial", radix(8), None);
+    check(
+        "openmpi",
+        3,
+        "bcast/knomial",
+        radix(3),
+        Some("native:bcast/knomial"),
+    );
+    check("openmpi", 8, "bcast/mst", none(), None);
+    check(
+        "mpich",
+        8,
+        "bcast/binomial",
+        none(),
+        Some("native:bcast/binomial"),
+    );
+    check("mpich", 8, "bcast/chain", segments, None);
+    check("other", 8, "bcast/binomial", none(), None);
+}
+
+#[test]
+fn ours_are_in_the_catalogue() {
+    let mut count = 0;
+    for algorithm in LibraryName::ALL
+        .iter()
+        .flat_map(|library| library.facts().algorithms)
+    {
+        if let Some(twin) = algorithm.twin {
+            let ours = format!("{}/{twin}", algorithm.collective);
+            assert!(schedule::find(&ours).is_some(), "{ours}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 34);
+    for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
+        assert!(schedule::find(name).is_some(), "{name}");
+    }
+}

@@ -1,0 +1,34 @@
+//! Which algorithms of ours and inside libraries do the same, and so can be compared for speed.
+
+use vocabulary::{Candidate, Cell, Library, Parameters};
+
+/// Pairs among our own that are a question of their own: each at its best block size.
+pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipelined_tree")];
+
+/// The radix of k-nomial trees in libraries unless somebody changes it for the whole job.
+const KNOMIAL_RADIX: u32 = 4;
+
+/// The library's own algorithm that does the same as this candidate of ours, if it has one.
+pub fn twin(library: &Library, cell: &Cell, candidate: &Candidate) -> Option<Candidate> {
+    let Candidate::Ours {
+        algorithm,
+        parameters,
+    } = candidate
+    else {
+        return None;
+    };
+    let (collective, ours) = algorithm.split_once('/')?;
+    let mut algorithms = crate::find(&library.name)?.facts().algorithms.iter();
+    let native = algorithms.find(|a| a.collective.name() == collective && a.twin == Some(ours))?;
+    // What has a radix of 4 on fewer ranks is called by their number.
+    let radix = KNOMIAL_RADIX.min(cell.shape.ranks());
+    let is_other = parameters.radix.is_some_and(|given| given != radix)
+        || parameters.blocks.is_some_and(|blocks| blocks != 1);
+    (!is_other).then(|| Candidate::Native {
+        algorithm: format!("{}{collective}/{}", Candidate::NATIVE, native.id),
+        parameters: Parameters {
+            segment_bytes: parameters.block_bytes,
+            ..Parameters::default()
+        },
+    })
+}

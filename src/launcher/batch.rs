@@ -13,7 +13,7 @@ mod script;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -26,7 +26,8 @@ use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
 pub use self::script::check_syntax as check_template;
 use self::script::{Purpose, Times};
-use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};
+use super::batch_system::{JobId, Request, Status};
+use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
 
@@ -45,7 +46,7 @@ pub struct BatchLauncher {
     options: BatchOptions,
     /// Of the campaign; jobs are called after it.
     name: String,
-    scheduler: Arc<dyn Scheduler>,
+    commands: Commands,
     open: Mutex<Option<Allocation>>,
 }
 
@@ -87,7 +88,7 @@ impl BatchLauncher {
         path: OsString,
     ) -> Self {
         Self {
-            scheduler: scheduler(options.system, &path).into(),
+            commands: Commands::on(path),
             installation,
             options,
             name,
@@ -137,7 +138,8 @@ impl BatchLauncher {
     /// Whether a job has not ended, as far as is known.
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
-        match self.scheduler.status(std::slice::from_ref(&id)) {
+        let system = self.options.system;
+        match system.status(&self.commands, std::slice::from_ref(&id)) {
             Ok(known) => matches!(
                 known.get(&id),
                 Some(Status::Queued { .. } | Status::Running)
@@ -203,15 +205,16 @@ impl BatchLauncher {
     fn hand_over(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // What cannot be at all is refused before it stands in the queue for ever.
-        let mut asked = self.scheduler.check(request);
+        let (system, commands) = (self.options.system, &self.commands);
+        let mut asked = system.check(commands, request);
         let mut submitted = false;
         loop {
             let answer = asked.and_then(|()| {
-                if submitted && let Some(id) = self.scheduler.find(request.name)? {
+                if submitted && let Some(id) = system.find(commands, request.name)? {
                     return Ok(id);
                 }
                 submitted = true;
-                self.scheduler.submit(request)
+                system.submit(commands, request)
             });
             match answer {
                 Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
@@ -224,7 +227,8 @@ impl BatchLauncher {
     }
 
     fn run(&self, job: &Job, place: &Place, submission: &Submission) -> BatchRun {
-        BatchRun::follow(Arc::clone(&self.scheduler), submission, place, job.timeout)
+        let (system, commands) = (self.options.system, self.commands.clone());
+        BatchRun::follow(system, commands, submission, place, job.timeout)
     }
 }
 
@@ -283,7 +287,7 @@ impl BatchLauncher {
             return Ok(None);
         };
         let name = place.job_name(self.options.system, &self.name, &folder);
-        let Some(id) = self.scheduler.find(&name)? else {
+        let Some(id) = self.options.system.find(&self.commands, &name)? else {
             folder.withdraw(&place.number)?;
             return Ok(None);
         };

@@ -34,8 +34,8 @@ pub(super) enum Nodes<'a> {
     Here,
     /// The first hosts of a file.
     Hosts(&'a Hosts),
-    /// Those of Slurm's job that the launcher runs in.
-    Slurm(Placement),
+    /// Those of the job that the launcher runs in, of a batch system that Hydra calls so.
+    Job(&'static str, Placement),
     /// All hosts of a file that the job writes before the launcher runs.
     File(&'a Path, Placement),
 }
@@ -89,7 +89,7 @@ fn open_mpi(command: &mut Command, start: &Start<'_>, shape: CommShape, binding:
             command.arg("--hostfile").arg(&hosts.file);
             Some(hosts.placement)
         }
-        Nodes::Slurm(placement) => Some(placement),
+        Nodes::Job(_, placement) => Some(placement),
         Nodes::File(file, placement) => {
             command.arg("--hostfile").arg(file);
             Some(placement)
@@ -165,7 +165,7 @@ fn mpich_nodes(nodes: Nodes<'_>, shape: CommShape) -> Result<Vec<OsString>, Host
                 hosts.placement,
             )
         }
-        Nodes::Slurm(placement) => (vec!["-launcher".into(), "slurm".into()], placement),
+        Nodes::Job(bootstrap, placement) => (vec!["-launcher".into(), bootstrap.into()], placement),
         Nodes::File(file, placement) => (vec!["-f".into(), file.into()], placement),
     };
     let at_a_time = match placement {

@@ -5,7 +5,9 @@
 
 mod ask;
 mod batch;
+mod batch_system;
 mod command;
+mod commands;
 mod cores;
 mod discover;
 mod driver;
@@ -16,7 +18,6 @@ mod library;
 mod local;
 mod pbs;
 mod recorded;
-mod scheduler;
 mod slurm;
 mod submission;
 mod tree;
@@ -28,14 +29,15 @@ use std::time::{Duration, Instant};
 
 pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable};
+pub use batch_system::{BATCH_SYSTEMS, BatchSystem, batch_system};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
 pub use launching::{
-    Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
-    Oversubscribe, SimulatedOptions, Template,
+    Allocation, BatchOptions, Hosts, JobSpecification, Launching, LocalOptions, Oversubscribe,
+    SimulatedOptions, Template,
 };
 pub use library::{LibraryChoice, LibraryName};
 pub use local::{Binding, LocalLauncher};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::batch::order::{Folder, Stage};
 use super::batch::{cancel_and_wait, job_id};
-use super::scheduler::{End, JobId, Status, scheduler};
+use super::batch_system::{End, JobId, Status, batch_system};
+use super::commands::Commands;
 use super::{BatchEnd, LaunchError, Outcome, Standing, Submission};
-use crate::BatchSystem;
 
 /// A launch that was given to a batch system.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +53,13 @@ pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchEr
         }
         stages.push((launch, submission, stage));
     }
+    let commands = Commands::on(path);
     let mut known: BTreeMap<String, BTreeMap<JobId, Status>> = BTreeMap::new();
     for (name, mut jobs) in asked {
         jobs.sort();
         jobs.dedup();
-        if let Some(system) = BatchSystem::of(&name)
-            && let Ok(answer) = scheduler(system, path).status(&jobs)
+        if let Some(system) = batch_system(&name)
+            && let Ok(answer) = system.status(&commands, &jobs)
         {
             known.insert(name, answer);
         }
@@ -135,9 +136,8 @@ pub fn cancel(
         if cancelled.iter().any(|other| other.id == submission.id) {
             continue;
         }
-        if let Some(system) = BatchSystem::of(&submission.system) {
-            let scheduler = scheduler(system, path);
-            cancel_and_wait(scheduler.as_ref(), &job_id(&submission))?;
+        if let Some(system) = batch_system(&submission.system) {
+            cancel_and_wait(system, &Commands::on(path), &job_id(&submission))?;
             cancelled.push(submission);
         }
     }

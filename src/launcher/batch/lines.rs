@@ -10,7 +10,7 @@ use super::order::Folder;
 use super::script::{Launch, Variable};
 use super::{place, shape};
 use crate::command::{Nodes, Start, command};
-use crate::{BatchOptions, BatchSystem, LibraryName};
+use crate::{BatchOptions, LibraryName};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// What the script starts: mpirun's command lines, and what is to stand in their environment.
@@ -26,9 +26,9 @@ pub(super) fn launch(
         own: &options.environment,
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
-        nodes: match options.system {
-            BatchSystem::Slurm => Nodes::Slurm(options.placement),
-            BatchSystem::Pbs => Nodes::File(&hosts, options.placement),
+        nodes: match options.system.bootstrap() {
+            Some(name) => Nodes::Job(name, options.placement),
+            None => Nodes::File(&hosts, options.placement),
         },
     };
     let line = |binding| command(installation, &start, shape(job), binding);

@@ -66,9 +66,13 @@ impl Place {
             .map(Folder::at)
     }
 
-    /// What the job of a folder is called: the campaign and the launch for those who look at the queue,
-    /// and what tells it from all others. PBS takes 15 characters everywhere.
-    pub(super) fn job_name(&self, system: BatchSystem, campaign: &str, folder: &Folder) -> String {
+    /// What the job of a folder is called in the queue; the path of its folder tells it from all others.
+    pub(super) fn job_name(
+        &self,
+        system: &dyn BatchSystem,
+        campaign: &str,
+        folder: &Folder,
+    ) -> String {
         let path = folder.path().as_os_str().as_encoded_bytes();
         let digest = Sha256::digest(path);
         let mark = digest.iter().take(4).fold(String::new(), |mut hex, byte| {
@@ -76,10 +80,7 @@ impl Place {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
-        match system {
-            BatchSystem::Slurm => format!("{campaign}-{}-{mark}", self.number),
-            BatchSystem::Pbs => format!("ct{:.4}-{mark}", self.number),
-        }
+        system.job_name(campaign, &self.number, &mark)
     }
 
     fn record_path(&self) -> PathBuf {

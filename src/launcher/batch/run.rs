@@ -1,14 +1,14 @@
 //! A launch that a job of a batch system carries out.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::order::{Folder, Stage};
 use super::place::Place;
+use crate::batch_system::{BatchSystem, End, JobId, Status};
+use crate::commands::Commands;
 use crate::local::tail;
-use crate::scheduler::{End, JobId, Scheduler, Status};
 use crate::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
 
 /// How often the batch system is asked, in the beginning and later.
@@ -30,7 +30,8 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(500);
 const ASKED_TO_END: i32 = 143;
 
 pub(super) struct BatchRun {
-    scheduler: Arc<dyn Scheduler>,
+    system: &'static dyn BatchSystem,
+    commands: Commands,
     job: JobId,
     folder: Folder,
     number: String,
@@ -56,14 +57,16 @@ struct Over {
 
 impl BatchRun {
     pub(super) fn follow(
-        scheduler: Arc<dyn Scheduler>,
+        system: &'static dyn BatchSystem,
+        commands: Commands,
         submission: &Submission,
         place: &Place,
         timeout: Option<Duration>,
     ) -> Self {
         let now = Instant::now();
         Self {
-            scheduler,
+            system,
+            commands,
             job: super::job_id(submission),
             folder: Folder::at(submission.allocation.clone()),
             number: place.number.clone(),
@@ -129,7 +132,8 @@ impl BatchRun {
     fn ask(&mut self) -> Result<(), LaunchError> {
         let is_new = self.followed.elapsed() < SOON;
         self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
-        let known = match self.scheduler.status(std::slice::from_ref(&self.job)) {
+        let job = std::slice::from_ref(&self.job);
+        let known = match self.system.status(&self.commands, job) {
             Err(error @ LaunchError::Silent { .. }) => {
                 let since = *self.silent.get_or_insert_with(Instant::now);
                 return match since.elapsed() > PATIENCE {
@@ -220,7 +224,7 @@ impl BatchRun {
             return Ok(());
         }
         self.folder.withdraw(&self.number)?;
-        cancel_and_wait(self.scheduler.as_ref(), &self.job)?;
+        cancel_and_wait(self.system, &self.commands, &self.job)?;
         match self.folder.stage(&self.number)? {
             Stage::Ended(ended) => self.conclude(ended, Vec::new()),
             Stage::Waiting { .. } | Stage::Begun { .. } => self.conclude(outcome, Vec::new()),
@@ -233,17 +237,21 @@ impl BatchRun {
 ///
 /// # Errors
 /// [`LaunchError::NotCancelled`], or a batch system that does not answer for as long.
-pub(crate) fn cancel_and_wait(scheduler: &dyn Scheduler, job: &JobId) -> Result<(), LaunchError> {
+pub(crate) fn cancel_and_wait(
+    system: &dyn BatchSystem,
+    commands: &Commands,
+    job: &JobId,
+) -> Result<(), LaunchError> {
     let begun = Instant::now();
     let mut cancelled = false;
     loop {
         let mut answer = match cancelled {
             true => Ok(()),
-            false => scheduler.cancel(job),
+            false => system.cancel(commands, job),
         };
         cancelled = answer.is_ok();
         if cancelled {
-            answer = match scheduler.status(std::slice::from_ref(job)) {
+            answer = match system.status(commands, std::slice::from_ref(job)) {
                 Ok(known) => match known.get(job) {
                     None | Some(Status::Ended { .. }) => return Ok(()),
                     Some(Status::Queued { .. } | Status::Running) => Ok(()),

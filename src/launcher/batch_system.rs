@@ -5,6 +5,8 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::time::Duration;
 
+use wire::SwitchVariables;
+
 use super::commands::Commands;
 use super::pbs::Pbs;
 use super::slurm::Slurm;
@@ -17,6 +19,12 @@ pub const BATCH_SYSTEMS: [&dyn BatchSystem; 2] = [&Slurm, &Pbs];
 pub fn batch_system(name: &str) -> Option<&'static dyn BatchSystem> {
     let mut systems = BATCH_SYSTEMS.into_iter();
     systems.find(|system| system.name() == name)
+}
+
+/// The variables by which batch systems name the switches above a node.
+pub fn switch_variables() -> Vec<SwitchVariables> {
+    let systems = BATCH_SYSTEMS.into_iter();
+    systems.filter_map(BatchSystem::switches).collect()
 }
 
 /// A batch system: how scripts are written for it, and how its commands are used and understood.
@@ -61,6 +69,11 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// What Hydra, the launcher of MPICH, calls it, if MPI launchers learn from it which nodes a job has; else
     /// they are given a file of hosts.
     fn bootstrap(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// By which variables it tells processes of jobs where in the network their node is, if it does.
+    fn switches(&self) -> Option<SwitchVariables> {
         None
     }
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use wire::SwitchVariables;
+
 use super::batch_system::{BatchSystem, End, JobId, Request, Status};
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
@@ -66,6 +68,13 @@ impl BatchSystem for Slurm {
 
     fn bootstrap(&self) -> Option<&'static str> {
         Some("slurm")
+    }
+
+    fn switches(&self) -> Option<SwitchVariables> {
+        Some(SwitchVariables {
+            path: "SLURM_TOPOLOGY_ADDR".into(),
+            node: "SLURMD_NODENAME".into(),
+        })
     }
 
     fn submit_command(&self) -> &'static str {

@@ -62,7 +62,7 @@ pub(crate) struct LaunchersDefinition(pub(crate) Vec<LauncherDefinition>);
 #[derive(Clone, Debug)]
 pub(crate) enum LauncherDefinition {
     Local(LocalDefinition),
-    Batch(&'static dyn BatchSystem, BatchDefinition),
+    Batch(&'static dyn BatchSystem, Box<BatchDefinition>),
     Simulated(SimulatedDefinition),
 }
 

@@ -10,6 +10,10 @@ use super::BatchSystem;
 
 /// What measures: MPI programs, or the simulator in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a campaign has one, which is not moved about"
+)]
 pub enum Launching {
     /// Ranks on this machine, or on hosts that its launcher reaches.
     Local(LocalOptions),

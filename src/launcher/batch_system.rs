@@ -15,7 +15,7 @@ use super::{BatchEnd, LaunchError};
 /// The batch systems, in the order in which messages list them: a row each.
 pub const BATCH_SYSTEMS: [&dyn BatchSystem; 2] = [&Slurm, &Pbs];
 
-/// The batch system of this name, [`BatchSystem::name`].
+/// The batch system of this name, [`Words::name`].
 pub fn batch_system(name: &str) -> Option<&'static dyn BatchSystem> {
     let mut systems = BATCH_SYSTEMS.into_iter();
     systems.find(|system| system.name() == name)
@@ -24,7 +24,12 @@ pub fn batch_system(name: &str) -> Option<&'static dyn BatchSystem> {
 /// The variables by which batch systems name the switches above a node.
 pub fn switch_variables() -> Vec<SwitchVariables> {
     let systems = BATCH_SYSTEMS.into_iter();
-    systems.filter_map(BatchSystem::switches).collect()
+    systems
+        .filter_map(|system| {
+            let [path, node] = system.words().switches?.map(str::to_owned);
+            Some(SwitchVariables { path, node })
+        })
+        .collect()
 }
 
 /// A batch system: how scripts are written for it, and how its commands are used and understood.
@@ -32,27 +37,13 @@ pub fn switch_variables() -> Vec<SwitchVariables> {
 /// Nothing else differs between batch systems; each is one file of this crate, its template and its
 /// row in [`BATCH_SYSTEMS`].
 pub trait BatchSystem: Debug + Send + Sync {
-    /// Its key in campaigns, which also stands in records of jobs and in digests: it must not change.
-    fn name(&self) -> &'static str;
+    /// What is written for it and about it.
+    fn words(&self) -> &'static Words;
 
-    /// Its name in messages.
-    fn title(&self) -> &'static str;
-
-    /// What a line of a script begins with that is a directive.
-    fn mark(&self) -> &'static str;
-
-    /// What it calls the nodes among which it chooses those of a job: a partition, or a queue.
-    fn partition(&self) -> &'static str;
-
-    /// The keys of a job specification that it has no directive for.
-    fn lacks(&self) -> &'static [&'static str] {
-        &[]
+    /// [`Words::name`].
+    fn name(&self) -> &'static str {
+        self.words().name
     }
-
-    /// The template of its scripts. It turns a job's specification into directives, and sets `hosts` (an
-    /// array, each node once) and `ends` (in seconds since 1970) from the variables of the job's
-    /// environment; jobs/README.md lists what templates know.
-    fn template(&self) -> &'static str;
 
     /// A wall time as its directive has it.
     fn wall_time(&self, seconds: u64) -> String {
@@ -65,20 +56,6 @@ pub trait BatchSystem: Debug + Send + Sync {
     fn job_name(&self, campaign: &str, number: &str, mark: &str) -> String {
         format!("{campaign}-{number}-{mark}")
     }
-
-    /// What Hydra, the launcher of MPICH, calls it, if MPI launchers learn from it which nodes a job has; else
-    /// they are given a file of hosts.
-    fn bootstrap(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// By which variables it tells processes of jobs where in the network their node is, if it does.
-    fn switches(&self) -> Option<SwitchVariables> {
-        None
-    }
-
-    /// The command that submits: what it refuses is the job's specification.
-    fn submit_command(&self) -> &'static str;
 
     /// Whether a script would be taken, without submitting it; nothing happens where there is no way to ask.
     ///
@@ -116,6 +93,33 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot be reached, [`LaunchError::Refused`].
     fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError>;
+}
+
+/// What is written for a batch system and about it.
+#[derive(Debug)]
+pub struct Words {
+    /// Its key in campaigns, which also stands in records of jobs and in digests: it must not change.
+    pub name: &'static str,
+    /// Its name in messages.
+    pub title: &'static str,
+    /// What a line of a script begins with that is a directive.
+    pub mark: &'static str,
+    /// What it calls the nodes among which it chooses those of a job: a partition, or a queue.
+    pub partition: &'static str,
+    /// The keys of a job specification that it has no directive for.
+    pub lacks: &'static [&'static str],
+    /// The template of its scripts. It turns a job's specification into directives, and sets `hosts` (an
+    /// array, each node once) and `ends` (in seconds since 1970) from the variables of the job's
+    /// environment; jobs/README.md lists what templates know.
+    pub template: &'static str,
+    /// What Hydra, the launcher of MPICH, calls it, if MPI launchers learn from it which nodes a job has; else
+    /// they are given a file of hosts.
+    pub bootstrap: Option<&'static str>,
+    /// The variables of a job's processes with the path of switches to their node, and with the node's name:
+    /// [`SwitchVariables`].
+    pub switches: Option<[&'static str; 2]>,
+    /// The command that submits: what it refuses is the job's specification.
+    pub submit: &'static str,
 }
 
 /// There is one of each name.

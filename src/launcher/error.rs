@@ -267,7 +267,7 @@ impl LaunchError {
 
 fn is_submission(program: &str) -> bool {
     let mut systems = BATCH_SYSTEMS.into_iter();
-    systems.any(|system| system.submit_command() == program)
+    systems.any(|system| system.words().submit == program)
 }
 
 fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {

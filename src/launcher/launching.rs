@@ -135,7 +135,7 @@ impl BatchOptions {
 pub struct JobSpecification {
     /// Who pays.
     pub account: Option<String>,
-    /// The nodes among which the batch system chooses: [`BatchSystem::partition`].
+    /// The nodes among which the batch system chooses: [`crate::Words::partition`].
     pub partition: Option<String>,
     /// The quality of service.
     pub qos: Option<String>,
@@ -147,7 +147,7 @@ pub struct JobSpecification {
     pub exclusive: bool,
     /// Environment modules to load, in this order.
     pub modules: Vec<String>,
-    /// Further directives, as they stand behind [`BatchSystem::mark`].
+    /// Further directives, as they stand behind [`crate::Words::mark`].
     pub directives: Vec<String>,
     /// The site's own template of the script, in place of ours.
     pub template: Option<Template>,

@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable};
-pub use batch_system::{BATCH_SYSTEMS, BatchSystem, batch_system, switch_variables};
+pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};

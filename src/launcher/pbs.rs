@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::batch_system::{BatchSystem, End, JobId, Request, Status};
+use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words};
 use super::commands::Commands;
 use super::{BatchEnd, LaunchError};
 
@@ -23,42 +23,30 @@ const KILLED_FOR_TIME: i32 = -29;
 /// Exit codes from here on tell a signal.
 const SIGNALS: i32 = 256;
 
+const WORDS: Words = Words {
+    name: "pbs",
+    title: "PBS",
+    mark: "#PBS",
+    partition: "queue",
+    lacks: &["qos"],
+    template: include_str!("../../jobs/templates/pbs.sh.j2"),
+    bootstrap: None,
+    switches: None,
+    submit: "qsub",
+};
+
 /// PBS: `qsub`, `qstat`, `qdel`.
 #[derive(Debug)]
 pub(super) struct Pbs;
 
 impl BatchSystem for Pbs {
-    fn name(&self) -> &'static str {
-        "pbs"
-    }
-
-    fn title(&self) -> &'static str {
-        "PBS"
-    }
-
-    fn mark(&self) -> &'static str {
-        "#PBS"
-    }
-
-    fn partition(&self) -> &'static str {
-        "queue"
-    }
-
-    fn lacks(&self) -> &'static [&'static str] {
-        &["qos"]
-    }
-
-    fn template(&self) -> &'static str {
-        include_str!("../../jobs/templates/pbs.sh.j2")
+    fn words(&self) -> &'static Words {
+        &WORDS
     }
 
     /// All servers take 15 characters.
     fn job_name(&self, _campaign: &str, number: &str, mark: &str) -> String {
         format!("ct{number:.4}-{mark}")
-    }
-
-    fn submit_command(&self) -> &'static str {
-        "qsub"
     }
 
     fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
@@ -71,7 +59,7 @@ impl BatchSystem for Pbs {
             arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = commands.ask(self.submit_command(), arguments)?;
+        let answer = commands.ask(WORDS.submit, arguments)?;
         answer.submitted(&AWAY, |id| {
             let is_id = id.starts_with(|c: char| c.is_ascii_digit());
             is_id.then(|| JobId {

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use wire::SwitchVariables;
-
-use super::batch_system::{BatchSystem, End, JobId, Request, Status};
+use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words};
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
@@ -26,29 +24,25 @@ const AWAY: [&str; 6] = [
 /// What `sbatch --test-only` says of nodes that are down.
 const NOT_NOW: &str = "Requested node configuration is not available";
 
+const WORDS: Words = Words {
+    name: "slurm",
+    title: "Slurm",
+    mark: "#SBATCH",
+    partition: "partition",
+    lacks: &[],
+    template: include_str!("../../jobs/templates/slurm.sh.j2"),
+    bootstrap: Some("slurm"),
+    switches: Some(["SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME"]),
+    submit: "sbatch",
+};
+
 /// Slurm: `sbatch`, `squeue`, `scontrol`, `sacct`, `sinfo`, `scancel`.
 #[derive(Debug)]
 pub(super) struct Slurm;
 
 impl BatchSystem for Slurm {
-    fn name(&self) -> &'static str {
-        "slurm"
-    }
-
-    fn title(&self) -> &'static str {
-        "Slurm"
-    }
-
-    fn mark(&self) -> &'static str {
-        "#SBATCH"
-    }
-
-    fn partition(&self) -> &'static str {
-        "partition"
-    }
-
-    fn template(&self) -> &'static str {
-        include_str!("../../jobs/templates/slurm.sh.j2")
+    fn words(&self) -> &'static Words {
+        &WORDS
     }
 
     /// Days are counted apart.
@@ -64,21 +58,6 @@ impl BatchSystem for Slurm {
             seconds / 60 % 60,
             seconds % 60
         )
-    }
-
-    fn bootstrap(&self) -> Option<&'static str> {
-        Some("slurm")
-    }
-
-    fn switches(&self) -> Option<SwitchVariables> {
-        Some(SwitchVariables {
-            path: "SLURM_TOPOLOGY_ADDR".into(),
-            node: "SLURMD_NODENAME".into(),
-        })
-    }
-
-    fn submit_command(&self) -> &'static str {
-        "sbatch"
     }
 
     fn check(&self, commands: &Commands, request: &Request<'_>) -> Result<(), LaunchError> {
@@ -195,7 +174,7 @@ fn sbatch(commands: &Commands, request: &Request<'_>, option: &str) -> Result<An
         arguments.push(format!("--begin=now+{}", request.begin_in.as_secs()).into());
     }
     arguments.push(request.script.into());
-    commands.ask(Slurm.submit_command(), arguments)
+    commands.ask(WORDS.submit, arguments)
 }
 
 /// Asks about a job; `None` if it is not known.

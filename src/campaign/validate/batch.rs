@@ -118,9 +118,9 @@ impl Check<'_> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
             let field = field.key(key);
-            let check = |value: &Scalar| match system.lacks().contains(&key) {
+            let check = |value: &Scalar| match system.words().lacks.contains(&key) {
                 true => {
-                    let system = system.title();
+                    let system = system.words().title;
                     Err(self
                         .source
                         .at_key(&field, Problem::Lacking { system, what }))
@@ -129,7 +129,7 @@ impl Check<'_> {
             };
             value.as_ref().map(check).transpose()
         };
-        let what = system.partition();
+        let what = system.words().partition;
         Ok(JobSpecification {
             account: word("account", "account", &definition.account, "")?,
             partition: word("partition", what, &definition.partition, ",")?,
@@ -214,7 +214,7 @@ impl Check<'_> {
                 match text.starts_with('-') && !text.contains(|c: char| c.is_control()) {
                     true => Ok(text.to_owned()),
                     false => {
-                        let (text, mark) = (directive.0.clone(), system.mark());
+                        let (text, mark) = (directive.0.clone(), system.words().mark);
                         let problem = Problem::Directive { text, mark };
                         Err(self.error(&field.index(place), problem))
                     }

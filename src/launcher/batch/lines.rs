@@ -26,7 +26,7 @@ pub(super) fn launch(
         own: &options.environment,
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
-        nodes: match options.system.bootstrap() {
+        nodes: match options.system.words().bootstrap {
             Some(name) => Nodes::Job(name, options.placement),
             None => Nodes::File(&hosts, options.placement),
         },

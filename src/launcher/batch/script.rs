@@ -122,8 +122,9 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
             fill(file, text, whole)
         }
         None => {
-            let file = format!("{}.sh.j2", options.system.name());
-            fill(Path::new(&file), options.system.template(), whole)
+            let system = options.system.words();
+            let file = format!("{}.sh.j2", system.name);
+            fill(Path::new(&file), system.template, whole)
         }
     }
 }

@@ -116,12 +116,10 @@ impl<'de> Deserialize<'de> for LaunchersDefinition {
                 use LauncherDefinition::{Batch, Local, Simulated};
                 let mut named = Vec::new();
                 while let Some(key) = map.next_key()? {
-                    named.extend(match key {
-                        LauncherKey::Local => map.next_value::<Option<_>>()?.map(Local),
-                        LauncherKey::Simulated => map.next_value::<Option<_>>()?.map(Simulated),
-                        LauncherKey::Batch(system) => map
-                            .next_value::<Option<_>>()?
-                            .map(|given| Batch(system, given)),
+                    named.push(match key {
+                        LauncherKey::Local => Local(map.next_value()?),
+                        LauncherKey::Batch(system) => Batch(system, map.next_value()?),
+                        LauncherKey::Simulated => Simulated(map.next_value()?),
                     });
                 }
                 Ok(LaunchersDefinition(named))

@@ -17,8 +17,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use vocabulary::CommShape;
-
 use self::order::{Folder, Stage};
 use self::place::Place;
 pub use self::place::is_variable as is_shell_variable;
@@ -99,7 +97,7 @@ impl BatchLauncher {
     fn script(&self, job: &Job, place: &Place, folder: &Folder) -> Result<String, LaunchError> {
         let purpose = Purpose {
             campaign: &self.name,
-            nodes: shape(job).nodes,
+            nodes: job.shape().nodes,
             ppn: job.ppn,
             driver: Path::new(&place.driver),
             folder,
@@ -138,14 +136,8 @@ impl BatchLauncher {
     /// Whether a job has not ended, as far as is known.
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
-        let system = self.options.system;
-        match system.status(&self.commands, std::slice::from_ref(&id)) {
-            Ok(known) => matches!(
-                known.get(&id),
-                Some(Status::Queued { .. } | Status::Running)
-            ),
-            Err(_) => true,
-        }
+        let status = self.options.system.status_of(&self.commands, &id);
+        !matches!(status, Ok(Status::Ended { .. }))
     }
 
     /// Submits a job that begins with a launch.
@@ -187,17 +179,22 @@ impl BatchLauncher {
         };
         let id = self.hand_over(&request)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Ok(Submission {
+        let submitted = now.map_or(0, |now| now.as_secs());
+        Ok(self.submission(job, folder, id, submitted))
+    }
+
+    fn submission(&self, job: &Job, folder: &Folder, id: JobId, submitted: u64) -> Submission {
+        Submission {
             system: self.options.system.name().to_owned(),
             id: id.id,
             cluster: id.cluster,
-            submitted: now.map_or(0, |now| now.as_secs()),
-            nodes: shape(job).nodes,
+            name: id.name,
+            submitted,
+            nodes: job.shape().nodes,
             script: folder.script(),
             output: folder.output(),
             allocation: folder.path().to_owned(),
-            name,
-        })
+        }
     }
 
     /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
@@ -270,7 +267,7 @@ impl Launcher for BatchLauncher {
 
     fn render(&self, job: &Job) -> Result<Option<String>, LaunchError> {
         let place = Place::of(job)?;
-        self.script(job, &place, &place.next_folder()).map(Some)
+        self.script(job, &place, &place.first_folder()).map(Some)
     }
 
     fn close(&self) -> Result<(), LaunchError> {
@@ -291,17 +288,8 @@ impl BatchLauncher {
             folder.withdraw(&place.number)?;
             return Ok(None);
         };
-        let submission = Submission {
-            system: self.options.system.name().to_owned(),
-            id: id.id,
-            cluster: id.cluster,
-            submitted: place::changed(&folder.script()),
-            nodes: shape(job).nodes,
-            script: folder.script(),
-            output: folder.output(),
-            allocation: folder.path().to_owned(),
-            name,
-        };
+        let submitted = place::changed(&folder.script());
+        let submission = self.submission(job, &folder, id, submitted);
         place.record(&submission)?;
         Ok(Some(submission))
     }
@@ -318,11 +306,4 @@ pub(super) fn job_id(submission: &Submission) -> JobId {
 /// Whether a job is to serve, or be served by what serves, other launches too.
 fn is_kept(job: &Job) -> bool {
     job.keep && job.begin_in.is_none()
-}
-
-fn shape(job: &Job) -> CommShape {
-    CommShape {
-        nodes: job.ranks.div_ceil(job.ppn.max(1)),
-        ppn: job.ppn,
-    }
 }

@@ -10,7 +10,7 @@ use wire::SwitchVariables;
 use super::commands::Commands;
 use super::pbs::Pbs;
 use super::slurm::Slurm;
-use super::{BatchEnd, LaunchError};
+use super::{BatchEnd, LaunchError, Outcome};
 
 /// The batch systems, in the order in which messages list them: a row each.
 pub const BATCH_SYSTEMS: [&dyn BatchSystem; 2] = [&Slurm, &Pbs];
@@ -47,8 +47,7 @@ pub trait BatchSystem: Debug + Send + Sync {
 
     /// A wall time as its directive has it.
     fn wall_time(&self, seconds: u64) -> String {
-        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        format!("{hours:02}:{minutes:02}:{seconds:02}")
+        clock(seconds)
     }
 
     /// The name of a job in the queue: the campaign and the number of a launch for those who look there, as
@@ -81,6 +80,15 @@ pub trait BatchSystem: Debug + Send + Sync {
         commands: &Commands,
         jobs: &[JobId],
     ) -> Result<BTreeMap<JobId, Status>, LaunchError>;
+
+    /// How a job is, be it that it is no longer known.
+    ///
+    /// # Errors
+    /// As for [`BatchSystem::status`].
+    fn status_of(&self, commands: &Commands, job: &JobId) -> Result<Status, LaunchError> {
+        let mut known = self.status(commands, std::slice::from_ref(job))?;
+        Ok(known.remove(job).unwrap_or(Status::LOST))
+    }
 
     /// The job of this name that was submitted last, if it is still known.
     ///
@@ -120,6 +128,12 @@ pub struct Words {
     pub switches: Option<[&'static str; 2]>,
     /// The command that submits: what it refuses is the job's specification.
     pub submit: &'static str,
+}
+
+/// `HH:MM:SS`, with as many hours as there are.
+pub(crate) fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{hours:02}:{minutes:02}:{seconds:02}")
 }
 
 /// There is one of each name.
@@ -174,6 +188,14 @@ pub enum Status {
     },
 }
 
+impl Status {
+    /// That of a job that is no longer known.
+    pub(crate) const LOST: Self = Self::Ended {
+        end: End::By(BatchEnd::Lost),
+        failed_nodes: Vec::new(),
+    };
+}
+
 /// How a job ended, in the eyes of its batch system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -181,4 +203,19 @@ pub enum End {
     Exited(i32),
     /// It was ended.
     By(BatchEnd),
+}
+
+impl End {
+    /// How a launch of the job ended, `begun` or not, that has not said so itself.
+    pub(crate) fn of_launch(self, begun: bool) -> Outcome {
+        match self {
+            Self::Exited(0) | Self::By(BatchEnd::WallTime | BatchEnd::Lost) if !begun => {
+                Outcome::Ended(BatchEnd::NotBegun)
+            }
+            Self::By(end) => Outcome::Ended(end),
+            // The script ended in the middle of the launch.
+            Self::Exited(code) if begun => Outcome::Code(code.max(1)),
+            Self::Exited(code) => Outcome::Code(code),
+        }
+    }
 }

@@ -1,8 +1,7 @@
 //! Running the commands of a batch system, and reading what they answer.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,6 +11,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::LaunchError;
+use super::ask::written;
 use super::tree::MARK;
 
 /// How long a command may take. Busy schedulers take their time.
@@ -87,17 +87,10 @@ impl Commands {
         Ok(Answer {
             program,
             succeeded: status.success(),
-            output: text(&mut output)?,
-            errors: text(&mut errors)?,
+            output: written(&mut output)?,
+            errors: written(&mut errors)?,
         })
     }
-}
-
-fn text(file: &mut File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Answer {
@@ -117,45 +110,29 @@ impl Answer {
         }
     }
 
-    /// What a command printed that changes something. Its error has one of the texts of `away` in it if the
+    /// The answer of a command that changes something. Its error has one of the texts of `away` in it if the
     /// batch system cannot be reached for the moment.
     ///
     /// # Errors
     /// [`LaunchError::Silent`] if it cannot, [`LaunchError::Refused`] if the command failed otherwise.
-    pub(crate) fn obeyed(self, away: &[&str]) -> Result<String, LaunchError> {
+    pub(crate) fn obeyed(self, away: &[&str]) -> Result<Self, LaunchError> {
         match self.succeeded {
-            true => Ok(self.output),
-            false => Err(self.refusal(away)),
-        }
-    }
-
-    /// The id that a command printed on its last line when it submitted a job, as `read` finds it there.
-    ///
-    /// # Errors
-    /// As for [`Answer::obeyed`]; [`LaunchError::Silent`] if there is none.
-    pub(crate) fn submitted<T>(
-        self,
-        away: &[&str],
-        read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, LaunchError> {
-        let line = self.output.lines().last().unwrap_or_default().trim();
-        match self.succeeded {
-            true => read(line).ok_or_else(|| self.silent()),
-            false => Err(self.refusal(away)),
-        }
-    }
-
-    fn refusal(&self, away: &[&str]) -> LaunchError {
-        match self.fails_with(away) {
-            true => self.silent(),
-            false => LaunchError::Refused {
+            true => Ok(self),
+            false if self.fails_with(away) => Err(self.silent()),
+            false => Err(LaunchError::Refused {
                 program: self.program,
                 message: self.words(),
-            },
+            }),
         }
     }
 
-    fn silent(&self) -> LaunchError {
+    /// Where a command that submits a job prints its id.
+    pub(crate) fn last_line(&self) -> &str {
+        self.output.lines().last().unwrap_or_default().trim()
+    }
+
+    /// That the answer does not say what is to be known.
+    pub(crate) fn silent(&self) -> LaunchError {
         LaunchError::Silent {
             program: self.program,
             message: self.words(),

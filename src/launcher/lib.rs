@@ -27,6 +27,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use vocabulary::CommShape;
+
 pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable};
 pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
@@ -106,6 +108,16 @@ pub struct Job {
     pub begin_in: Option<Duration>,
     /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
     pub keep: bool,
+}
+
+impl Job {
+    /// On how many nodes it runs, with how many ranks each.
+    pub fn shape(&self) -> CommShape {
+        CommShape {
+            nodes: self.ranks.div_ceil(self.ppn.max(1)),
+            ppn: self.ppn,
+        }
+    }
 }
 
 /// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.

@@ -59,15 +59,15 @@ impl BatchSystem for Pbs {
             arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = commands.ask(WORDS.submit, arguments)?;
-        answer.submitted(&AWAY, |id| {
-            let is_id = id.starts_with(|c: char| c.is_ascii_digit());
-            is_id.then(|| JobId {
+        let answer = commands.ask(WORDS.submit, arguments)?.obeyed(&AWAY)?;
+        match answer.last_line() {
+            id if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
                 id: id.to_owned(),
                 cluster: None,
                 name: request.name.to_owned(),
-            })
-        })
+            }),
+            _ => Err(answer.silent()),
+        }
     }
 
     fn status(

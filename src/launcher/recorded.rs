@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::batch::order::{Folder, Stage};
 use super::batch::{cancel_and_wait, job_id};
-use super::batch_system::{End, JobId, Status, batch_system};
+use super::batch_system::{JobId, Status, batch_system};
 use super::commands::Commands;
 use super::{BatchEnd, LaunchError, Outcome, Standing, Submission};
 
@@ -90,28 +90,18 @@ fn state(
     let Some(answer) = answer else {
         return RecordedState::Unknown;
     };
-    let end = match answer.get(&job_id(submission)) {
-        Some(Status::Queued { reason }) => {
-            return RecordedState::Standing(Standing::Queued {
-                id: submission.id.clone(),
-                reason: reason.clone(),
-            });
+    let status = answer.get(&job_id(submission)).cloned();
+    match status.unwrap_or(Status::LOST) {
+        Status::Queued { reason } => RecordedState::Standing(Standing::Queued {
+            id: submission.id.clone(),
+            reason,
+        }),
+        Status::Running => {
+            let nodes = Folder::at(submission.allocation.clone()).nodes();
+            RecordedState::Standing(Standing::Running { nodes })
         }
-        Some(Status::Running) => {
-            let folder = Folder::at(submission.allocation.clone());
-            let nodes = folder.opened().map(|opened| opened.nodes);
-            return RecordedState::Standing(Standing::Running {
-                nodes: nodes.unwrap_or_default(),
-            });
-        }
-        Some(Status::Ended { end, .. }) => *end,
-        None => End::By(BatchEnd::Lost),
-    };
-    RecordedState::Ended(match end {
-        End::By(end) => Outcome::Ended(end),
-        End::Exited(0) if !begun => Outcome::Ended(BatchEnd::NotBegun),
-        End::Exited(code) => Outcome::Code(code.max(1)),
-    })
+        Status::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
+    }
 }
 
 /// Cancels the jobs of `launches` that wait or run, or `only` those with these ids, and waits until they

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words};
+use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words, clock};
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
@@ -47,17 +47,11 @@ impl BatchSystem for Slurm {
 
     /// Days are counted apart.
     fn wall_time(&self, seconds: u64) -> String {
-        let (days, hours) = (seconds / 86400, seconds / 3600 % 24);
-        let days = if days > 0 {
-            format!("{days}-")
-        } else {
-            String::new()
-        };
-        format!(
-            "{days}{hours:02}:{:02}:{:02}",
-            seconds / 60 % 60,
-            seconds % 60
-        )
+        let time = clock(seconds % 86400);
+        match seconds / 86400 {
+            0 => time,
+            days => format!("{days}-{time}"),
+        }
     }
 
     fn check(&self, commands: &Commands, request: &Request<'_>) -> Result<(), LaunchError> {
@@ -70,19 +64,19 @@ impl BatchSystem for Slurm {
     }
 
     fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
-        let answer = sbatch(commands, request, "--parsable")?;
-        answer.submitted(&AWAY, |line| {
-            let (id, cluster) = match line.split_once(';') {
-                Some((id, cluster)) => (id, Some(cluster.to_owned())),
-                None => (line, None),
-            };
-            id.parse::<u64>().ok()?;
-            Some(JobId {
+        let answer = sbatch(commands, request, "--parsable")?.obeyed(&AWAY)?;
+        let (id, cluster) = match answer.last_line().split_once(';') {
+            Some((id, cluster)) => (id, Some(cluster.to_owned())),
+            None => (answer.last_line(), None),
+        };
+        match id.parse::<u64>() {
+            Ok(_) => Ok(JobId {
                 id: id.to_owned(),
                 cluster,
                 name: request.name.to_owned(),
-            })
-        })
+            }),
+            Err(_) => Err(answer.silent()),
+        }
     }
 
     fn status(

@@ -7,8 +7,8 @@ use std::process::Command;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::Folder;
+use super::place;
 use super::script::{Launch, Variable};
-use super::{place, shape};
 use crate::command::{Nodes, Start, command};
 use crate::{BatchOptions, LibraryName};
 use crate::{Binding, Installation, Job, LaunchError};
@@ -31,7 +31,7 @@ pub(super) fn launch(
             None => Nodes::File(&hosts, options.placement),
         },
     };
-    let line = |binding| command(installation, &start, shape(job), binding);
+    let line = |binding| command(installation, &start, job.shape(), binding);
     let (bound, unbound) = (line(Binding::Bound)?, line(Binding::Free)?);
     let words = |command: &Command| {
         let program = absolute(command.get_program());

@@ -9,7 +9,7 @@ use super::place::Place;
 use crate::batch_system::{BatchSystem, End, JobId, Status};
 use crate::commands::Commands;
 use crate::local::tail;
-use crate::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
+use crate::{Exit, LaunchError, Outcome, Running, Standing, Submission};
 
 /// How often the batch system is asked, in the beginning and later.
 const ASK_SOON: Duration = Duration::from_secs(2);
@@ -122,8 +122,7 @@ impl BatchRun {
 
     fn runs(&mut self) {
         if !matches!(&self.standing, Standing::Running { nodes } if !nodes.is_empty()) {
-            let nodes = self.folder.opened().map(|opened| opened.nodes);
-            let nodes = nodes.unwrap_or_default();
+            let nodes = self.folder.nodes();
             self.standing = Standing::Running { nodes };
         }
     }
@@ -132,8 +131,7 @@ impl BatchRun {
     fn ask(&mut self) -> Result<(), LaunchError> {
         let is_new = self.followed.elapsed() < SOON;
         self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
-        let job = std::slice::from_ref(&self.job);
-        let known = match self.system.status(&self.commands, job) {
+        let status = match self.system.status_of(&self.commands, &self.job) {
             Err(error @ LaunchError::Silent { .. }) => {
                 let since = *self.silent.get_or_insert_with(Instant::now);
                 return match since.elapsed() > PATIENCE {
@@ -144,26 +142,17 @@ impl BatchRun {
             answer => answer?,
         };
         self.silent = None;
-        match known.get(&self.job) {
-            Some(Status::Queued { reason }) => {
-                self.standing = Standing::Queued {
-                    id: self.job.id.clone(),
-                    reason: reason.clone(),
-                };
+        match status {
+            Status::Queued { reason } => {
+                let id = self.job.id.clone();
+                self.standing = Standing::Queued { id, reason };
             }
-            Some(Status::Running) => self.runs(),
-            Some(Status::Ended { end, failed_nodes }) => {
+            Status::Running => self.runs(),
+            Status::Ended { end, failed_nodes } => {
                 self.over = Some(Over {
                     since: Instant::now(),
-                    end: *end,
-                    failed_nodes: failed_nodes.clone(),
-                });
-            }
-            None => {
-                self.over = Some(Over {
-                    since: Instant::now(),
-                    end: End::By(BatchEnd::Lost),
-                    failed_nodes: Vec::new(),
+                    end,
+                    failed_nodes,
                 });
             }
         }
@@ -185,25 +174,16 @@ impl BatchRun {
             (Stage::Waiting { .. }, end) if self.folder.withdraw(&self.number)? => {
                 self.conclude_unbegun(end, nodes);
             }
-            (_, End::By(end)) => self.conclude(Outcome::Ended(end), nodes),
-            // Its script ended in the middle of the launch.
-            (_, End::Exited(code)) => self.conclude(Outcome::Code(code.max(1)), nodes),
+            (_, end) => self.conclude(end.of_launch(true), nodes),
         }
         Ok(())
     }
 
     /// The job is over and did not begin the launch.
     fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
-        let outcome = match end {
-            End::Exited(0) | End::By(BatchEnd::WallTime | BatchEnd::Lost) => {
-                Outcome::Ended(BatchEnd::NotBegun)
-            }
-            End::By(end) => Outcome::Ended(end),
-            End::Exited(code) => Outcome::Code(code),
-        };
         // What went wrong stands in what the script printed: nothing else ran.
         self.log.clone_from(&self.output);
-        self.conclude(outcome, nodes);
+        self.conclude(end.of_launch(false), nodes);
     }
 
     fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
@@ -251,12 +231,9 @@ pub(crate) fn cancel_and_wait(
         };
         cancelled = answer.is_ok();
         if cancelled {
-            answer = match system.status(commands, std::slice::from_ref(job)) {
-                Ok(known) => match known.get(job) {
-                    None | Some(Status::Ended { .. }) => return Ok(()),
-                    Some(Status::Queued { .. } | Status::Running) => Ok(()),
-                },
-                Err(error) => Err(error),
+            answer = match system.status_of(commands, job) {
+                Ok(Status::Ended { .. }) => return Ok(()),
+                answer => answer.map(drop),
             };
         }
         if begun.elapsed() > CANCEL_PATIENCE {

@@ -179,7 +179,7 @@ fn engine() -> Environment<'static> {
 }
 
 /// One word for a shell, whatever is in it.
-pub(super) fn quote(text: &str) -> String {
+fn quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
@@ -191,32 +191,4 @@ fn text(path: &Path) -> Result<&str, LaunchError> {
     path.to_str().ok_or_else(|| LaunchError::NotText {
         what: path.as_os_str().to_owned(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::quote;
-
-    #[test]
-    fn a_shell_reads_what_was_meant() {
-        for text in [
-            "",
-            "plain",
-            "a b",
-            "it's",
-            "$HOME `id` \\ \"",
-            "~",
-            "*",
-            "a\nb",
-            "-n",
-            "#",
-        ] {
-            let script = format!("printf %s {}", quote(text));
-            let output = Command::new("bash").arg("-c").arg(script).output();
-            let output = output.expect("a shell").stdout;
-            assert_eq!(String::from_utf8_lossy(&output), text);
-        }
-    }
 }

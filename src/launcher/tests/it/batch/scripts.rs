@@ -147,6 +147,33 @@ fn shells_agree() {
 }
 
 #[test]
+fn a_shell_reads_what_was_meant() {
+    for text in [
+        "",
+        "plain",
+        "a b",
+        "it's",
+        "$HOME `id` \\ \"",
+        "~",
+        "*",
+        "a\nb",
+        "-n",
+        "#",
+    ] {
+        let mut options = plain("slurm");
+        options.job.template = Some(Template {
+            file: None,
+            text: "printf %s {{ account | sh }}".into(),
+        });
+        options.job.account = Some(text.into());
+        let script = render(LibraryName::OpenMpi, options, &job()).expect("rendered");
+        let output = Command::new("bash").arg("-c").arg(script).output();
+        let output = output.expect("a shell").stdout;
+        assert_eq!(String::from_utf8_lossy(&output), text);
+    }
+}
+
+#[test]
 fn a_site_may_have_its_own_template() {
     let mut cluster = Cluster::slurm();
     let text = "#!/bin/bash\n#SBATCH -N {{ nodes }}\nset -euo pipefail\nhosts=(alpha beta)\n\

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use launcher::{BatchOptions, Hosts, JobSpecification, Launching, LocalOptions};
+use launcher::{BatchOptions, Hosts, JobSpecification, LocalOptions};
 use sha2::{Digest, Sha256};
 use vocabulary::Cache;
 
-use crate::{Campaign, Strategy};
+use crate::{Campaign, Launching, Strategy};
 
 /// SHA-256 of the canonical text, in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {

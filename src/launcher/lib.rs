@@ -13,9 +13,9 @@ mod discover;
 mod driver;
 mod error;
 mod hosts;
-mod launching;
 mod library;
 mod local;
+mod options;
 mod pbs;
 mod recorded;
 mod slurm;
@@ -37,12 +37,11 @@ pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discove
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
-pub use launching::{
-    Allocation, BatchOptions, Hosts, JobSpecification, Launching, LocalOptions, Oversubscribe,
-    SimulatedOptions, Template,
-};
 pub use library::{LibraryChoice, LibraryName};
 pub use local::{Binding, LocalLauncher};
+pub use options::{
+    Allocation, BatchOptions, Hosts, JobSpecification, LocalOptions, Oversubscribe, Template,
+};
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;
 

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Launching, Template};
+use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Template};
 use launcher::{check_template, is_shell_variable};
 use serde_json::json;
 
 use super::{Check, Checked};
+use crate::Launching;
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::source::Source;

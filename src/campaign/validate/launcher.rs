@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use launcher::{
-    BatchOptions, Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions, read_hosts,
-};
+use launcher::{BatchOptions, Hosts, LocalOptions, Oversubscribe, read_hosts};
 use model::Placement;
 
 use super::{Check, Checked, Machine};
@@ -13,6 +11,7 @@ use crate::definition::{
 };
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};
+use crate::{Launching, SimulatedOptions};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),

@@ -1,9 +1,9 @@
 //! Which library is measured.
 
-use launcher::Launching;
 use launcher::{LibraryChoice, LibraryName};
 
 use super::{Check, Checked};
+use crate::Launching;
 use crate::definition::LibraryDefinition;
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};

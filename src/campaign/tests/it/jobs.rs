@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use campaign::{Campaign, CampaignError};
-use launcher::{Allocation, BatchOptions, JobSpecification, Launching, batch_system};
+use campaign::{Campaign, CampaignError, Launching};
+use launcher::{Allocation, BatchOptions, JobSpecification, batch_system};
 use model::Placement;
 
 use crate::errors::check;

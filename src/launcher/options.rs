@@ -1,4 +1,4 @@
-//! What a campaign is measured with.
+//! What launchers can be told.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,38 +7,6 @@ use std::time::Duration;
 use model::Placement;
 
 use super::BatchSystem;
-
-/// What measures: MPI programs, or the simulator in their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a campaign has one, which is not moved about"
-)]
-pub enum Launching {
-    /// Ranks on this machine, or on hosts that its launcher reaches.
-    Local(LocalOptions),
-    /// Ranks on nodes that a batch system gives to jobs.
-    Batch(BatchOptions),
-    /// A simulated machine, without MPI.
-    Simulated(SimulatedOptions),
-}
-
-impl Default for Launching {
-    fn default() -> Self {
-        Self::Local(LocalOptions::default())
-    }
-}
-
-/// What is simulated instead of measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedOptions {
-    /// The machine file, relative to the working directory; absent for the reference machine.
-    pub machine: Option<PathBuf>,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-    /// What the noise is drawn from: the same seed gives the same noise.
-    pub seed: u32,
-}
 
 /// The local launcher's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

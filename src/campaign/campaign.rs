@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use launcher::{Launching, LibraryChoice, cores};
+use launcher::{LibraryChoice, cores};
 use schedule::Collective;
 use vocabulary::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
+use crate::Launching;
 use crate::definition::Definition;
 use crate::source::Source;
 use crate::validate::{self, Machine};

@@ -3,9 +3,13 @@
 //! Every key is optional here except the name, so that defaults stand in one place, `validate`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use launcher::{BATCH_SYSTEMS, BatchSystem};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use crate::form::{OneOrMany, Real, Scalar, Shorthand, Whole};
 
@@ -15,7 +19,7 @@ use crate::form::{OneOrMany, Real, Scalar, Shorthand, Whole};
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) library: Option<Shorthand<Scalar, LibraryDefinition>>,
-    pub(crate) launcher: Option<Shorthand<Scalar, LauncherDefinition>>,
+    pub(crate) launcher: Option<Shorthand<Scalar, LaunchersDefinition>>,
     pub(crate) shapes: Option<OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
     pub(crate) collectives: Option<OneOrMany<Scalar>>,
     pub(crate) sizes: Option<SizesDefinition>,
@@ -50,17 +54,82 @@ pub(crate) struct LibraryDefinition {
     pub(crate) launcher: Option<PathBuf>,
 }
 
-/// `launcher`, spelled out: one key, the launcher's name.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
-pub(crate) struct LauncherDefinition {
-    pub(crate) local: Option<LocalDefinition>,
-    pub(crate) slurm: Option<BatchDefinition>,
-    pub(crate) pbs: Option<BatchDefinition>,
-    pub(crate) simulated: Option<SimulatedDefinition>,
+/// `launcher`, spelled out: what is said of each launcher that is named.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchersDefinition(pub(crate) Vec<LauncherDefinition>);
+
+/// What is said of a launcher.
+#[derive(Clone, Debug)]
+pub(crate) enum LauncherDefinition {
+    Local(LocalDefinition),
+    Batch(&'static dyn BatchSystem, Box<BatchDefinition>),
+    Simulated(SimulatedDefinition),
 }
 
-/// `launcher.slurm` or `launcher.pbs`.
+/// Which launcher is named.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LauncherKey {
+    Local,
+    Batch(&'static dyn BatchSystem),
+    Simulated,
+}
+
+impl LauncherKey {
+    /// All of them, by name.
+    pub(crate) fn all() -> Vec<(&'static str, Self)> {
+        let batch = BATCH_SYSTEMS.map(|system| (system.name(), Self::Batch(system)));
+        let mut all = vec![("local", Self::Local)];
+        all.extend(batch);
+        all.push(("simulated", Self::Simulated));
+        all
+    }
+}
+
+/// The names of all launchers.
+pub(crate) static LAUNCHERS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    LauncherKey::all()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect()
+});
+
+impl<'de> Deserialize<'de> for LauncherKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let given = String::deserialize(from)?;
+        let mut all = LauncherKey::all().into_iter();
+        all.find_map(|(name, key)| (name == given).then_some(key))
+            .ok_or_else(|| Error::unknown_field(&given, &LAUNCHERS))
+    }
+}
+
+impl<'de> Deserialize<'de> for LaunchersDefinition {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = LaunchersDefinition;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                use LauncherDefinition::{Batch, Local, Simulated};
+                let mut named = Vec::new();
+                while let Some(key) = map.next_key()? {
+                    named.push(match key {
+                        LauncherKey::Local => Local(map.next_value()?),
+                        LauncherKey::Batch(system) => Batch(system, map.next_value()?),
+                        LauncherKey::Simulated => Simulated(map.next_value()?),
+                    });
+                }
+                Ok(LaunchersDefinition(named))
+            }
+        }
+        from.deserialize_any(Reader)
+    }
+}
+
+/// `launcher.SYSTEM`, by the name of a batch system.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub(crate) struct BatchDefinition {

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use launcher::{Allocation, BatchOptions, Hosts, JobSpecification, Launching, LibraryChoice};
-use launcher::{LocalOptions, Oversubscribe, SimulatedOptions};
+use launcher::{
+    Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::{Output, Slice};
-use crate::{Campaign, ParameterGrid, Repetitions, Strategy};
+use crate::{Campaign, Launching, ParameterGrid, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";

@@ -3,8 +3,7 @@
 //! [`Campaign`] is what a user asks for: it is read from strict YAML, where every mistake is an
 //! error that names file, line, field and remedy, and answers which [cells](Campaign::cells),
 //! [candidates](Campaign::candidates) and [experiments](Campaign::experiments) there are.
-//! [`launcher`] finds the MPI libraries of this machine and starts measuring programs, of which
-//! nothing survives the run. This crate does not know how results are stored.
+//! This crate knows neither how programs are started nor how results are stored.
 //!
 //! ```
 //! let text = "name: small\ncollectives: [bcast]\nshapes: [1x2]\nsizes: 8..64 x8\n";
@@ -22,6 +21,7 @@ mod digest;
 mod experiments;
 mod field;
 mod form;
+mod launching;
 mod natives;
 mod problem;
 mod reading;
@@ -34,6 +34,7 @@ pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};
 pub use candidates::{Family, Selection};
 pub use diagnostic::{CampaignError, Diagnostic};
 pub use field::Field;
+pub use launching::{Launching, SimulatedOptions};
 pub use problem::Problem;
 pub use strategy::Strategy;
 pub use template::template;

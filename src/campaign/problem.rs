@@ -8,6 +8,7 @@ use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::units::{UnitError, format_bytes};
 
+use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
 
 /// What is wrong at one place of a campaign file.
@@ -227,10 +228,17 @@ pub enum Problem {
     Directive {
         /// What is written.
         text: String,
+        /// The system's mark.
+        mark: &'static str,
     },
-    /// A quality of service where there is none.
-    #[error("PBS has no quality of service")]
-    PbsQos,
+    /// A key of a job that its batch system has nothing for.
+    #[error("{system} has no {what}")]
+    Lacking {
+        /// The batch system.
+        system: &'static str,
+        /// The key in words.
+        what: &'static str,
+    },
     /// Something that a variable of a shell cannot be called.
     #[error("`{name}` cannot be the name of a variable in a job's script")]
     ShellVariable {
@@ -343,6 +351,16 @@ impl Problem {
             Self::NothingLeft { .. } => {
                 "widen `candidates`, or list only the other collectives in `collectives`".to_owned()
             }
+            Self::Directive { mark, .. } => {
+                format!("write one line, as it stands behind `{mark}`, as in `--mem=0`")
+            }
+            Self::NotOneLauncher => {
+                let (last, others) = LAUNCHERS.split_last().unwrap_or((&"local", &[]));
+                format!(
+                    "write `{}` or `{last}` under `launcher`",
+                    others.join("`, `")
+                )
+            }
             fixed => fixed.remedy().to_owned(),
         }
     }
@@ -385,15 +403,13 @@ impl Problem {
             Self::JobWord { .. } => {
                 "use the name as the batch system lists it, without spaces or quotes"
             }
-            Self::Directive { .. } => {
-                "write one line, as it stands behind `#SBATCH` or `#PBS`, as in `--mem=0`"
+            Self::Lacking { .. } => {
+                "remove it, or write what your site has instead under `directives`"
             }
-            Self::PbsQos => "remove it, or write what your site has instead under `directives`",
             Self::ShellVariable { .. } => {
                 "use letters, digits and `_`, beginning with no digit; others can be passed by `options`"
             }
             Self::SimulatedCache => "remove `cache`, or measure with `launcher: local`",
-            Self::NotOneLauncher => "write `local`, `slurm`, `pbs` or `simulated` under `launcher`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
             Self::NotSimulated { .. } => {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"

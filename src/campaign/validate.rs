@@ -12,10 +12,10 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use ::launcher::Launching;
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Synchronisation};
 
+use crate::Launching;
 use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
 use crate::form::{Real, Scalar, Whole};

@@ -10,7 +10,9 @@ use ::environment::{
 use exec::{Communicator, ExecError};
 use statistics::clock::{self, Clock};
 use vocabulary::{Library, Node, Warning};
-use wire::{ColdCaches, Environment, LAUNCHER_VARIABLE, RankClock, UNTIL_VARIABLE};
+use wire::{
+    ColdCaches, Environment, LAUNCHER_VARIABLE, Plan, RankClock, SwitchVariables, UNTIL_VARIABLE,
+};
 
 use crate::error::DriverError;
 use crate::settings;
@@ -19,9 +21,9 @@ use crate::topology::Topology;
 /// How often ranks that wait for rank 0 look whether it is ready.
 const NAP: Duration = Duration::from_millis(1);
 
-/// This rank's node. Collective over the node. `planned` bounds its cores, where the plan knows of
-/// less than can be seen from here.
-pub(crate) fn node(node: &Communicator, planned: Option<u32>) -> Result<Node, ExecError> {
+/// This rank's node. Collective over the node. The plan bounds its cores, where it knows of less than
+/// can be seen from here.
+pub(crate) fn node(node: &Communicator, plan: &Plan) -> Result<Node, ExecError> {
     let mine = own_cpus();
     let mut ranks = Vec::new();
     for rank in 0..node.size() {
@@ -29,20 +31,18 @@ pub(crate) fn node(node: &Communicator, planned: Option<u32>) -> Result<Node, Ex
         node.share(&mut cpus, rank)?;
         ranks.push(String::from_utf8_lossy(&cpus).into_owned());
     }
-    let switches = switches(|name| std::env::var(name).ok()).unwrap_or_default();
+    let mut known = plan.switches.iter();
+    let switches = known.find_map(|names| switches(names, |name| std::env::var(name).ok()));
     Ok(Node {
-        switches,
-        ..::environment::node(ranks, planned)
+        switches: switches.unwrap_or_default(),
+        ..::environment::node(ranks, plan.cores)
     })
 }
 
-/// The switches above this node, by what Slurm tells its processes: `SLURM_TOPOLOGY_ADDR` is the path to the
-/// node, itself included. A path to another node has come from there with the environment.
-fn switches(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let (path, node) = (
-        variable("SLURM_TOPOLOGY_ADDR")?,
-        variable("SLURMD_NODENAME")?,
-    );
+/// The switches above this node, by what a batch system tells its processes. A path to another node has
+/// come from there with the environment.
+fn switches(names: &SwitchVariables, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (path, node) = (variable(&names.path)?, variable(&names.node)?);
     let (switches, last) = path.rsplit_once('.')?;
     (last == node).then(|| switches.to_owned())
 }
@@ -170,13 +170,17 @@ pub(crate) fn coarsest_clock(world: &Communicator) -> Result<Clock, ExecError> {
 
 #[cfg(test)]
 mod tests {
-    use super::switches;
+    use super::{SwitchVariables, switches};
 
     #[test]
     fn switches_are_those_above_this_node() {
         let check = |path: Option<&str>, expected: Option<&str>| {
-            let told = switches(|name| match name {
-                "SLURM_TOPOLOGY_ADDR" => path.map(str::to_owned),
+            let names = SwitchVariables {
+                path: "PATH_TO_NODE".into(),
+                node: "NODE".into(),
+            };
+            let told = switches(&names, |name| match name {
+                "PATH_TO_NODE" => path.map(str::to_owned),
                 _ => Some("n7".to_owned()),
             });
             assert_eq!(told.as_deref(), expected, "{path:?}");

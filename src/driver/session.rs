@@ -66,7 +66,7 @@ fn carry_out(
     };
     let topology = Topology::discover(world, &node)?;
     let timer = environment::coarsest_clock(world)?;
-    let node = environment::node(&node, plan.cores)?;
+    let node = environment::node(&node, &plan)?;
     let nodes = environment::nodes(world, &topology, &node)?;
     let mut environment = environment::collect(world, found, &nodes, variables)?;
     environment.cold = match plan.cache {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use campaign::{Campaign, Slice, Strategy};
-use launcher::{Launching, LibraryChoice};
+use campaign::{Campaign, Launching, Slice, Strategy};
+use launcher::LibraryChoice;
 use store::Store;
 use table::Table;
 use tempfile::TempDir;

@@ -1,6 +1,7 @@
 //! Asking a program about itself.
 
-use std::io::{Read, Seek};
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -44,8 +45,13 @@ pub(super) fn ask(
         Some(status) if !status.success() => return Err(Refusal::Failed(status)),
         Some(_) => {}
     }
-    let mut output = Vec::new();
+    Ok(written(&mut file)?)
+}
+
+/// The text that a program has written to a file.
+pub(super) fn written(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
     file.rewind()?;
-    file.read_to_end(&mut output)?;
-    Ok(String::from_utf8_lossy(&output).into_owned())
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -13,11 +13,9 @@ mod script;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use vocabulary::CommShape;
 
 use self::order::{Folder, Stage};
 use self::place::Place;
@@ -26,7 +24,8 @@ use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
 pub use self::script::check_syntax as check_template;
 use self::script::{Purpose, Times};
-use super::scheduler::{JobId, Request, Scheduler, Status, scheduler};
+use super::batch_system::{JobId, Request, Status};
+use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};
 use crate::BatchOptions;
 
@@ -45,7 +44,7 @@ pub struct BatchLauncher {
     options: BatchOptions,
     /// Of the campaign; jobs are called after it.
     name: String,
-    scheduler: Arc<dyn Scheduler>,
+    commands: Commands,
     open: Mutex<Option<Allocation>>,
 }
 
@@ -87,7 +86,7 @@ impl BatchLauncher {
         path: OsString,
     ) -> Self {
         Self {
-            scheduler: scheduler(options.system, &path).into(),
+            commands: Commands::on(path),
             installation,
             options,
             name,
@@ -98,7 +97,7 @@ impl BatchLauncher {
     fn script(&self, job: &Job, place: &Place, folder: &Folder) -> Result<String, LaunchError> {
         let purpose = Purpose {
             campaign: &self.name,
-            nodes: shape(job).nodes,
+            nodes: job.shape().nodes,
             ppn: job.ppn,
             driver: Path::new(&place.driver),
             folder,
@@ -137,13 +136,8 @@ impl BatchLauncher {
     /// Whether a job has not ended, as far as is known.
     fn is_alive(&self, submission: &Submission) -> bool {
         let id = job_id(submission);
-        match self.scheduler.status(std::slice::from_ref(&id)) {
-            Ok(known) => matches!(
-                known.get(&id),
-                Some(Status::Queued { .. } | Status::Running)
-            ),
-            Err(_) => true,
-        }
+        let status = self.options.system.status_of(&self.commands, &id);
+        !matches!(status, Ok(Status::Ended { .. }))
     }
 
     /// Submits a job that begins with a launch.
@@ -185,17 +179,22 @@ impl BatchLauncher {
         };
         let id = self.hand_over(&request)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Ok(Submission {
+        let submitted = now.map_or(0, |now| now.as_secs());
+        Ok(self.submission(job, folder, id, submitted))
+    }
+
+    fn submission(&self, job: &Job, folder: &Folder, id: JobId, submitted: u64) -> Submission {
+        Submission {
             system: self.options.system.name().to_owned(),
             id: id.id,
             cluster: id.cluster,
-            submitted: now.map_or(0, |now| now.as_secs()),
-            nodes: shape(job).nodes,
+            name: id.name,
+            submitted,
+            nodes: job.shape().nodes,
             script: folder.script(),
             output: folder.output(),
             allocation: folder.path().to_owned(),
-            name,
-        })
+        }
     }
 
     /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
@@ -203,15 +202,16 @@ impl BatchLauncher {
     fn hand_over(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // What cannot be at all is refused before it stands in the queue for ever.
-        let mut asked = self.scheduler.check(request);
+        let (system, commands) = (self.options.system, &self.commands);
+        let mut asked = system.check(commands, request);
         let mut submitted = false;
         loop {
             let answer = asked.and_then(|()| {
-                if submitted && let Some(id) = self.scheduler.find(request.name)? {
+                if submitted && let Some(id) = system.find(commands, request.name)? {
                     return Ok(id);
                 }
                 submitted = true;
-                self.scheduler.submit(request)
+                system.submit(commands, request)
             });
             match answer {
                 Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
@@ -224,7 +224,8 @@ impl BatchLauncher {
     }
 
     fn run(&self, job: &Job, place: &Place, submission: &Submission) -> BatchRun {
-        BatchRun::follow(Arc::clone(&self.scheduler), submission, place, job.timeout)
+        let (system, commands) = (self.options.system, self.commands.clone());
+        BatchRun::follow(system, commands, submission, place, job.timeout)
     }
 }
 
@@ -266,7 +267,7 @@ impl Launcher for BatchLauncher {
 
     fn render(&self, job: &Job) -> Result<Option<String>, LaunchError> {
         let place = Place::of(job)?;
-        self.script(job, &place, &place.next_folder()).map(Some)
+        self.script(job, &place, &place.first_folder()).map(Some)
     }
 
     fn close(&self) -> Result<(), LaunchError> {
@@ -283,21 +284,12 @@ impl BatchLauncher {
             return Ok(None);
         };
         let name = place.job_name(self.options.system, &self.name, &folder);
-        let Some(id) = self.scheduler.find(&name)? else {
+        let Some(id) = self.options.system.find(&self.commands, &name)? else {
             folder.withdraw(&place.number)?;
             return Ok(None);
         };
-        let submission = Submission {
-            system: self.options.system.name().to_owned(),
-            id: id.id,
-            cluster: id.cluster,
-            submitted: place::changed(&folder.script()),
-            nodes: shape(job).nodes,
-            script: folder.script(),
-            output: folder.output(),
-            allocation: folder.path().to_owned(),
-            name,
-        };
+        let submitted = place::changed(&folder.script());
+        let submission = self.submission(job, &folder, id, submitted);
         place.record(&submission)?;
         Ok(Some(submission))
     }
@@ -314,11 +306,4 @@ pub(super) fn job_id(submission: &Submission) -> JobId {
 /// Whether a job is to serve, or be served by what serves, other launches too.
 fn is_kept(job: &Job) -> bool {
     job.keep && job.begin_in.is_none()
-}
-
-fn shape(job: &Job) -> CommShape {
-    CommShape {
-        nodes: job.ranks.div_ceil(job.ppn.max(1)),
-        ppn: job.ppn,
-    }
 }

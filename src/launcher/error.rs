@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use thiserror::Error;
 use vocabulary::{CommShape, Library};
 
-use super::{BatchEnd, Outcome, Refusal};
+use super::{BATCH_SYSTEMS, BatchEnd, Outcome, Refusal};
 use crate::HostFileError;
 
 /// A launch that did not work.
@@ -247,11 +247,10 @@ impl LaunchError {
             Self::NoCommand { .. } => {
                 "run this where jobs are submitted, or load the batch system's module".to_owned()
             }
-            Self::Refused {
-                program: "sbatch" | "qsub",
-                ..
-            } => "correct `job` in the campaign; `colltune plan --render` shows the script"
-                .to_owned(),
+            Self::Refused { program, .. } if is_submission(program) => {
+                "correct `job` in the campaign; `colltune plan --render` shows the script"
+                    .to_owned()
+            }
             Self::Silent { .. } => {
                 "jobs go on without it; the same command takes them up when it is back".to_owned()
             }
@@ -269,6 +268,11 @@ impl LaunchError {
             | Self::Failed { .. } => return None,
         })
     }
+}
+
+fn is_submission(program: &str) -> bool {
+    let mut systems = BATCH_SYSTEMS.into_iter();
+    systems.any(|system| system.words().submit == program)
 }
 
 fn describe(outcome: Outcome, failed_nodes: &[String]) -> String {

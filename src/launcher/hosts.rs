@@ -105,22 +105,3 @@ fn hosts(text: &str) -> Vec<String> {
         .map(str::to_owned)
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::hosts;
-
-    #[test]
-    fn hosts_are_listed_in_several_ways() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(hosts(text), expected, "{text:?}");
-        check("a\nb\n", &["a", "b"]);
-        check(
-            "a slots=4\n\n# two more\n  b max_slots=2 # slow\nc:8\n",
-            &["a", "b", "c"],
-        );
-        check("b\nb\na\nb\n", &["b", "a"]);
-        check("10.0.0.1:2\nfe80::1\n", &["10.0.0.1", "fe80::1"]);
-        check("", &[]);
-        check("# none\n:3\n", &[]);
-    }
-}

@@ -5,18 +5,19 @@
 
 mod ask;
 mod batch;
+mod batch_system;
 mod command;
+mod commands;
 mod cores;
 mod discover;
 mod driver;
 mod error;
 mod hosts;
-mod launching;
 mod library;
 mod local;
+mod options;
 mod pbs;
 mod recorded;
-mod scheduler;
 mod slurm;
 mod submission;
 mod tree;
@@ -26,20 +27,22 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use vocabulary::CommShape;
+
 pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable};
+pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
-pub use launching::{
-    Allocation, BatchOptions, BatchSystem, Hosts, JobSpecification, Launching, LocalOptions,
-    Oversubscribe, SimulatedOptions, Template,
-};
 pub use libraries::LibraryName;
 pub use library::LibraryChoice;
 pub use local::{Binding, LocalLauncher};
+pub use options::{
+    Allocation, BatchOptions, Hosts, JobSpecification, LocalOptions, Oversubscribe, Template,
+};
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;
 
@@ -105,6 +108,16 @@ pub struct Job {
     pub begin_in: Option<Duration>,
     /// Whether further launches may follow at once, so that it is worth it to hold the nodes for them.
     pub keep: bool,
+}
+
+impl Job {
+    /// On how many nodes it runs, with how many ranks each.
+    pub fn shape(&self) -> CommShape {
+        CommShape {
+            nodes: self.ranks.div_ceil(self.ppn.max(1)),
+            ppn: self.ppn,
+        }
+    }
 }
 
 /// A job under way; dropping it kills it, unless its launcher's jobs go on without this process.

@@ -160,17 +160,12 @@ impl Launcher for LocalLauncher {
         let Job {
             driver,
             plan,
-            ranks,
-            ppn,
             log,
             environment,
             timeout,
             ..
         } = job;
-        let shape = CommShape {
-            nodes: ranks.div_ceil((*ppn).max(1)),
-            ppn: *ppn,
-        };
+        let shape = job.shape();
         let binding = self.binding(shape)?;
         let mut command = self.command(shape, binding, environment)?;
         let (out, err) = open_log(log).map_err(|source| LaunchError::Log {

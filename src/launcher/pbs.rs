@@ -1,10 +1,11 @@
-//! The commands of OpenPBS and PBS Professional.
+//! OpenPBS and PBS Professional.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::scheduler::{Answer, Commands, End, JobId, Request, Scheduler, Status};
+use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words};
+use super::commands::Commands;
 use super::{BatchEnd, LaunchError};
 
 /// What commands say of a job that is no longer known.
@@ -22,70 +23,60 @@ const KILLED_FOR_TIME: i32 = -29;
 /// Exit codes from here on tell a signal.
 const SIGNALS: i32 = 256;
 
-/// `qsub`, `qstat`, `qdel`.
-pub(super) struct Pbs(pub(super) Commands);
+const WORDS: Words = Words {
+    name: "pbs",
+    title: "PBS",
+    mark: "#PBS",
+    partition: "queue",
+    lacks: &["qos"],
+    template: include_str!("../../jobs/templates/pbs.sh.j2"),
+    bootstrap: None,
+    switches: None,
+    submit: "qsub",
+};
 
-impl Pbs {
-    /// `CCYYMMDDhhmm.SS` so much after now, in local time, which `date` knows.
-    fn time_in(&self, delay: Duration) -> Result<String, LaunchError> {
-        let delay = format!("+{} seconds", delay.as_secs());
-        let arguments = ["-d", &delay, "+%Y%m%d%H%M.%S"];
-        let answer = self.0.ask("date", arguments)?;
-        match answer.succeeded {
-            true => Ok(answer.output.trim().to_owned()),
-            false => Err(silent("date", &answer)),
-        }
+/// PBS: `qsub`, `qstat`, `qdel`.
+#[derive(Debug)]
+pub(super) struct Pbs;
+
+impl BatchSystem for Pbs {
+    fn words(&self) -> &'static Words {
+        &WORDS
     }
 
-    /// What `qstat -f` says of these jobs; nothing of those that are not known.
-    fn show(&self, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
-        // With those that have ended, where the server keeps them.
-        let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
-        let mut answer = self.0.ask("qstat", with_history)?;
-        if !answer.succeeded && answer.errors.contains("job_history_enable") {
-            let without = std::iter::once("-f").chain(jobs.iter().copied());
-            answer = self.0.ask("qstat", without)?;
-        }
-        let is_unknown = UNKNOWN.iter().any(|text| answer.errors.contains(text));
-        match answer.succeeded || is_unknown {
-            true => Ok(shown(&answer.output)),
-            false => Err(silent("qstat", &answer)),
-        }
-    }
-}
-
-impl Scheduler for Pbs {
-    fn check(&self, _request: &Request<'_>) -> Result<(), LaunchError> {
-        // There is no way to ask.
-        Ok(())
+    /// All servers take 15 characters.
+    fn job_name(&self, _campaign: &str, number: &str, mark: &str) -> String {
+        format!("ct{number:.4}-{mark}")
     }
 
-    fn submit(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
+    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
         let mut output = request.output.as_os_str().to_owned();
         output.push(".pbs");
         let mut arguments: Vec<OsString> = vec!["-N".into(), request.name.into()];
         arguments.extend(["-o".into(), output]);
         if !request.begin_in.is_zero() {
-            arguments.extend(["-a".into(), self.time_in(request.begin_in)?.into()]);
+            let begin = time_in(commands, request.begin_in)?;
+            arguments.extend(["-a".into(), begin.into()]);
         }
         arguments.push(request.script.into());
-        let answer = self.0.ask("qsub", arguments)?;
-        let id = answer.output.lines().last().unwrap_or_default().trim();
-        match answer.succeeded {
-            true if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
+        let answer = commands.ask(WORDS.submit, arguments)?.obeyed(&AWAY)?;
+        match answer.last_line() {
+            id if id.starts_with(|c: char| c.is_ascii_digit()) => Ok(JobId {
                 id: id.to_owned(),
                 cluster: None,
                 name: request.name.to_owned(),
             }),
-            true => Err(silent("qsub", &answer)),
-            false if is_away(&answer) => Err(silent("qsub", &answer)),
-            false => Err(refused("qsub", &answer)),
+            _ => Err(answer.silent()),
         }
     }
 
-    fn status(&self, jobs: &[JobId]) -> Result<BTreeMap<JobId, Status>, LaunchError> {
+    fn status(
+        &self,
+        commands: &Commands,
+        jobs: &[JobId],
+    ) -> Result<BTreeMap<JobId, Status>, LaunchError> {
         let ids: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
-        let shown = self.show(&ids)?;
+        let shown = show(commands, &ids)?;
         let known = jobs.iter().filter_map(|job| {
             let shown = shown.iter().find(|shown| shown.is(job))?;
             Some((job.clone(), shown.status()?))
@@ -93,8 +84,8 @@ impl Scheduler for Pbs {
         Ok(known.collect())
     }
 
-    fn find(&self, name: &str) -> Result<Option<JobId>, LaunchError> {
-        let mut shown = self.show(&[])?;
+    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
+        let mut shown = show(commands, &[])?;
         shown.retain(|shown| shown.value("Job_Name") == Some(name));
         Ok(shown.pop().map(|shown| JobId {
             id: shown.id,
@@ -103,32 +94,35 @@ impl Scheduler for Pbs {
         }))
     }
 
-    fn cancel(&self, job: &JobId) -> Result<(), LaunchError> {
-        let answer = self.0.ask("qdel", [&job.id])?;
-        match answer.succeeded {
+    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
+        let answer = commands.ask("qdel", [&job.id])?;
+        match answer.fails_with(&UNKNOWN) {
             true => Ok(()),
-            false if UNKNOWN.iter().any(|text| answer.errors.contains(text)) => Ok(()),
-            false if is_away(&answer) => Err(silent("qdel", &answer)),
-            false => Err(refused("qdel", &answer)),
+            false => answer.obeyed(&AWAY).map(drop),
         }
     }
 }
 
-fn is_away(answer: &Answer) -> bool {
-    AWAY.iter().any(|text| answer.errors.contains(text))
+/// `CCYYMMDDhhmm.SS` so much after now, in local time, which `date` knows.
+fn time_in(commands: &Commands, delay: Duration) -> Result<String, LaunchError> {
+    let delay = format!("+{} seconds", delay.as_secs());
+    let time = commands.ask("date", ["-d", &delay, "+%Y%m%d%H%M.%S"])?;
+    Ok(time.told()?.trim().to_owned())
 }
 
-fn silent(program: &'static str, answer: &Answer) -> LaunchError {
-    LaunchError::Silent {
-        program,
-        message: answer.words(),
+/// What `qstat -f` says of these jobs; nothing of those that are not known.
+fn show(commands: &Commands, jobs: &[&str]) -> Result<Vec<Shown>, LaunchError> {
+    // With those that have ended, where the server keeps them.
+    let with_history = ["-x", "-f"].into_iter().chain(jobs.iter().copied());
+    let mut answer = commands.ask("qstat", with_history)?;
+    if answer.fails_with(&["job_history_enable"]) {
+        let without = std::iter::once("-f").chain(jobs.iter().copied());
+        answer = commands.ask("qstat", without)?;
     }
-}
-
-fn refused(program: &'static str, answer: &Answer) -> LaunchError {
-    LaunchError::Refused {
-        program,
-        message: answer.words(),
+    match answer.fails_with(&UNKNOWN) {
+        // It prints the others.
+        true => Ok(shown(&answer.output)),
+        false => Ok(shown(&answer.told()?)),
     }
 }
 

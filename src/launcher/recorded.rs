@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::batch::order::{Folder, Stage};
 use super::batch::{cancel_and_wait, job_id};
-use super::scheduler::{End, JobId, Status, scheduler};
+use super::batch_system::{JobId, Status, batch_system};
+use super::commands::Commands;
 use super::{BatchEnd, LaunchError, Outcome, Standing, Submission};
-use crate::BatchSystem;
 
 /// A launch that was given to a batch system.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +53,13 @@ pub fn recorded(launches: &Path, path: &OsStr) -> Result<Vec<Recorded>, LaunchEr
         }
         stages.push((launch, submission, stage));
     }
+    let commands = Commands::on(path);
     let mut known: BTreeMap<String, BTreeMap<JobId, Status>> = BTreeMap::new();
     for (name, mut jobs) in asked {
         jobs.sort();
         jobs.dedup();
-        if let Some(system) = BatchSystem::of(&name)
-            && let Ok(answer) = scheduler(system, path).status(&jobs)
+        if let Some(system) = batch_system(&name)
+            && let Ok(answer) = system.status(&commands, &jobs)
         {
             known.insert(name, answer);
         }
@@ -89,28 +90,18 @@ fn state(
     let Some(answer) = answer else {
         return RecordedState::Unknown;
     };
-    let end = match answer.get(&job_id(submission)) {
-        Some(Status::Queued { reason }) => {
-            return RecordedState::Standing(Standing::Queued {
-                id: submission.id.clone(),
-                reason: reason.clone(),
-            });
+    let status = answer.get(&job_id(submission)).cloned();
+    match status.unwrap_or(Status::LOST) {
+        Status::Queued { reason } => RecordedState::Standing(Standing::Queued {
+            id: submission.id.clone(),
+            reason,
+        }),
+        Status::Running => {
+            let nodes = Folder::at(submission.allocation.clone()).nodes();
+            RecordedState::Standing(Standing::Running { nodes })
         }
-        Some(Status::Running) => {
-            let folder = Folder::at(submission.allocation.clone());
-            let nodes = folder.opened().map(|opened| opened.nodes);
-            return RecordedState::Standing(Standing::Running {
-                nodes: nodes.unwrap_or_default(),
-            });
-        }
-        Some(Status::Ended { end, .. }) => *end,
-        None => End::By(BatchEnd::Lost),
-    };
-    RecordedState::Ended(match end {
-        End::By(end) => Outcome::Ended(end),
-        End::Exited(0) if !begun => Outcome::Ended(BatchEnd::NotBegun),
-        End::Exited(code) => Outcome::Code(code.max(1)),
-    })
+        Status::Ended { end, .. } => RecordedState::Ended(end.of_launch(begun)),
+    }
 }
 
 /// Cancels the jobs of `launches` that wait or run, or `only` those with these ids, and waits until they
@@ -135,9 +126,8 @@ pub fn cancel(
         if cancelled.iter().any(|other| other.id == submission.id) {
             continue;
         }
-        if let Some(system) = BatchSystem::of(&submission.system) {
-            let scheduler = scheduler(system, path);
-            cancel_and_wait(scheduler.as_ref(), &job_id(&submission))?;
+        if let Some(system) = batch_system(&submission.system) {
+            cancel_and_wait(system, &Commands::on(path), &job_id(&submission))?;
             cancelled.push(submission);
         }
     }

@@ -1,13 +1,16 @@
-//! Slurm's commands.
+//! Slurm.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
-use super::scheduler::{Answer, Commands, End, JobId, Request, Scheduler, Status};
+use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words, clock};
+use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
 /// What commands say of a job that is no longer known, be it in the middle of a sentence.
 const UNKNOWN: &str = "Invalid job id";
+/// What `scancel` says of a job that has ended.
+const OVER: [&str; 3] = ["already completing", "already completed", UNKNOWN];
 /// What commands say if the controller cannot be reached for the moment.
 const AWAY: [&str; 6] = [
     "Unable to contact slurm controller",
@@ -21,132 +24,66 @@ const AWAY: [&str; 6] = [
 /// What `sbatch --test-only` says of nodes that are down.
 const NOT_NOW: &str = "Requested node configuration is not available";
 
-/// `sbatch`, `squeue`, `scontrol`, `sacct`, `scancel`.
-pub(super) struct Slurm(pub(super) Commands);
+const WORDS: Words = Words {
+    name: "slurm",
+    title: "Slurm",
+    mark: "#SBATCH",
+    partition: "partition",
+    lacks: &[],
+    template: include_str!("../../jobs/templates/slurm.sh.j2"),
+    bootstrap: Some("slurm"),
+    switches: Some(["SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME"]),
+    submit: "sbatch",
+};
 
-impl Slurm {
-    fn sbatch(&self, request: &Request<'_>, options: &[&str]) -> Result<Answer, LaunchError> {
-        let mut arguments: Vec<OsString> = options.iter().map(OsString::from).collect();
-        arguments.push(format!("--job-name={}", request.name).into());
-        // In the name of this file `%` begins a pattern.
-        let output = request.output.to_string_lossy().replace('%', "%%");
-        arguments.push(format!("--output={output}").into());
-        if !request.begin_in.is_zero() {
-            arguments.push(format!("--begin=now+{}", request.begin_in.as_secs()).into());
-        }
-        arguments.push(request.script.into());
-        let answer = self.0.ask("sbatch", arguments)?;
-        match answer.succeeded {
-            true => Ok(answer),
-            false if is_away(&answer) => Err(silent("sbatch", &answer)),
-            false => Err(LaunchError::Refused {
-                program: "sbatch",
-                message: answer.words(),
-            }),
-        }
+/// Slurm: `sbatch`, `squeue`, `scontrol`, `sacct`, `sinfo`, `scancel`.
+#[derive(Debug)]
+pub(super) struct Slurm;
+
+impl BatchSystem for Slurm {
+    fn words(&self) -> &'static Words {
+        &WORDS
     }
 
-    /// Asks about a job; `None` if it is not known.
-    fn about(
-        &self,
-        program: &'static str,
-        job: &JobId,
-        arguments: &[&str],
-    ) -> Result<Option<String>, LaunchError> {
-        let cluster = job.cluster.iter().map(|cluster| format!("-M{cluster}"));
-        let arguments = cluster.chain(arguments.iter().map(|text| (*text).to_owned()));
-        let answer = self.0.ask(program, arguments)?;
-        match answer.succeeded {
-            true => Ok(Some(answer.output)),
-            false if answer.errors.contains(UNKNOWN) => Ok(None),
-            false => Err(silent(program, &answer)),
+    /// Days are counted apart.
+    fn wall_time(&self, seconds: u64) -> String {
+        let time = clock(seconds % 86400);
+        match seconds / 86400 {
+            0 => time,
+            days => format!("{days}-{time}"),
         }
     }
 
-    /// How a job ended that `squeue` does not list, or says no more of.
-    fn ended(&self, job: &JobId, state: Option<&str>) -> Result<Option<Status>, LaunchError> {
-        let shown = self.about("scontrol", job, &["show", "job", "-o", &job.id])?;
-        let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
-        let Some(shown) = shown else {
-            return Ok(match state {
-                Some(state) => status(state, None, None),
-                None => self.accounted(job),
-            });
-        };
-        let value = |key| value(&shown, key);
-        let exit = value("ExitCode").and_then(code);
-        let state = value("JobState").or(state).unwrap_or_default();
-        let mut status = status(state, value("Reason"), exit);
-        if let Some(Status::Ended {
-            end: End::By(BatchEnd::NodeFailed),
-            failed_nodes,
-        }) = &mut status
-        {
-            *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
-                Some(node) => vec![node.to_owned()],
-                None => self.down(job, value("NodeList").unwrap_or_default()),
-            };
-        }
-        Ok(status)
-    }
-
-    /// Which of these nodes are down; older releases do not say which one a job has lost.
-    fn down(&self, job: &JobId, nodes: &str) -> Vec<String> {
-        let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
-        let listed = self.about("sinfo", job, &arguments);
-        let listed = listed.ok().flatten().unwrap_or_default();
-        let down = listed.lines().filter_map(|line| {
-            let (node, state) = line.trim().split_once(' ')?;
-            (state.starts_with("down") || state.ends_with('*')).then(|| node.to_owned())
-        });
-        let down: BTreeSet<String> = down.collect();
-        down.into_iter().collect()
-    }
-
-    /// What the accounting knows of a job, if there is one that does.
-    fn accounted(&self, job: &JobId) -> Option<Status> {
-        let format = "--format=JobName,State,ExitCode";
-        let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
-        let listed = self.about("sacct", job, &arguments).ok()??;
-        let mut lines = listed.lines().filter_map(|line| {
-            let (state, exit) = line
-                .strip_prefix(&job.name)?
-                .strip_prefix('|')?
-                .split_once('|')?;
-            status(state, None, code(exit))
-        });
-        lines.next()
-    }
-}
-
-impl Scheduler for Slurm {
-    fn check(&self, request: &Request<'_>) -> Result<(), LaunchError> {
-        match self.sbatch(request, &["--test-only"]) {
-            // So it is too where nodes are down for the moment; whatever can never be `sbatch` refuses.
-            Err(LaunchError::Refused { message, .. }) if message.contains(NOT_NOW) => Ok(()),
-            answer => answer.map(drop),
+    fn check(&self, commands: &Commands, request: &Request<'_>) -> Result<(), LaunchError> {
+        let answer = sbatch(commands, request, "--test-only")?;
+        // So it is too where nodes are down for the moment; whatever can never be `sbatch` refuses.
+        match answer.fails_with(&[NOT_NOW]) {
+            true => Ok(()),
+            false => answer.obeyed(&AWAY).map(drop),
         }
     }
 
-    fn submit(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
-        let answer = self.sbatch(request, &["--parsable"])?;
-        let line = answer.output.lines().last().unwrap_or_default().trim();
-        let (id, cluster) = match line.split_once(';') {
+    fn submit(&self, commands: &Commands, request: &Request<'_>) -> Result<JobId, LaunchError> {
+        let answer = sbatch(commands, request, "--parsable")?.obeyed(&AWAY)?;
+        let (id, cluster) = match answer.last_line().split_once(';') {
             Some((id, cluster)) => (id, Some(cluster.to_owned())),
-            None => (line, None),
+            None => (answer.last_line(), None),
         };
-        let id = id.to_owned();
         match id.parse::<u64>() {
             Ok(_) => Ok(JobId {
-                id,
+                id: id.to_owned(),
                 cluster,
                 name: request.name.to_owned(),
             }),
-            Err(_) => Err(silent("sbatch", &answer)),
+            Err(_) => Err(answer.silent()),
         }
     }
 
-    fn status(&self, jobs: &[JobId]) -> Result<BTreeMap<JobId, Status>, LaunchError> {
+    fn status(
+        &self,
+        commands: &Commands,
+        jobs: &[JobId],
+    ) -> Result<BTreeMap<JobId, Status>, LaunchError> {
         let mut known = BTreeMap::new();
         let mut clusters: BTreeMap<&Option<String>, Vec<&JobId>> = BTreeMap::new();
         for job in jobs {
@@ -167,7 +104,7 @@ impl Scheduler for Slurm {
                 "-j",
                 &ids.join(","),
             ];
-            let listed = self.about("squeue", first, &arguments)?.unwrap_or_default();
+            let listed = about(commands, "squeue", first, &arguments)?.unwrap_or_default();
             for job in members {
                 let mut lines = listed.lines().filter_map(|line| {
                     let mut fields = line.trim().splitn(4, '|');
@@ -182,7 +119,7 @@ impl Scheduler for Slurm {
                 });
                 let status = match now {
                     Some(status) => Some(status),
-                    None => self.ended(job, line.map(|(state, _)| state))?,
+                    None => ended(commands, job, line.map(|(state, _)| state))?,
                 };
                 known.extend(status.map(|status| ((*job).clone(), status)));
             }
@@ -190,15 +127,11 @@ impl Scheduler for Slurm {
         Ok(known)
     }
 
-    fn find(&self, name: &str) -> Result<Option<JobId>, LaunchError> {
+    fn find(&self, commands: &Commands, name: &str) -> Result<Option<JobId>, LaunchError> {
         let named = format!("--name={name}");
         let arguments = ["-h", "-a", "-t", "all", "-o", "%A", &named];
-        let answer = self.0.ask("squeue", arguments)?;
-        if !answer.succeeded {
-            return Err(silent("squeue", &answer));
-        }
-        let ids = answer
-            .output
+        let listed = commands.ask("squeue", arguments)?.told()?;
+        let ids = listed
             .lines()
             .filter_map(|line| line.trim().parse::<u64>().ok());
         Ok(ids.max().map(|id| JobId {
@@ -208,32 +141,108 @@ impl Scheduler for Slurm {
         }))
     }
 
-    fn cancel(&self, job: &JobId) -> Result<(), LaunchError> {
-        let cluster = job.cluster.iter().map(|cluster| format!("-M{cluster}"));
-        let arguments = cluster.chain([job.id.clone()]);
-        let answer = self.0.ask("scancel", arguments)?;
-        let is_over = ["already completing", "already completed", UNKNOWN];
-        match answer.succeeded {
+    fn cancel(&self, commands: &Commands, job: &JobId) -> Result<(), LaunchError> {
+        let arguments = cluster(job).chain([job.id.clone()]);
+        let answer = commands.ask("scancel", arguments)?;
+        match answer.fails_with(&OVER) {
             true => Ok(()),
-            false if is_over.iter().any(|text| answer.errors.contains(text)) => Ok(()),
-            false if is_away(&answer) => Err(silent("scancel", &answer)),
-            false => Err(LaunchError::Refused {
-                program: "scancel",
-                message: answer.words(),
-            }),
+            false => answer.obeyed(&AWAY).map(drop),
         }
     }
 }
 
-fn is_away(answer: &Answer) -> bool {
-    AWAY.iter().any(|text| answer.errors.contains(text))
+/// The option by which commands are told a job's cluster.
+fn cluster(job: &JobId) -> impl Iterator<Item = String> {
+    job.cluster.iter().map(|cluster| format!("-M{cluster}"))
 }
 
-fn silent(program: &'static str, answer: &Answer) -> LaunchError {
-    LaunchError::Silent {
-        program,
-        message: answer.words(),
+fn sbatch(commands: &Commands, request: &Request<'_>, option: &str) -> Result<Answer, LaunchError> {
+    // In the name of this file `%` begins a pattern.
+    let output = request.output.to_string_lossy().replace('%', "%%");
+    let mut arguments: Vec<OsString> = vec![
+        option.into(),
+        format!("--job-name={}", request.name).into(),
+        format!("--output={output}").into(),
+    ];
+    if !request.begin_in.is_zero() {
+        arguments.push(format!("--begin=now+{}", request.begin_in.as_secs()).into());
     }
+    arguments.push(request.script.into());
+    commands.ask(WORDS.submit, arguments)
+}
+
+/// Asks about a job; `None` if it is not known.
+fn about(
+    commands: &Commands,
+    program: &'static str,
+    job: &JobId,
+    arguments: &[&str],
+) -> Result<Option<String>, LaunchError> {
+    let arguments = cluster(job).chain(arguments.iter().map(|text| (*text).to_owned()));
+    let answer = commands.ask(program, arguments)?;
+    match answer.fails_with(&[UNKNOWN]) {
+        true => Ok(None),
+        false => answer.told().map(Some),
+    }
+}
+
+/// How a job ended that `squeue` does not list, or says no more of.
+fn ended(
+    commands: &Commands,
+    job: &JobId,
+    state: Option<&str>,
+) -> Result<Option<Status>, LaunchError> {
+    let shown = about(commands, "scontrol", job, &["show", "job", "-o", &job.id])?;
+    let shown = shown.filter(|shown| value(shown, "JobName") == Some(&job.name));
+    let Some(shown) = shown else {
+        return Ok(match state {
+            Some(state) => status(state, None, None),
+            None => accounted(commands, job),
+        });
+    };
+    let value = |key| value(&shown, key);
+    let exit = value("ExitCode").and_then(code);
+    let state = value("JobState").or(state).unwrap_or_default();
+    let mut status = status(state, value("Reason"), exit);
+    if let Some(Status::Ended {
+        end: End::By(BatchEnd::NodeFailed),
+        failed_nodes,
+    }) = &mut status
+    {
+        *failed_nodes = match value("FailedNode").filter(|node| *node != "(null)") {
+            Some(node) => vec![node.to_owned()],
+            None => down(commands, job, value("NodeList").unwrap_or_default()),
+        };
+    }
+    Ok(status)
+}
+
+/// Which of these nodes are down; older releases do not say which one a job has lost.
+fn down(commands: &Commands, job: &JobId, nodes: &str) -> Vec<String> {
+    let arguments = ["-h", "-N", "-n", nodes, "-o", "%N %t"];
+    let listed = about(commands, "sinfo", job, &arguments);
+    let listed = listed.ok().flatten().unwrap_or_default();
+    let down = listed.lines().filter_map(|line| {
+        let (node, state) = line.trim().split_once(' ')?;
+        (state.starts_with("down") || state.ends_with('*')).then(|| node.to_owned())
+    });
+    let down: BTreeSet<String> = down.collect();
+    down.into_iter().collect()
+}
+
+/// What the accounting knows of a job, if there is one that does.
+fn accounted(commands: &Commands, job: &JobId) -> Option<Status> {
+    let format = "--format=JobName,State,ExitCode";
+    let arguments = ["-n", "-P", "-X", "-j", &job.id, format];
+    let listed = about(commands, "sacct", job, &arguments).ok()??;
+    let mut lines = listed.lines().filter_map(|line| {
+        let (state, exit) = line
+            .strip_prefix(&job.name)?
+            .strip_prefix('|')?
+            .split_once('|')?;
+        status(state, None, code(exit))
+    });
+    lines.next()
 }
 
 /// What a state means, by the first of its words; `None` for one that is not known.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submission {
-    /// The batch system: `slurm` or `pbs`.
+    /// The batch system: [`crate::Words::name`].
     pub system: String,
     /// Its id of the job, as it prints it.
     pub id: String,

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use campaign::Campaign;
-use launcher::{Allocation, BatchOptions, Launching};
+use campaign::{Campaign, Launching};
+use launcher::{Allocation, BatchOptions};
 use store::Store;
 use vocabulary::{CommShape, Library, Subject};
 use wire::{Plan, Task, Work};

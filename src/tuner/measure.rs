@@ -8,7 +8,7 @@ mod recover;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use launcher::Standing;
+use launcher::{Standing, switch_variables};
 use store::Store;
 use vocabulary::{Candidate, Cell, Racing, Subject};
 use wire::{Plan, WIRE_VERSION};
@@ -279,6 +279,7 @@ impl<'a> Measuring<'a> {
             library: library.clone(),
             spool: place("spool")?,
             cores: self.at.cores,
+            switches: switch_variables(),
             pretended_ppn: None,
             leash: match self.at.launcher.outlives() {
                 true => None,

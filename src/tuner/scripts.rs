@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::absolute;
 use std::time::Duration;
 
+use campaign::Launching;
+use launcher::Allocation;
 use launcher::Job;
-use launcher::{Allocation, Launching};
 use store::Store;
 use vocabulary::CommShape;
 

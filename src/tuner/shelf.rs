@@ -9,8 +9,7 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use campaign::Campaign;
-use launcher::Launching;
+use campaign::{Campaign, Launching};
 use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use store::network_file_system;

@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use campaign::Campaign;
+use campaign::{Campaign, Launching, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover,
     driver_directories, find_driver, list_natives, select,
 };
-use launcher::{BatchOptions, Launching, LibraryChoice, LocalOptions, SimulatedOptions};
+use launcher::{BatchOptions, LibraryChoice, LocalOptions};
 use simulated::SimulatedLauncher;
 use vocabulary::{Library, NativeAlgorithm, Warning};
 

@@ -8,7 +8,7 @@ pub mod exit_code;
 mod plan;
 mod record;
 
-pub use plan::{Plan, Task, Work};
+pub use plan::{Plan, SwitchVariables, Task, Work};
 pub use record::{
     ColdCaches, Environment, FailureKind, Finish, LaunchStart, Measurement, RankClock, Record,
     Shares, Spending, TaskDone,

@@ -31,6 +31,9 @@ pub struct Plan {
     /// ranks run on other hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
+    /// The variables by which batch systems name the switches above a node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<SwitchVariables>,
     /// For tests: nodes are pretended to have so many ranks each, in rank order, wherever they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretended_ppn: Option<NonZero<u32>>,
@@ -56,6 +59,16 @@ pub struct Plan {
     pub cache: Cache,
     /// What to measure, in this order.
     pub tasks: Vec<Task>,
+}
+
+/// Environment variables by which a batch system tells a process which switches are above its node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchVariables {
+    /// The one with the path to the node: switches, the outermost first, then the node, with dots between.
+    pub path: String,
+    /// The one with the name of the node.
+    pub node: String,
 }
 
 /// One unit of work; what is in flight when a launch ends early is lost whole.

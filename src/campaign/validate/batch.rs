@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Launching, Template};
+use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Template};
 use launcher::{check_template, is_shell_variable};
 use serde_json::json;
 
 use super::{Check, Checked};
+use crate::Launching;
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::source::Source;
@@ -26,7 +27,7 @@ const MOST_WALL_TIME: f64 = 366.0 * 86400.0;
 impl Check<'_> {
     pub(super) fn batch(
         &self,
-        system: BatchSystem,
+        system: &'static dyn BatchSystem,
         definition: &BatchDefinition,
     ) -> Checked<BatchOptions> {
         let field = Field::of("launcher").key(system.name());
@@ -89,7 +90,7 @@ impl Check<'_> {
         &self,
         field: &Field,
         path: &Scalar,
-        system: BatchSystem,
+        system: &'static dyn BatchSystem,
     ) -> Checked<JobSpecification> {
         let path = Path::new(&path.0);
         self.file_name(field, path)?;
@@ -113,20 +114,23 @@ impl Check<'_> {
         &self,
         field: &Field,
         definition: &JobDefinition,
-        system: BatchSystem,
+        system: &'static dyn BatchSystem,
     ) -> Checked<JobSpecification> {
         let default = JobSpecification::default();
         let word = |key, what, value: &Option<Scalar>, further: &str| {
-            let check = |value: &Scalar| self.job_word(&field.key(key), what, value, further);
+            let field = field.key(key);
+            let check = |value: &Scalar| match system.words().lacks.contains(&key) {
+                true => {
+                    let system = system.words().title;
+                    Err(self
+                        .source
+                        .at_key(&field, Problem::Lacking { system, what }))
+                }
+                false => self.job_word(&field, what, value, further),
+            };
             value.as_ref().map(check).transpose()
         };
-        if system == BatchSystem::Pbs && definition.qos.is_some() {
-            return Err(self.source.at_key(&field.key("qos"), Problem::PbsQos));
-        }
-        let what = match system {
-            BatchSystem::Slurm => "partition",
-            BatchSystem::Pbs => "queue",
-        };
+        let what = system.words().partition;
         Ok(JobSpecification {
             account: word("account", "account", &definition.account, "")?,
             partition: word("partition", what, &definition.partition, ",")?,
@@ -143,8 +147,11 @@ impl Check<'_> {
             },
             exclusive: definition.exclusive.unwrap_or(default.exclusive),
             modules: self.modules(&field.key("modules"), definition.modules.as_ref())?,
-            directives: self
-                .directives(&field.key("directives"), definition.directives.as_ref())?,
+            directives: self.directives(
+                &field.key("directives"),
+                definition.directives.as_ref(),
+                system,
+            )?,
             template: match &definition.template {
                 None => None,
                 Some(template) => Some(self.template(&field.key("template"), template)?),
@@ -195,7 +202,12 @@ impl Check<'_> {
             .collect()
     }
 
-    fn directives(&self, field: &Field, given: Option<&OneOrMany<Scalar>>) -> Checked<Vec<String>> {
+    fn directives(
+        &self,
+        field: &Field,
+        given: Option<&OneOrMany<Scalar>>,
+        system: &dyn BatchSystem,
+    ) -> Checked<Vec<String>> {
         let given = given.iter().flat_map(|list| &list.0).enumerate();
         given
             .map(|(place, directive)| {
@@ -203,8 +215,9 @@ impl Check<'_> {
                 match text.starts_with('-') && !text.contains(|c: char| c.is_control()) {
                     true => Ok(text.to_owned()),
                     false => {
-                        let text = directive.0.clone();
-                        Err(self.error(&field.index(place), Problem::Directive { text }))
+                        let (text, mark) = (directive.0.clone(), system.words().mark);
+                        let problem = Problem::Directive { text, mark };
+                        Err(self.error(&field.index(place), problem))
                     }
                 }
             })

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use launcher::{
-    BatchOptions, BatchSystem, Hosts, Launching, LocalOptions, Oversubscribe, SimulatedOptions,
-    read_hosts,
-};
+use launcher::{BatchOptions, Hosts, LocalOptions, Oversubscribe, read_hosts};
 use model::Placement;
 
 use super::{Check, Checked, Machine};
-use crate::definition::{LauncherDefinition, LocalDefinition, SimulatedDefinition};
+use crate::definition::{
+    LauncherDefinition, LauncherKey, LaunchersDefinition, LocalDefinition, SimulatedDefinition,
+};
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};
+use crate::{Launching, SimulatedOptions};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),
@@ -22,43 +22,29 @@ const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
 impl Check<'_> {
     pub(super) fn launcher(
         &self,
-        definition: Option<&Shorthand<Scalar, LauncherDefinition>>,
+        definition: Option<&Shorthand<Scalar, LaunchersDefinition>>,
     ) -> Checked<Launching> {
         let field = Field::of("launcher");
         match definition {
             None => Ok(Launching::default()),
             Some(Shorthand::Short(word)) => {
-                let known = [
-                    ("local", Launching::default as fn() -> Launching),
-                    ("slurm", || {
-                        Launching::Batch(BatchOptions::of(BatchSystem::Slurm))
-                    }),
-                    ("pbs", || {
-                        Launching::Batch(BatchOptions::of(BatchSystem::Pbs))
-                    }),
-                    ("simulated", || {
-                        Launching::Simulated(SimulatedOptions::default())
-                    }),
-                ];
-                Ok(self.word(&field, word, "launcher", &known)?())
+                let key = self.word(&field, word, "launcher", &LauncherKey::all())?;
+                Ok(match key {
+                    LauncherKey::Local => Launching::default(),
+                    LauncherKey::Batch(system) => Launching::Batch(BatchOptions::of(system)),
+                    LauncherKey::Simulated => Launching::Simulated(SimulatedOptions::default()),
+                })
             }
-            Some(Shorthand::Full(LauncherDefinition {
-                local,
-                slurm,
-                pbs,
-                simulated,
-            })) => {
-                let batch = |system, given| Ok(Launching::Batch(self.batch(system, given)?));
-                match (local, slurm, pbs, simulated) {
-                    (Some(local), None, None, None) => Ok(Launching::Local(self.local(local)?)),
-                    (None, Some(slurm), None, None) => batch(BatchSystem::Slurm, slurm),
-                    (None, None, Some(pbs), None) => batch(BatchSystem::Pbs, pbs),
-                    (None, None, None, Some(simulated)) => {
-                        Ok(Launching::Simulated(self.simulated(simulated)?))
-                    }
-                    _ => Err(self.error(&field, Problem::NotOneLauncher)),
+            Some(Shorthand::Full(LaunchersDefinition(named))) => match named.as_slice() {
+                [LauncherDefinition::Local(local)] => Ok(Launching::Local(self.local(local)?)),
+                [LauncherDefinition::Batch(system, given)] => {
+                    Ok(Launching::Batch(self.batch(*system, given)?))
                 }
-            }
+                [LauncherDefinition::Simulated(simulated)] => {
+                    Ok(Launching::Simulated(self.simulated(simulated)?))
+                }
+                _ => Err(self.error(&field, Problem::NotOneLauncher)),
+            },
         }
     }
 

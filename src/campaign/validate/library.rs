@@ -1,9 +1,10 @@
 //! Which library is measured.
 
-use launcher::{Launching, LibraryChoice};
+use launcher::LibraryChoice;
 use libraries::LibraryName;
 
 use super::{Check, Checked};
+use crate::Launching;
 use crate::definition::LibraryDefinition;
 use crate::form::{Scalar, Shorthand};
 use crate::{Field, Problem};

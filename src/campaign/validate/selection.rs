@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use glob::Pattern;
-use launcher::Launching;
 use schedule::Collective;
 use vocabulary::{Candidate, MOCKUPS, Mockup};
 
 use super::{Check, Checked};
+use crate::Launching;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
 use crate::form::{OneOrMany, Scalar, Whole};

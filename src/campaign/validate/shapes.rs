@@ -1,10 +1,11 @@
 //! Which shapes a communicator takes.
 
 use launcher::HostFileError;
-use launcher::{Launching, LocalOptions, Oversubscribe};
+use launcher::{LocalOptions, Oversubscribe};
 use vocabulary::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
+use crate::Launching;
 use crate::definition::ShapeDefinition;
 use crate::form::{OneOrMany, Scalar, Shorthand};
 use crate::{Field, Problem};

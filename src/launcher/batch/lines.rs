@@ -8,10 +8,10 @@ use libraries::Nodes;
 use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::Folder;
+use super::place;
 use super::script::{Launch, Variable};
-use super::{place, shape};
+use crate::BatchOptions;
 use crate::command::{Start, command};
-use crate::{BatchOptions, BatchSystem};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// What the script starts: mpirun's command lines, and what is to stand in their environment.
@@ -27,12 +27,12 @@ pub(super) fn launch(
         own: &options.environment,
         environment: &job.environment,
         inherited: &[UNTIL_VARIABLE],
-        nodes: match options.system {
-            BatchSystem::Slurm => Nodes::Job("slurm", options.placement),
-            BatchSystem::Pbs => Nodes::File(&hosts, options.placement),
+        nodes: match options.system.words().bootstrap {
+            Some(name) => Nodes::Job(name, options.placement),
+            None => Nodes::File(&hosts, options.placement),
         },
     };
-    let line = |binding| command(installation, &start, shape(job), binding);
+    let line = |binding| command(installation, &start, job.shape(), binding);
     let (bound, unbound) = (line(Binding::Bound)?, line(Binding::Free)?);
     let words = |command: &Command| {
         let program = absolute(command.get_program());

@@ -43,18 +43,23 @@ impl Folder {
         Self(path)
     }
 
-    /// A new folder for the jobs of a launch: `NUMBER.alloc`, or `NUMBER-2.alloc` if there is one.
+    /// That of the nth job that begins with a launch: `NUMBER.alloc`, then `NUMBER-2.alloc`.
+    pub(super) fn nth(launches: &Path, number: &str, count: u32) -> Self {
+        Self(launches.join(match count {
+            1 => format!("{number}.alloc"),
+            _ => format!("{number}-{count}.alloc"),
+        }))
+    }
+
+    /// A new folder for the next job that begins with a launch.
     pub(crate) fn create(launches: &Path, number: &str) -> Result<Self, LaunchError> {
-        let mut count = 1_u32;
+        let mut count = 1;
         loop {
-            let path = launches.join(match count {
-                1 => format!("{number}.alloc"),
-                _ => format!("{number}-{count}.alloc"),
-            });
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self(path)),
+            let folder = Self::nth(launches, number, count);
+            match fs::create_dir(&folder.0) {
+                Ok(()) => return Ok(folder),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => count += 1,
-                Err(source) => return Err(LaunchError::file("create", &path, source)),
+                Err(source) => return Err(LaunchError::file("create", &folder.0, source)),
             }
         }
     }
@@ -130,6 +135,11 @@ impl Folder {
         let until = lines.next()?.parse().ok()?;
         let nodes = lines.map(str::to_owned).collect();
         Some(Opened { until, nodes })
+    }
+
+    /// The nodes that the job has; none until it is ready.
+    pub(crate) fn nodes(&self) -> Vec<String> {
+        self.opened().map(|opened| opened.nodes).unwrap_or_default()
     }
 
     /// Whether the job may begin a launch that needs so much time. One that is not yet ready may.

@@ -48,27 +48,24 @@ impl Place {
         folder.order(&self.number, &self.plan, &line(self.log.clone())?, limit)
     }
 
-    /// The folder of the next job that begins with this launch, unless somebody else makes it first.
-    pub(super) fn next_folder(&self) -> Folder {
-        Folder::at(self.launches.join(format!("{}.alloc", self.number)))
+    /// The folder of the first job that begins with this launch.
+    pub(super) fn first_folder(&self) -> Folder {
+        Folder::nth(&self.launches, &self.number, 1)
     }
 
     /// The folder of the last job that began with this launch.
     pub(super) fn last_folder(&self) -> Option<Folder> {
-        let names = (1..).map(|count| match count {
-            1 => format!("{}.alloc", self.number),
-            _ => format!("{}-{count}.alloc", self.number),
-        });
-        let paths = names.map(|name| self.launches.join(name));
-        paths
-            .take_while(|path| path.is_dir())
-            .last()
-            .map(Folder::at)
+        let folders = (1..).map(|count| Folder::nth(&self.launches, &self.number, count));
+        folders.take_while(|folder| folder.path().is_dir()).last()
     }
 
-    /// What the job of a folder is called: the campaign and the launch for those who look at the queue,
-    /// and what tells it from all others. PBS takes 15 characters everywhere.
-    pub(super) fn job_name(&self, system: BatchSystem, campaign: &str, folder: &Folder) -> String {
+    /// What the job of a folder is called in the queue; the path of its folder tells it from all others.
+    pub(super) fn job_name(
+        &self,
+        system: &dyn BatchSystem,
+        campaign: &str,
+        folder: &Folder,
+    ) -> String {
         let path = folder.path().as_os_str().as_encoded_bytes();
         let digest = Sha256::digest(path);
         let mark = digest.iter().take(4).fold(String::new(), |mut hex, byte| {
@@ -76,10 +73,7 @@ impl Place {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
-        match system {
-            BatchSystem::Slurm => format!("{campaign}-{}-{mark}", self.number),
-            BatchSystem::Pbs => format!("ct{:.4}-{mark}", self.number),
-        }
+        system.job_name(campaign, &self.number, &mark)
     }
 
     fn record_path(&self) -> PathBuf {

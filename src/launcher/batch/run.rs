@@ -1,15 +1,15 @@
 //! A launch that a job of a batch system carries out.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::order::{Folder, Stage};
 use super::place::Place;
+use crate::batch_system::{BatchSystem, End, JobId, Status};
+use crate::commands::Commands;
 use crate::local::tail;
-use crate::scheduler::{End, JobId, Scheduler, Status};
-use crate::{BatchEnd, Exit, LaunchError, Outcome, Running, Standing, Submission};
+use crate::{Exit, LaunchError, Outcome, Running, Standing, Submission};
 
 /// How often the batch system is asked, in the beginning and later.
 const ASK_SOON: Duration = Duration::from_secs(2);
@@ -30,7 +30,8 @@ const CANCEL_PAUSE: Duration = Duration::from_millis(500);
 const ASKED_TO_END: i32 = 143;
 
 pub(super) struct BatchRun {
-    scheduler: Arc<dyn Scheduler>,
+    system: &'static dyn BatchSystem,
+    commands: Commands,
     job: JobId,
     folder: Folder,
     number: String,
@@ -56,14 +57,16 @@ struct Over {
 
 impl BatchRun {
     pub(super) fn follow(
-        scheduler: Arc<dyn Scheduler>,
+        system: &'static dyn BatchSystem,
+        commands: Commands,
         submission: &Submission,
         place: &Place,
         timeout: Option<Duration>,
     ) -> Self {
         let now = Instant::now();
         Self {
-            scheduler,
+            system,
+            commands,
             job: super::job_id(submission),
             folder: Folder::at(submission.allocation.clone()),
             number: place.number.clone(),
@@ -119,8 +122,7 @@ impl BatchRun {
 
     fn runs(&mut self) {
         if !matches!(&self.standing, Standing::Running { nodes } if !nodes.is_empty()) {
-            let nodes = self.folder.opened().map(|opened| opened.nodes);
-            let nodes = nodes.unwrap_or_default();
+            let nodes = self.folder.nodes();
             self.standing = Standing::Running { nodes };
         }
     }
@@ -129,7 +131,7 @@ impl BatchRun {
     fn ask(&mut self) -> Result<(), LaunchError> {
         let is_new = self.followed.elapsed() < SOON;
         self.ask_at = Instant::now() + if is_new { ASK_SOON } else { ASK_LATER };
-        let known = match self.scheduler.status(std::slice::from_ref(&self.job)) {
+        let status = match self.system.status_of(&self.commands, &self.job) {
             Err(error @ LaunchError::Silent { .. }) => {
                 let since = *self.silent.get_or_insert_with(Instant::now);
                 return match since.elapsed() > PATIENCE {
@@ -140,26 +142,17 @@ impl BatchRun {
             answer => answer?,
         };
         self.silent = None;
-        match known.get(&self.job) {
-            Some(Status::Queued { reason }) => {
-                self.standing = Standing::Queued {
-                    id: self.job.id.clone(),
-                    reason: reason.clone(),
-                };
+        match status {
+            Status::Queued { reason } => {
+                let id = self.job.id.clone();
+                self.standing = Standing::Queued { id, reason };
             }
-            Some(Status::Running) => self.runs(),
-            Some(Status::Ended { end, failed_nodes }) => {
+            Status::Running => self.runs(),
+            Status::Ended { end, failed_nodes } => {
                 self.over = Some(Over {
                     since: Instant::now(),
-                    end: *end,
-                    failed_nodes: failed_nodes.clone(),
-                });
-            }
-            None => {
-                self.over = Some(Over {
-                    since: Instant::now(),
-                    end: End::By(BatchEnd::Lost),
-                    failed_nodes: Vec::new(),
+                    end,
+                    failed_nodes,
                 });
             }
         }
@@ -181,25 +174,16 @@ impl BatchRun {
             (Stage::Waiting { .. }, end) if self.folder.withdraw(&self.number)? => {
                 self.conclude_unbegun(end, nodes);
             }
-            (_, End::By(end)) => self.conclude(Outcome::Ended(end), nodes),
-            // Its script ended in the middle of the launch.
-            (_, End::Exited(code)) => self.conclude(Outcome::Code(code.max(1)), nodes),
+            (_, end) => self.conclude(end.of_launch(true), nodes),
         }
         Ok(())
     }
 
     /// The job is over and did not begin the launch.
     fn conclude_unbegun(&mut self, end: End, nodes: Vec<String>) {
-        let outcome = match end {
-            End::Exited(0) | End::By(BatchEnd::WallTime | BatchEnd::Lost) => {
-                Outcome::Ended(BatchEnd::NotBegun)
-            }
-            End::By(end) => Outcome::Ended(end),
-            End::Exited(code) => Outcome::Code(code),
-        };
         // What went wrong stands in what the script printed: nothing else ran.
         self.log.clone_from(&self.output);
-        self.conclude(outcome, nodes);
+        self.conclude(end.of_launch(false), nodes);
     }
 
     fn conclude(&mut self, outcome: Outcome, failed_nodes: Vec<String>) {
@@ -220,7 +204,7 @@ impl BatchRun {
             return Ok(());
         }
         self.folder.withdraw(&self.number)?;
-        cancel_and_wait(self.scheduler.as_ref(), &self.job)?;
+        cancel_and_wait(self.system, &self.commands, &self.job)?;
         match self.folder.stage(&self.number)? {
             Stage::Ended(ended) => self.conclude(ended, Vec::new()),
             Stage::Waiting { .. } | Stage::Begun { .. } => self.conclude(outcome, Vec::new()),
@@ -233,22 +217,23 @@ impl BatchRun {
 ///
 /// # Errors
 /// [`LaunchError::NotCancelled`], or a batch system that does not answer for as long.
-pub(crate) fn cancel_and_wait(scheduler: &dyn Scheduler, job: &JobId) -> Result<(), LaunchError> {
+pub(crate) fn cancel_and_wait(
+    system: &dyn BatchSystem,
+    commands: &Commands,
+    job: &JobId,
+) -> Result<(), LaunchError> {
     let begun = Instant::now();
     let mut cancelled = false;
     loop {
         let mut answer = match cancelled {
             true => Ok(()),
-            false => scheduler.cancel(job),
+            false => system.cancel(commands, job),
         };
         cancelled = answer.is_ok();
         if cancelled {
-            answer = match scheduler.status(std::slice::from_ref(job)) {
-                Ok(known) => match known.get(job) {
-                    None | Some(Status::Ended { .. }) => return Ok(()),
-                    Some(Status::Queued { .. } | Status::Running) => Ok(()),
-                },
-                Err(error) => Err(error),
+            answer = match system.status_of(commands, job) {
+                Ok(Status::Ended { .. }) => return Ok(()),
+                answer => answer.map(drop),
             };
         }
         if begun.elapsed() > CANCEL_PATIENCE {

@@ -8,10 +8,8 @@ use serde::Serialize;
 
 use super::order::Folder;
 use crate::LaunchError;
-use crate::{BatchOptions, BatchSystem, Template};
+use crate::{BatchOptions, Template};
 
-const SLURM: &str = include_str!("../../../jobs/templates/slurm.sh.j2");
-const PBS: &str = include_str!("../../../jobs/templates/pbs.sh.j2");
 const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
 
 /// The shortest and the longest time before its end in which a job begins no measurement any more.
@@ -102,7 +100,7 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
         exclusive => job.exclusive,
         modules => job.modules,
         directives => job.directives,
-        wall_time => wall_time(options.system, times.wall),
+        wall_time => options.system.wall_time(times.wall),
         wall_seconds => times.wall,
         margin_seconds => times.margin,
         least_seconds => times.least,
@@ -118,13 +116,16 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
     };
     let serve = fill(Path::new("serve.sh.j2"), SERVE, known.clone())?;
     let whole = context! { serve => serve.trim_end(), ..known };
-    match (&job.template, options.system) {
-        (Some(Template { file, text }), _) => {
+    match &job.template {
+        Some(Template { file, text }) => {
             let file = file.as_deref().unwrap_or(Path::new("(template)"));
             fill(file, text, whole)
         }
-        (None, BatchSystem::Slurm) => fill(Path::new("slurm.sh.j2"), SLURM, whole),
-        (None, BatchSystem::Pbs) => fill(Path::new("pbs.sh.j2"), PBS, whole),
+        None => {
+            let system = options.system.words();
+            let file = format!("{}.sh.j2", system.name);
+            fill(Path::new(&file), system.template, whole)
+        }
     }
 }
 
@@ -178,7 +179,7 @@ fn engine() -> Environment<'static> {
 }
 
 /// One word for a shell, whatever is in it.
-pub(super) fn quote(text: &str) -> String {
+fn quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
@@ -190,43 +191,4 @@ fn text(path: &Path) -> Result<&str, LaunchError> {
     path.to_str().ok_or_else(|| LaunchError::NotText {
         what: path.as_os_str().to_owned(),
     })
-}
-
-/// As batch systems write it: Slurm counts days apart.
-fn wall_time(system: BatchSystem, seconds: u64) -> String {
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (system, hours / 24) {
-        (BatchSystem::Slurm, days @ 1..) => {
-            format!("{days}-{:02}:{minutes:02}:{seconds:02}", hours % 24)
-        }
-        _ => format!("{hours:02}:{minutes:02}:{seconds:02}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::quote;
-
-    #[test]
-    fn a_shell_reads_what_was_meant() {
-        for text in [
-            "",
-            "plain",
-            "a b",
-            "it's",
-            "$HOME `id` \\ \"",
-            "~",
-            "*",
-            "a\nb",
-            "-n",
-            "#",
-        ] {
-            let script = format!("printf %s {}", quote(text));
-            let output = Command::new("bash").arg("-c").arg(script).output();
-            let output = output.expect("a shell").stdout;
-            assert_eq!(String::from_utf8_lossy(&output), text);
-        }
-    }
 }

@@ -126,6 +126,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         library: library(),
         spool: folder.join(format!("{launch}.spool")),
         cores: None,
+        switches: Vec::new(),
         pretended_ppn: None,
         leash: None,
         deadline_seconds: None,

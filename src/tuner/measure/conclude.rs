@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use campaign::Launching;
 use launcher::BatchEnd;
-use launcher::Launching;
 use store::Outcome;
 use wire::{Finish, Plan};
 

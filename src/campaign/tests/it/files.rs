@@ -174,7 +174,7 @@ fn the_reference_has_every_key() {
     }
     // What is said of jobs is the same for all batch systems, as far as they have it.
     let of_any = |path: &Vec<String>| {
-        let systems = ["slurm", "pbs"].map(str::to_owned);
+        let systems = launcher::BATCH_SYSTEMS.map(|system| system.name().to_owned());
         let mut others = systems.iter().map(|system| {
             let mut path = path.clone();
             if path.get(1).is_some_and(|key| systems.contains(key)) {

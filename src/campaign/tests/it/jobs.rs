@@ -3,13 +3,18 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use campaign::{Campaign, CampaignError};
-use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Launching};
+use campaign::{Campaign, CampaignError, Launching};
+use launcher::{Allocation, BatchOptions, JobSpecification, batch_system};
 use model::Placement;
 
 use crate::errors::check;
 use crate::parse;
 use testkit::fakes::Fakes;
+
+/// The options of a campaign that names nothing but its batch system.
+fn plain(system: &str) -> BatchOptions {
+    BatchOptions::of(batch_system(system).expect("a batch system"))
+}
 
 /// A campaign for Slurm with these keys under `slurm`.
 fn slurm(keys: &str) -> String {
@@ -37,10 +42,10 @@ fn little_needs_to_be_said() {
         "launcher: {slurm: {job: {}}}\n",
     ] {
         let campaign = parse(&format!("name: x\n{text}shapes: 2x2\n")).expect("valid");
-        assert_eq!(options(&campaign), BatchOptions::of(BatchSystem::Slurm));
+        assert_eq!(options(&campaign), plain("slurm"));
     }
     let campaign = parse("name: x\nlauncher: pbs\nshapes: 2x2\n").expect("valid");
-    assert_eq!(options(&campaign), BatchOptions::of(BatchSystem::Pbs));
+    assert_eq!(options(&campaign), plain("pbs"));
     let default = JobSpecification::default();
     assert!(default.exclusive);
     assert_eq!(default.wall_time, Duration::from_secs(3600));

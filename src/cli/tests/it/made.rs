@@ -150,6 +150,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         library: named(library),
         spool: "unused".into(),
         cores: None,
+        switches: Vec::new(),
         pretended_ppn: None,
         leash: None,
         deadline_seconds: None,

@@ -50,6 +50,7 @@ impl Bench {
             library,
             spool: folder.path().join("spool"),
             cores: None,
+            switches: Vec::new(),
             pretended_ppn: None,
             leash: None,
             deadline_seconds: None,

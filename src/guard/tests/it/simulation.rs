@@ -91,6 +91,7 @@ impl Simulation<'_> {
             library: self.machine.library().clone(),
             spool: self.folder.join("spool"),
             cores: None,
+            switches: Vec::new(),
             pretended_ppn: None,
             leash: None,
             deadline_seconds: None,

@@ -2,7 +2,7 @@
 
 use launcher::{
     Binding, Hosts, Job, LaunchError, Launcher, LibraryName, LocalLauncher, LocalOptions, Outcome,
-    Oversubscribe,
+    Oversubscribe, read_hosts,
 };
 use model::Placement;
 use testkit::fakes::{Fakes, host_file};
@@ -51,6 +51,24 @@ fn check_arguments(
         exit.tail,
         [expected, told].map(|line| line.replace("HOSTS", &file))
     );
+}
+
+#[test]
+fn hosts_are_listed_in_several_ways() {
+    let fakes = Fakes::new();
+    let check = |text: &str, expected: &[&str]| {
+        let listed = read_hosts(&host_file(&fakes, text)).unwrap_or_default();
+        assert_eq!(listed, expected, "{text:?}");
+    };
+    check("a\nb\n", &["a", "b"]);
+    check(
+        "a slots=4\n\n# two more\n  b max_slots=2 # slow\nc:8\n",
+        &["a", "b", "c"],
+    );
+    check("b\nb\na\nb\n", &["b", "a"]);
+    check("10.0.0.1:2\nfe80::1\n", &["10.0.0.1", "fe80::1"]);
+    check("", &[]);
+    check("# none\n:3\n", &[]);
 }
 
 #[test]

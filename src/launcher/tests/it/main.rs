@@ -2,6 +2,7 @@
 
 mod batch;
 mod hosts;
+mod house;
 mod launches;
 mod libraries;
 

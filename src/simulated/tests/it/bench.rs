@@ -74,6 +74,7 @@ impl Bench {
             library: launcher(&machine).library().clone(),
             spool: folder.path().join("spool"),
             cores: None,
+            switches: Vec::new(),
             pretended_ppn: None,
             leash: None,
             deadline_seconds: None,

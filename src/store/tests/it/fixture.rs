@@ -74,6 +74,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         library,
         spool: spool.to_owned(),
         cores: None,
+        switches: Vec::new(),
         pretended_ppn: None,
         leash: None,
         deadline_seconds: Some(0.1),

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use launcher::{BatchLauncher, Exit, Installation, Job, Launcher, Running, Standing, Submission};
-use launcher::{BatchOptions, BatchSystem, LibraryName};
+use launcher::{BatchOptions, LibraryName, batch_system};
 
 use testkit::fakes::{Fakes, OPEN_MPI_4, wait_for};
 
@@ -176,7 +176,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    pub(super) fn new(system: BatchSystem) -> Self {
+    pub(super) fn new(system: &str) -> Self {
         let fakes = Fakes::new();
         let commands = [
             ("sbatch", SBATCH),
@@ -199,12 +199,12 @@ impl Cluster {
         fs::create_dir(fakes.path("launches")).expect("created");
         Self {
             fakes,
-            options: BatchOptions::of(system),
+            options: BatchOptions::of(batch_system(system).expect("a batch system")),
         }
     }
 
     pub(super) fn slurm() -> Self {
-        Self::new(BatchSystem::Slurm)
+        Self::new("slurm")
     }
 
     pub(super) fn path(&self) -> std::ffi::OsString {

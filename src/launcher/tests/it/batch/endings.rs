@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use launcher::BatchSystem;
+use launcher::{BATCH_SYSTEMS, BatchSystem};
 use launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
 
 use super::cluster::{Cluster, finish, follow, start};
@@ -13,7 +13,7 @@ use testkit::fakes::{exists, wait_for};
 const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";
 
 /// How a launch ends whose job is ended like this.
-fn ended(system: BatchSystem, state: &str, signals: &[&str]) -> Exit {
+fn ended(system: &str, state: &str, signals: &[&str]) -> Exit {
     let cluster = Cluster::new(system);
     let launcher = cluster.launcher();
     let mut running = start(&launcher, &cluster.job(1, LASTING));
@@ -26,32 +26,31 @@ fn ended(system: BatchSystem, state: &str, signals: &[&str]) -> Exit {
 #[test]
 fn the_batch_system_says_why_it_ended_a_job() {
     use BatchEnd::{Cancelled, NodeFailed, OutOfMemory, Preempted, WallTime};
-    use BatchSystem::{Pbs, Slurm};
     std::thread::scope(|scope| {
         for (system, state, signals, end) in [
-            (Slurm, "TIMEOUT", &["TERM", "KILL"][..], WallTime),
-            (Slurm, "CANCELLED", &["TERM", "KILL"], Cancelled),
-            (Slurm, "PREEMPTED", &["TERM"], Preempted),
-            (Slurm, "NODE_FAIL", &["KILL"], NodeFailed),
-            (Slurm, "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
-            (Pbs, "TIMEOUT", &["TERM", "KILL"], WallTime),
-            (Pbs, "CANCELLED", &["TERM"], Cancelled),
-            (Pbs, "NODE_FAIL", &["KILL"], NodeFailed),
-            (Pbs, "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
+            ("slurm", "TIMEOUT", &["TERM", "KILL"][..], WallTime),
+            ("slurm", "CANCELLED", &["TERM", "KILL"], Cancelled),
+            ("slurm", "PREEMPTED", &["TERM"], Preempted),
+            ("slurm", "NODE_FAIL", &["KILL"], NodeFailed),
+            ("slurm", "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
+            ("pbs", "TIMEOUT", &["TERM", "KILL"], WallTime),
+            ("pbs", "CANCELLED", &["TERM"], Cancelled),
+            ("pbs", "NODE_FAIL", &["KILL"], NodeFailed),
+            ("pbs", "OUT_OF_MEMORY", &["KILL"], OutOfMemory),
         ] {
             scope.spawn(move || {
                 let exit = ended(system, state, signals);
                 assert_eq!(
                     exit.outcome,
                     Outcome::Ended(end),
-                    "{system:?} {state} {exit:?}"
+                    "{system} {state} {exit:?}"
                 );
-                assert_eq!(exit.tail, ["begun"], "{system:?} {state}");
+                assert_eq!(exit.tail, ["begun"], "{system} {state}");
                 let nodes: &[&str] = match (system, state) {
-                    (Slurm, "NODE_FAIL") => &["n2"],
+                    ("slurm", "NODE_FAIL") => &["n2"],
                     _ => &[],
                 };
-                assert_eq!(exit.failed_nodes, nodes, "{system:?} {state}");
+                assert_eq!(exit.failed_nodes, nodes, "{system} {state}");
             });
         }
     });
@@ -146,7 +145,7 @@ fn a_launch_may_take_only_so_long() {
 
 #[test]
 fn killing_cancels_the_job() {
-    for system in BatchSystem::ALL {
+    for system in BATCH_SYSTEMS.map(BatchSystem::name) {
         let cluster = Cluster::new(system);
         let launcher = cluster.launcher();
         let mut running = start(&launcher, &cluster.job(1, LASTING));

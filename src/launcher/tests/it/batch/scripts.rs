@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
-use launcher::{BatchOptions, BatchSystem, JobSpecification, LibraryName, Template};
+use launcher::{BatchOptions, JobSpecification, LibraryName, Template, batch_system};
 use model::Placement;
 
 use super::cluster::{Cluster, finish, start};
@@ -25,12 +25,16 @@ fn job() -> Job {
     }
 }
 
-fn everything(system: BatchSystem) -> BatchOptions {
+fn plain(system: &str) -> BatchOptions {
+    BatchOptions::of(batch_system(system).expect("a batch system"))
+}
+
+fn everything(system: &str) -> BatchOptions {
     BatchOptions {
         job: JobSpecification {
             account: Some("benchmarks".into()),
             partition: Some("standard".into()),
-            qos: (system == BatchSystem::Slurm).then(|| "normal".into()),
+            qos: (system == "slurm").then(|| "normal".into()),
             constraint: Some("rome".into()),
             wall_time: Duration::from_secs(26 * 3600 + 90),
             exclusive: true,
@@ -41,7 +45,7 @@ fn everything(system: BatchSystem) -> BatchOptions {
         options: vec!["--mca".into(), "btl".into(), "self,vader,tcp".into()],
         environment: [("NOTE".to_owned(), "it's; mine".to_owned())].into(),
         placement: Placement::Cyclic,
-        ..BatchOptions::of(system)
+        ..plain(system)
     }
 }
 
@@ -64,23 +68,17 @@ fn without_root(script: String) -> String {
 }
 
 fn scripts() -> Vec<(&'static str, String)> {
-    use BatchSystem::{Pbs, Slurm};
     use LibraryName::{Mpich, OpenMpi};
     let alone = Job {
         keep: false,
         ..job()
     };
     [
-        (
-            "slurm-plain-openmpi",
-            OpenMpi,
-            BatchOptions::of(Slurm),
-            job(),
-        ),
-        ("slurm-full-openmpi", OpenMpi, everything(Slurm), job()),
-        ("slurm-plain-mpich", Mpich, BatchOptions::of(Slurm), alone),
-        ("pbs-plain-mpich", Mpich, BatchOptions::of(Pbs), job()),
-        ("pbs-full-openmpi", OpenMpi, everything(Pbs), job()),
+        ("slurm-plain-openmpi", OpenMpi, plain("slurm"), job()),
+        ("slurm-full-openmpi", OpenMpi, everything("slurm"), job()),
+        ("slurm-plain-mpich", Mpich, plain("slurm"), alone),
+        ("pbs-plain-mpich", Mpich, plain("pbs"), job()),
+        ("pbs-full-openmpi", OpenMpi, everything("pbs"), job()),
     ]
     .map(|(title, library, options, job)| {
         let script = render(library, options, &job).expect("rendered");
@@ -149,6 +147,33 @@ fn shells_agree() {
 }
 
 #[test]
+fn a_shell_reads_what_was_meant() {
+    for text in [
+        "",
+        "plain",
+        "a b",
+        "it's",
+        "$HOME `id` \\ \"",
+        "~",
+        "*",
+        "a\nb",
+        "-n",
+        "#",
+    ] {
+        let mut options = plain("slurm");
+        options.job.template = Some(Template {
+            file: None,
+            text: "printf %s {{ account | sh }}".into(),
+        });
+        options.job.account = Some(text.into());
+        let script = render(LibraryName::OpenMpi, options, &job()).expect("rendered");
+        let output = Command::new("bash").arg("-c").arg(script).output();
+        let output = output.expect("a shell").stdout;
+        assert_eq!(String::from_utf8_lossy(&output), text);
+    }
+}
+
+#[test]
 fn a_site_may_have_its_own_template() {
     let mut cluster = Cluster::slurm();
     let text = "#!/bin/bash\n#SBATCH -N {{ nodes }}\nset -euo pipefail\nhosts=(alpha beta)\n\
@@ -184,13 +209,7 @@ fn a_site_may_have_its_own_template() {
 
 #[test]
 fn what_cannot_stand_in_a_script_is_refused() {
-    let with = |job: Job| {
-        render(
-            LibraryName::OpenMpi,
-            BatchOptions::of(BatchSystem::Slurm),
-            &job,
-        )
-    };
+    let with = |job: Job| render(LibraryName::OpenMpi, plain("slurm"), &job);
     let variable = Job {
         environment: vec![("A-B".into(), "c".into())],
         ..job()

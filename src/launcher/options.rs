@@ -1,4 +1,4 @@
-//! What a campaign is measured with.
+//! What launchers can be told.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,33 +6,7 @@ use std::time::Duration;
 
 use model::Placement;
 
-/// What measures: MPI programs, or the simulator in their place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Launching {
-    /// Ranks on this machine, or on hosts that its launcher reaches.
-    Local(LocalOptions),
-    /// Ranks on nodes that a batch system gives to jobs.
-    Batch(BatchOptions),
-    /// A simulated machine, without MPI.
-    Simulated(SimulatedOptions),
-}
-
-impl Default for Launching {
-    fn default() -> Self {
-        Self::Local(LocalOptions::default())
-    }
-}
-
-/// What is simulated instead of measured.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SimulatedOptions {
-    /// The machine file, relative to the working directory; absent for the reference machine.
-    pub machine: Option<PathBuf>,
-    /// How ranks are dealt to nodes.
-    pub placement: Placement,
-    /// What the noise is drawn from: the same seed gives the same noise.
-    pub seed: u32,
-}
+use super::BatchSystem;
 
 /// The local launcher's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,38 +42,11 @@ pub enum Oversubscribe {
     Always,
 }
 
-/// A batch system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchSystem {
-    /// Slurm: `sbatch`, `squeue`, `scancel`.
-    Slurm,
-    /// PBS Professional and OpenPBS: `qsub`, `qstat`, `qdel`.
-    Pbs,
-}
-
-impl BatchSystem {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::Slurm, Self::Pbs];
-
-    /// The one of this name.
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|system| system.name() == name)
-    }
-
-    /// Its key in a campaign.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Slurm => "slurm",
-            Self::Pbs => "pbs",
-        }
-    }
-}
-
 /// The options of a launcher that submits jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOptions {
     /// Who gives the nodes.
-    pub system: BatchSystem,
+    pub system: &'static dyn BatchSystem,
     /// What a job asks for.
     pub job: JobSpecification,
     /// Further arguments of mpirun or mpiexec, before the program.
@@ -116,7 +63,7 @@ pub struct BatchOptions {
 
 impl BatchOptions {
     /// Those of a campaign that names nothing but the batch system.
-    pub fn of(system: BatchSystem) -> Self {
+    pub fn of(system: &'static dyn BatchSystem) -> Self {
         Self {
             system,
             job: JobSpecification::default(),
@@ -156,7 +103,7 @@ impl BatchOptions {
 pub struct JobSpecification {
     /// Who pays.
     pub account: Option<String>,
-    /// Slurm's partition, the queue of PBS.
+    /// The nodes among which the batch system chooses: [`crate::Words::partition`].
     pub partition: Option<String>,
     /// The quality of service.
     pub qos: Option<String>,
@@ -168,7 +115,7 @@ pub struct JobSpecification {
     pub exclusive: bool,
     /// Environment modules to load, in this order.
     pub modules: Vec<String>,
-    /// Further directives, as they stand behind `#SBATCH` or `#PBS`.
+    /// Further directives, as they stand behind [`crate::Words::mark`].
     pub directives: Vec<String>,
     /// The site's own template of the script, in place of ours.
     pub template: Option<Template>,

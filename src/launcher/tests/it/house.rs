@@ -1,0 +1,78 @@
+//! Adding a batch system takes one file, its template and its row: nothing else names batch systems.
+
+use std::path::{Path, PathBuf};
+
+use launcher::BATCH_SYSTEMS;
+
+/// Sources of the product below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("readable").path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let is_of_tests = ["tests", "benches", "examples", "target", "testkit"];
+        if path.is_dir() && !name.is_some_and(|name| is_of_tests.contains(&name)) {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// What code says that is about one batch system: its name, its commands, the variables of its jobs.
+/// Comments, help texts and unit tests beside the code do not decide anything.
+fn about(system: &str, code: &str) -> Vec<String> {
+    let code = code.split("#[cfg(test)]").next().unwrap_or(code);
+    let commands: &[&str] = match system {
+        "slurm" => &["sbatch", "squeue", "scontrol", "sacct", "sinfo", "scancel"],
+        "pbs" => &["qsub", "qstat", "qdel"],
+        other => panic!("the commands of {other} belong here too"),
+    };
+    let is_about = |word: &str| {
+        let word = word.to_lowercase();
+        word.starts_with(system) || commands.contains(&word.as_str())
+    };
+    let mut lines: Vec<&str> = code.lines().map(str::trim).collect();
+    lines.retain(|line| !line.starts_with("//") && !line.contains("launcher: {"));
+    let words = lines
+        .into_iter()
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    words
+        .filter(|word| is_about(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn nothing_but_its_own_file_and_its_row_names_a_batch_system() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    sources(&source, &mut files);
+    assert!(files.len() > 200, "only {} files", files.len());
+    for system in BATCH_SYSTEMS.map(|system| system.name()) {
+        let own = source.join(format!("launcher/{system}.rs"));
+        assert!(files.contains(&own), "{}", own.display());
+        let template = source.join(format!("../jobs/templates/{system}.sh.j2"));
+        assert!(template.is_file(), "{}", template.display());
+        for file in files.iter().filter(|file| **file != own) {
+            let text = std::fs::read_to_string(file).expect("readable");
+            // Its module, and its row with what that imports.
+            let allowed = match file.strip_prefix(source.join("launcher")) {
+                Ok(place) if place == Path::new("lib.rs") => 1,
+                Ok(place) if place == Path::new("batch_system.rs") => 3,
+                _ => 0,
+            };
+            let named = about(system, &text);
+            assert!(
+                named.len() <= allowed,
+                "{} names {named:?}: ask `BatchSystem` instead",
+                file.display()
+            );
+        }
+    }
+    let code = "SLURM_JOB_ID Slurm::new \"sbatch\" // scancel\n// squeue\n/// qsub\n\"slurms\"";
+    assert_eq!(
+        about("slurm", code),
+        ["SLURM_JOB_ID", "Slurm", "sbatch", "scancel", "slurms"]
+    );
+    assert_eq!(about("pbs", code), <[String; 0]>::default());
+}

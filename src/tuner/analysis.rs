@@ -1,6 +1,6 @@
 //! Everything that follows from a store's samples, computed anew each time.
 
-mod stored;
+pub(crate) mod stored;
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use campaign::Campaign;
 use fit::{
     BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
 };
+use import::Record;
 use report::{OftenInvalid, Starts};
 use store::{FailureRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
@@ -15,12 +16,11 @@ use vocabulary::{Library, Sample, Subject, Warning};
 use wire::{Environment, Shares};
 
 use self::stored::{
-    choose, decide_options, definition, failed, natives, never_valid, samples, shares, stem,
-    summaries,
+    campaign_of, choose, decide_options, definition, failed, natives, never_valid, samples, shares,
+    stem, summaries,
 };
 use crate::agenda::Stock;
 use crate::effort::{Effort, effort};
-use crate::import::Definition;
 use crate::starts::common_starts;
 use crate::{Agenda, Origin, TunerError};
 
@@ -123,12 +123,16 @@ impl Analysis {
         // What a stored campaign means can depend on the machine, so it goes by its row's digest.
         let launched = last.map(|launch| launch.campaign.clone());
         let digest = campaign.map_or(launched.unwrap_or_default(), Campaign::digest);
-        let (stored, imported) = match definition(store, last)? {
-            Some(Definition::Campaign(campaign)) => (Some(campaign), None),
-            Some(Definition::Import(record)) => (None, Some(record.decide_options())),
-            None => (None, None),
-        };
-        let campaign = campaign.or(stored.as_deref());
+        let row = definition(store, last)?;
+        let stored = row.as_ref().map(campaign_of).transpose()?.flatten();
+        let imported = row
+            .as_ref()
+            .and_then(Record::of)
+            .map(|record| DecideOptions {
+                materiality: record.materiality(),
+                ..DecideOptions::default()
+            });
+        let campaign = campaign.or(stored.as_ref());
         let mut environments = store.environments(&library)?;
         let natives = natives(&environments);
         let agenda = campaign

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use import::{ImportOptions, Imported};
 use serde_json::json;
-use tuner::{ImportOptions, Imported};
 use vocabulary::{Library, Warning};
 
 use crate::console::Console;
@@ -90,9 +90,9 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let options = ImportOptions {
             format: match self.format {
-                Format::Csv => tuner::Format::Csv,
-                Format::Osu => tuner::Format::Osu,
-                Format::Imb => tuner::Format::Imb,
+                Format::Csv => import::Format::Csv,
+                Format::Osu => import::Format::Osu,
+                Format::Imb => import::Format::Imb,
             },
             library: self.library.clone(),
             nodes: self.nodes,
@@ -101,7 +101,7 @@ impl Args {
             baseline: self.baseline.clone(),
             materiality: self.materiality,
         };
-        let imported = tuner::import(&self.file, &self.store, &options)?;
+        let imported = import::import(&self.file, &self.store, &options)?;
         self.warn(&imported, console);
         if self.json {
             console.json(&self.to_json(&imported))?;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use campaign::Campaign;
+use campaign::{Campaign, CampaignError};
 use fit::{DecideOptions, Summary};
+use import::Record;
 use report::OftenInvalid;
-use store::{FailureRow, LaunchRow, Store};
+use store::{CampaignRow, FailureRow, LaunchRow, Store};
 use vocabulary::{Candidate, Library, NativeAlgorithm, Sample, Subject};
 use wire::{LaunchStart, Shares};
 
-use crate::import::Definition;
 use crate::{Agenda, TunerError, repetitions};
 
 /// What failed, and where.
@@ -89,17 +89,24 @@ pub(super) fn decide_options(campaign: &Campaign) -> DecideOptions {
     }
 }
 
-/// The campaign of a launch, or what was imported as one.
+/// What a store has kept of the campaign of a launch, or of the import.
 pub(super) fn definition(
     store: &Store,
     launch: Option<&LaunchRow>,
-) -> Result<Option<Definition>, TunerError> {
+) -> Result<Option<CampaignRow>, TunerError> {
     let Some(launch) = launch else {
         return Ok(None);
     };
     let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == launch.campaign);
-    Ok(row.map(|row| Definition::of(&row)).transpose()?)
+    Ok(rows.find(|row| row.digest == launch.campaign))
+}
+
+/// The campaign that a store has kept; `None` of what was imported.
+pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
+    match Record::of(row) {
+        Some(_) => Ok(None),
+        None => Campaign::parse_stored(&row.text).map(Some),
+    }
 }
 
 pub(super) fn stem(path: &Path) -> String {

@@ -1,8 +1,9 @@
 //! Decisions at points held out, on a published measurement of 288 ranks.
 
 use fit::{HeldOut, Method};
+use import::{Format, ImportOptions, import};
 use store::Store;
-use tuner::{Analysis, Format, ImportOptions, import};
+use tuner::Analysis;
 use vocabulary::Library;
 
 /// Table 2 in J. L. Traeff, A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and

@@ -8,10 +8,10 @@ use statistics::Interval;
 use table::Confidence;
 use vocabulary::{Candidate, Cell, CommShape, Parameters};
 
-use crate::decide::{Verdict, serves};
+use crate::decide::serves;
 use crate::prediction::{call, predicted_ratio, predicted_seconds};
-use crate::ranking::Ranked;
-use crate::{CellDecision, Counts, MachineFit, Manner, Predictor, Summary, fit_curves};
+use crate::{MachineFit, Manner, Predictor, fit_curves};
+use results::{CellDecision, Counts, Ranked, Summary, Verdict};
 
 /// By how much more than in measured cells a candidate must be expected to beat the default: the model's
 /// word is worth less.

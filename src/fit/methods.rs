@@ -1,10 +1,8 @@
 //! Ways to choose candidates at points that were not measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use schedule::Collective;
-use serde::Serialize;
 use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
@@ -14,56 +12,8 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Sub
 use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
-use crate::{DecideOptions, Summary, build_table, decide, fit_curves};
-
-/// A way to choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// The library's default.
-    Default,
-    /// For each collective, datatype and operator the one candidate with the lowest mean regret where
-    /// decisions are made, of those measured at most of these points.
-    BestSingle,
-    /// The fastest candidate at the next lower size; in the shape that tables take.
-    NearestLower,
-    /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
-    StraightLines,
-    /// The fastest by interpolation on logarithmic scales.
-    LogLog,
-    /// The fastest by [`Predictor`]: interpolation or protocol segments, whichever has less regret at
-    /// sizes left out of the training.
-    Model,
-    /// What the table says that colltune makes.
-    Table,
-}
-
-impl Method {
-    /// All, baselines first.
-    pub const ALL: [Self; 7] = [
-        Self::Default,
-        Self::BestSingle,
-        Self::NearestLower,
-        Self::StraightLines,
-        Self::LogLog,
-        Self::Model,
-        Self::Table,
-    ];
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Default => "library default",
-            Self::BestSingle => "best single candidate",
-            Self::NearestLower => "nearest lower size",
-            Self::StraightLines => "straight lines",
-            Self::LogLog => "log-log interpolation",
-            Self::Model => "fits of candidates",
-            Self::Table => "colltune's table",
-        })
-    }
-}
+use crate::{DecideOptions, build_table, decide, fit_curves};
+use results::{Method, Summary};
 
 /// What follows from the points that decisions are made on.
 pub(crate) struct Training {

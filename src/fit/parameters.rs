@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use statistics::Interval;
 
-use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::FitError;
 use crate::line::{self, Line, Point};
-use crate::{CONFIDENCE, FitError};
+use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
 /// Two parameters with as many sizes leave no residual to judge a line by.
 const SIZES_NEEDED: usize = 3;

@@ -4,46 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Call, Machine, Placement, Prediction, Setting, Topology};
 use schedule::{Algorithm, Schedule};
-use serde::Serialize;
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
-use crate::{MachineFit, Summary};
-
-/// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BlockComparison {
-    /// Where.
-    pub cell: Cell,
-    /// The algorithm's full name, with parameters that do not concern blocks.
-    pub algorithm: String,
-    /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
-    /// or there is no closed form.
-    pub predicted: Option<BlockPoint>,
-    /// The fastest of the measured blocks.
-    pub measured: BlockPoint,
-    /// The predicted time of that block.
-    pub predicted_of_measured: Option<f64>,
-    /// The measured block nearest to the predicted one (by ratio), which shows what following the
-    /// prediction would have cost.
-    pub measured_near_prediction: Option<BlockPoint>,
-    /// How many block sizes were measured.
-    pub blocks_measured: usize,
-    /// All of them, by ascending size.
-    pub points: Vec<BlockPoint>,
-    /// The predicted time of each of `points`, in seconds.
-    pub predicted_of_points: Vec<Option<f64>>,
-}
-
-/// A block size with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BlockPoint {
-    /// Size of the largest block.
-    pub block_bytes: u64,
-    /// Number of blocks.
-    pub blocks: u32,
-    /// Time of the collective.
-    pub seconds: f64,
-}
+use crate::MachineFit;
+use results::{BlockComparison, BlockPoint, Summary};
 
 /// About as many messages are simulated in some ten milliseconds.
 const MOST_MESSAGES: f64 = 2e4;

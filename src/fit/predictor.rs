@@ -6,9 +6,9 @@ use schedule::Collective;
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
-use crate::Summary;
 use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
 use crate::scaling::{self, Curves};
+use results::Summary;
 
 /// What candidates are compared within: everything but shape and size.
 pub(crate) type Kind = (Collective, Datatype, Option<Operator>);

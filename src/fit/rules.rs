@@ -10,7 +10,7 @@ use table::{
 use vocabulary::{Candidate, Parameters};
 
 use crate::runs::{self, Series};
-use crate::{CellDecision, Verdict};
+use results::{CellDecision, Verdict};
 
 /// Builds the decision table.
 ///

@@ -5,11 +5,10 @@ pub(crate) mod stored;
 use std::collections::BTreeSet;
 
 use campaign::Campaign;
-use fit::{
-    BlockComparison, CandidateCurve, CellDecision, DecideOptions, MachineFit, SplitScores, Summary,
-};
+use fit::{CandidateCurve, DecideOptions, MachineFit};
 use import::Record;
 use report::{OftenInvalid, Starts};
+use results::{BlockComparison, CellDecision, SplitScores, Summary};
 use store::{FailureRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
 use vocabulary::{Library, Sample, Subject, Warning};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fit::{CellDecision, Ranked};
 use report::{CellResult, Timed};
+use results::{CellDecision, Ranked};
 use table::{Operators, RuleSource};
 use vocabulary::{Candidate, Cell};
 

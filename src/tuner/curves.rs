@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::Family;
-use fit::{CellDecision, Ranked};
 use report::{Expected, ModelCurve};
+use results::{CellDecision, Ranked};
 use schedule::Collective;
 use table::Operators;
 use vocabulary::{Candidate, CommShape};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fit::{CellDecision, Ranked};
+use results::{CellDecision, Ranked};
 use serde::Serialize;
 use store::Store;
 use table::{Decision, DecisionJson, OperatorClass, Operators, Query, ShapeMatch, Table};

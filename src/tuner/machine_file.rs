@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use fit::{MachineFit, ParameterEstimate};
+use fit::MachineFit;
 use model::{Level, Machine};
+use results::ParameterEstimate;
 
 use crate::Analysis;
 

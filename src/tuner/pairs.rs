@@ -5,8 +5,8 @@ mod best;
 use std::collections::BTreeMap;
 
 use campaign::twins::{RIVALS, twin};
-use fit::{CONFIDENCE, Summary};
 use report::{Pair, Pairs, Ratio};
+use results::{CONFIDENCE, Summary};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
@@ -147,7 +147,7 @@ fn ratio(first: &Summary, second: &Summary) -> Option<Ratio> {
 
 #[cfg(test)]
 mod tests {
-    use fit::{Counts, Summary};
+    use results::{Counts, Summary};
     use statistics::{Interval, Quartiles};
     use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 

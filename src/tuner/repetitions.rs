@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fit::Summary;
 use report::{OFTEN_INVALID, OftenInvalid, Repetitions};
+use results::Summary;
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
 /// What to know of the repetitions in cells.

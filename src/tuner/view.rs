@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use fit::statistics::PairedRatio;
-use fit::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use report::{
     Basis, Best, BlockRow, BlockTime, Comparison, Estimate, Failure, MachineParameter,
     MeasuringCost, Ratio, Repetitions, SearchCost, SizeRow, Unit, Verdict, View,
 };
+use results::{BlockComparison, CellDecision, ParameterEstimate, Ranked};
 use schedule::Collective;
+use statistics::PairedRatio;
 use table::{Deployment, Deployments, Operators, Table};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 
@@ -167,21 +167,21 @@ fn rival(decision: &CellDecision) -> Option<&Ranked> {
 /// What became of the rival.
 pub(crate) fn verdict(decision: &CellDecision) -> Verdict {
     match decision.verdict {
-        fit::Verdict::Fastest => Verdict::Chosen,
-        fit::Verdict::NearFastest
+        results::Verdict::Fastest => Verdict::Chosen,
+        results::Verdict::NearFastest
             if rival(decision).is_some_and(|rival| rival.candidate == decision.chosen) =>
         {
             Verdict::Chosen
         }
-        fit::Verdict::NearFastest => Verdict::ChosenAlike {
+        results::Verdict::NearFastest => Verdict::ChosenAlike {
             candidate: decision.chosen.clone(),
         },
-        fit::Verdict::DefaultFastest => Verdict::DefaultFaster,
-        fit::Verdict::Immaterial => Verdict::Immaterial,
-        fit::Verdict::WithinNoise => Verdict::WithinNoise,
-        fit::Verdict::TypesDisagree => Verdict::TypesDisagree,
-        fit::Verdict::Extrapolated => Verdict::Expected,
-        fit::Verdict::NoRival | fit::Verdict::DefaultNotMeasured => Verdict::NoRival,
+        results::Verdict::DefaultFastest => Verdict::DefaultFaster,
+        results::Verdict::Immaterial => Verdict::Immaterial,
+        results::Verdict::WithinNoise => Verdict::WithinNoise,
+        results::Verdict::TypesDisagree => Verdict::TypesDisagree,
+        results::Verdict::Extrapolated => Verdict::Expected,
+        results::Verdict::NoRival | results::Verdict::DefaultNotMeasured => Verdict::NoRival,
     }
 }
 

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use fit::{HeldOut, Score, SplitScores};
+use results::{HeldOut, Score, SplitScores};
 use serde_json::{Value, json};
 use table::{Deployment, Table};
 use tuner::Analysis;

@@ -1,8 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use fit::Ranked;
-use fit::statistics::Interval;
+use results::Ranked;
 use serde_json::{Value, json};
+use statistics::Interval;
 use table::Table;
 use tuner::{Evidence, Explanation};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -286,8 +286,8 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
 
 #[cfg(test)]
 mod tests {
-    use fit::statistics::Interval;
-    use fit::{Counts, Ranked};
+    use results::{Counts, Ranked};
+    use statistics::Interval;
     use tuner::Evidence;
     use vocabulary::Candidate;
 

@@ -2,7 +2,8 @@ mod messages;
 
 use std::path::PathBuf;
 
-use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
+use fit::{CandidateCurve, Segment};
+use results::{BlockComparison, BlockPoint, ParameterEstimate};
 use serde_json::{Value, json};
 use tuner::{Analysis, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};

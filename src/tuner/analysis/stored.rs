@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use campaign::{Campaign, CampaignError};
-use fit::{DecideOptions, Summary};
+use fit::DecideOptions;
 use import::Record;
 use report::OftenInvalid;
+use results::Summary;
 use store::{CampaignRow, FailureRow, LaunchRow, Store};
 use vocabulary::{Candidate, Library, NativeAlgorithm, Sample, Subject};
 use wire::{LaunchStart, Shares};

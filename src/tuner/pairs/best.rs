@@ -1,7 +1,7 @@
 //! The best of several candidates against the best of others.
 
-use fit::{CONFIDENCE, Summary};
 use report::Ratio;
+use results::{CONFIDENCE, Summary};
 use statistics::{median, median_interval};
 
 /// The time of the best of the first divided by that of the best of the second, in one cell: the

@@ -1,6 +1,6 @@
 //! The lines that messages follow.
 
-use fit::{ParameterEstimate, ProtocolSegment};
+use results::{ParameterEstimate, ProtocolSegment};
 use serde_json::{Value, json};
 use vocabulary::units::{format_bytes, format_seconds};
 

@@ -1,7 +1,7 @@
 //! Decisions at points held out, on a published measurement of 288 ranks.
 
-use fit::{HeldOut, Method};
 use import::{Format, ImportOptions, import};
+use results::{HeldOut, Method};
 use store::Store;
 use tuner::Analysis;
 use vocabulary::Library;

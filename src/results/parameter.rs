@@ -143,7 +143,7 @@ impl fmt::Display for Status {
 
 impl Status {
     /// What is compared with a level's messages one by one has to wait for these.
-    pub(crate) fn needs_link(level: Level) -> Self {
+    pub fn needs_link(level: Level) -> Self {
         Self::Needs {
             parameter: format!("{}.alpha or beta", level.name()),
         }
@@ -155,7 +155,7 @@ const WIDEST: f64 = 4.0;
 
 impl ParameterEstimate {
     /// An estimated value, used unless its interval is too wide.
-    pub(crate) fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
+    pub fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
         let factor = estimate.high / estimate.low;
         let status = if factor <= WIDEST {
             Status::Identified
@@ -171,7 +171,7 @@ impl ParameterEstimate {
     }
 
     /// A value that could not be estimated.
-    pub(crate) fn unknown(name: String, unit: &'static str, status: Status) -> Self {
+    pub fn unknown(name: String, unit: &'static str, status: Status) -> Self {
         Self {
             name,
             unit,
@@ -181,7 +181,7 @@ impl ParameterEstimate {
     }
 
     /// The same in another unit.
-    pub(crate) fn scaled(self, factor: f64, unit: &'static str) -> Self {
+    pub fn scaled(self, factor: f64, unit: &'static str) -> Self {
         let estimate = self.estimate.map(|known| Estimate {
             value: known.value * factor,
             low: known.low * factor,
@@ -201,4 +201,24 @@ impl ParameterEstimate {
             .filter(|_| self.status == Status::Identified)
             .map(|known| known.value)
     }
+}
+
+/// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProtocolSegment {
+    /// Between ranks of one node, or of two.
+    pub level: Level,
+    /// The smallest size measured in it.
+    pub from_bytes: u64,
+    /// The largest size measured in it: the next segment begins somewhere between this and its own
+    /// smallest one.
+    pub to_bytes: u64,
+    /// How many sizes were measured in it.
+    pub sizes: usize,
+    /// Start-up time in seconds.
+    pub alpha: ParameterEstimate,
+    /// Time per byte in seconds.
+    pub beta: ParameterEstimate,
+    /// Whether it ends where senders begin to wait for their receivers.
+    pub ends_at_eager_limit: bool,
 }

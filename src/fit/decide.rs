@@ -198,6 +198,7 @@ fn decide_alone(
         confidence: Confidence::Low,
         ranking: Vec::new(),
         failed,
+        chosen_in_library: None,
     };
     let Some(default) = admitted.iter().find(|s| s.candidate == Candidate::Default) else {
         return kept;

@@ -7,8 +7,9 @@ use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
+use crate::family::family;
 use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
@@ -101,8 +102,7 @@ pub(crate) fn of_table(table: &Table, deployment: Deployment, cell: &Cell) -> Ca
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let same = |(candidate, _): &(&Candidate, &f64)| {
         is_ours(candidate)
-            && candidate.algorithm() == choice.algorithm()
-            && without_blocks(candidate) == without_blocks(choice)
+            && family(candidate) == family(choice)
             && block_count(cell, candidate) == block_count(cell, choice)
     };
     let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
@@ -112,14 +112,6 @@ pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<
 
 fn is_ours(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Ours { .. })
-}
-
-fn without_blocks(candidate: &Candidate) -> Parameters {
-    Parameters {
-        block_bytes: None,
-        blocks: None,
-        ..candidate.parameters()
-    }
 }
 
 /// How much longer a choice takes than the best candidate of the point, as a share.

@@ -111,11 +111,7 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
 
 /// The median with its interval; without values `joint`, which nothing is known about.
 fn median_over_launches(values: &[f64], joint: f64) -> (f64, Interval) {
-    let alone = Interval {
-        low: joint,
-        high: joint,
-        coverage: 0.0,
-    };
+    let alone = Interval::point(joint);
     (
         statistics::median(values).unwrap_or(joint),
         statistics::median_interval(values, CONFIDENCE).unwrap_or(alone),

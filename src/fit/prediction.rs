@@ -7,6 +7,7 @@ use schedule::{Algorithm, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
 use crate::MachineFit;
+use crate::family::family;
 use results::{BlockComparison, BlockPoint, Summary};
 
 /// About as many messages are simulated in some ten milliseconds.
@@ -79,25 +80,10 @@ pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Ve
         ..
     } in summaries
     {
-        let (
-            Subject::Cell(cell),
-            Candidate::Ours {
-                algorithm,
-                parameters,
-            },
-        ) = (subject, candidate)
-        else {
+        let (Subject::Cell(cell), Candidate::Ours { parameters, .. }) = (subject, candidate) else {
             continue;
         };
-        let family = Candidate::Ours {
-            algorithm: algorithm.clone(),
-            parameters: Parameters {
-                block_bytes: None,
-                blocks: None,
-                ..parameters.clone()
-            },
-        };
-        let members = families.entry((*cell, family)).or_default();
+        let members = families.entry((*cell, family(candidate))).or_default();
         members.push((parameters.clone(), *median_seconds));
     }
     let has_blocks = |(p, _): &(Parameters, f64)| p.block_bytes.is_some() || p.blocks.is_some();

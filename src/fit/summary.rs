@@ -113,11 +113,6 @@ fn over_launches(
         .map(|launch| launch.quartiles.median)
         .collect();
     let median_seconds = median_of(|launch| launch.quartiles.median);
-    let around_median = Interval {
-        low: median_seconds,
-        high: median_seconds,
-        coverage: 0.0,
-    };
     Summary {
         subject,
         candidate,
@@ -142,7 +137,8 @@ fn over_launches(
             .iter()
             .map(|launch| launch.minimum)
             .fold(f64::INFINITY, f64::min),
-        interval: statistics::median_interval(&medians, CONFIDENCE).unwrap_or(around_median),
+        interval: statistics::median_interval(&medians, CONFIDENCE)
+            .unwrap_or_else(|| Interval::point(median_seconds)),
         launch_medians: launches
             .iter()
             .map(|l| (l.launch, l.quartiles.median))

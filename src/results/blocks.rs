@@ -28,6 +28,17 @@ pub struct BlockComparison {
     pub predicted_of_points: Vec<Option<f64>>,
 }
 
+impl BlockComparison {
+    /// The time measured with the predicted block, which was measured rounded to a power of two;
+    /// nothing if the nearest one measured is further away than that.
+    pub fn seconds_at_predicted(&self) -> Option<f64> {
+        let (predicted, near) = (self.predicted?, self.measured_near_prediction?);
+        let ratio = near.block_bytes as f64 / predicted.block_bytes.max(1) as f64;
+        let rounded = (std::f64::consts::FRAC_1_SQRT_2..=std::f64::consts::SQRT_2).contains(&ratio);
+        (rounded || near.blocks == predicted.blocks).then_some(near.seconds)
+    }
+}
+
 /// A block size with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockPoint {

@@ -5,17 +5,16 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators};
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::Counts;
 
 /// The decision for one cell and class of operators, with its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CellDecision {
     /// Where.
     pub cell: Cell,
     /// The operators it holds for; `any` where nothing is combined.
-    #[serde(serialize_with = "operators_name")]
     pub operators: Operators,
     /// What to use.
     pub chosen: Candidate,
@@ -28,11 +27,13 @@ pub struct CellDecision {
     pub ranking: Vec<Ranked>,
     /// Candidates that failed here at least once and are therefore out of the race.
     pub failed: Vec<Candidate>,
+    /// What to use where only the library's own settings are to be had; absent where none of the
+    /// library's own algorithms was measured.
+    pub chosen_in_library: Option<Candidate>,
 }
 
 /// Why a candidate was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Its median is the fastest, and it beats the default as [`DecideOptions`] say.
     Fastest,
@@ -57,6 +58,8 @@ pub enum Verdict {
     Extrapolated,
     /// The default was not measured or failed, so that nothing can be compared with it.
     DefaultNotMeasured,
+    /// A table says so, and only the measurements that it was made from could tell why.
+    OfTable,
 }
 
 impl fmt::Display for Verdict {
@@ -82,12 +85,9 @@ impl fmt::Display for Verdict {
             Self::NoRival => "nothing else was measured",
             Self::Extrapolated => "nothing was measured on this shape; the model expects it",
             Self::DefaultNotMeasured => "the default was not measured",
+            Self::OfTable => "the table says so",
         })
     }
-}
-
-fn operators_name<S: Serializer>(operators: &Operators, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(operators.name())
 }
 
 impl CellDecision {
@@ -97,21 +97,74 @@ impl CellDecision {
             .iter()
             .find(|ranked| ranked.candidate == *candidate)
     }
+
+    /// The entry of the library's default.
+    pub fn default(&self) -> Option<&Ranked> {
+        self.ranked(&Candidate::Default)
+    }
+
+    /// The fastest candidate that beats the default, or else the fastest other one. Of a table alone
+    /// that is what it chooses.
+    pub fn rival(&self) -> Option<&Ranked> {
+        let rivals = || {
+            self.ranking
+                .iter()
+                .filter(|ranked| ranked.speedup.is_some())
+        };
+        match self.verdict {
+            Verdict::OfTable => rivals().find(|ranked| ranked.candidate == self.chosen),
+            _ => rivals()
+                .find(|ranked| ranked.beats_default)
+                .or_else(|| rivals().next()),
+        }
+    }
+
+    /// The default's time divided by a candidate's: 1 of the default itself, nothing where that is not
+    /// known.
+    pub fn speedup_of(&self, candidate: &Candidate) -> Option<PairedRatio> {
+        match candidate {
+            Candidate::Default => Some(PairedRatio::point(1.0)),
+            other => self.ranked(other)?.speedup,
+        }
+    }
+
+    /// What the choice gains over the default.
+    pub fn gain(&self) -> Option<PairedRatio> {
+        self.speedup_of(&self.chosen)
+    }
+
+    /// Whether it rests on measurements, and not on the model.
+    pub fn is_measured(&self) -> bool {
+        self.verdict != Verdict::Extrapolated
+    }
+
+    /// Whether measurements say that something else than the default is to be used.
+    pub fn replaces_default(&self) -> bool {
+        match self.verdict {
+            Verdict::Fastest | Verdict::NearFastest => true,
+            Verdict::OfTable => self.chosen != Candidate::Default,
+            _ => false,
+        }
+    }
 }
 
 /// A candidate in a cell, beside the library's default.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Which.
+    /// Which; serialized as `candidate`, its full name, `algorithm`, its id, and `parameters`.
+    #[serde(flatten, serialize_with = "in_parts")]
     pub candidate: Candidate,
     /// From how much.
+    #[serde(flatten)]
     pub counts: Counts,
     /// Median time over launches.
     pub median_seconds: f64,
     /// Confidence interval of that median.
     pub interval: Interval,
     /// The default's time divided by the candidate's, paired within launches; above 1 the
-    /// candidate is faster. Absent for the default, and where no launch measured both.
+    /// candidate is faster. Absent for the default, and where no launch measured both. Serialized as
+    /// `speedup` and `speedup_interval`.
+    #[serde(flatten, serialize_with = "with_interval")]
     pub speedup: Option<PairedRatio>,
     /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
@@ -121,8 +174,56 @@ pub struct Ranked {
     pub beats_default: bool,
     /// Whether it beats the default and, compared with the fastest that does, costs no more than
     /// the noise, or is the same algorithm with other blocks that costs next to nothing.
+    #[serde(skip)]
     pub acceptable: bool,
     /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
     /// shorter table is worth it ([`DecideOptions::max_regret`]); it beats the default itself.
+    #[serde(skip)]
     pub tolerable: bool,
+}
+
+impl Ranked {
+    /// An entry that rests on no measurement, or on one of which only the time is known.
+    pub fn unmeasured(candidate: Candidate, seconds: f64) -> Self {
+        Self {
+            candidate,
+            counts: Counts::default(),
+            median_seconds: seconds,
+            interval: Interval::point(seconds),
+            speedup: None,
+            behind_fastest: 0.0,
+            predicted_seconds: None,
+            beats_default: false,
+            acceptable: false,
+            tolerable: false,
+        }
+    }
+}
+
+fn in_parts<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        candidate: String,
+        algorithm: &'a str,
+        parameters: Parameters,
+    }
+    let parts = Parts {
+        candidate: candidate.to_string(),
+        algorithm: candidate.id(),
+        parameters: candidate.parameters(),
+    };
+    parts.serialize(to)
+}
+
+fn with_interval<S: Serializer>(ratio: &Option<PairedRatio>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts {
+        speedup: Option<f64>,
+        speedup_interval: Option<Interval>,
+    }
+    let parts = Parts {
+        speedup: ratio.map(|ratio| ratio.median),
+        speedup_interval: ratio.map(|ratio| ratio.interval),
+    };
+    parts.serialize(to)
 }

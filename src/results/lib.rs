@@ -5,12 +5,31 @@
 
 mod blocks;
 mod decision;
+mod evidence;
+mod expected;
+mod measuring;
+mod pairs;
 mod parameter;
 mod scores;
 mod summary;
 
+use std::fmt::Display;
+
+use serde::Serializer;
+
 pub use blocks::{BlockComparison, BlockPoint};
 pub use decision::{CellDecision, Ranked, Verdict};
+pub use evidence::{Evidence, Explanation};
+pub use expected::{Expected, ModelCurve};
+pub use measuring::{
+    Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, Repetitions, Starts,
+};
+pub use pairs::{Pair, Pairs};
 pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
 pub use scores::{HeldOut, Method, Score, SplitScores, WITHIN, Worst};
 pub use summary::{CONFIDENCE, Counts, Summary};
+
+/// What is shown to programs by its name.
+pub(crate) fn by_name<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}

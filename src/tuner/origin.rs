@@ -25,6 +25,8 @@ pub struct Origin {
     pub progress: Option<Progress>,
     /// The launches' own dates, for launches that never reported.
     pub started_unix_seconds: Option<i64>,
+    /// Whether others have measured it.
+    pub is_imported: bool,
 }
 
 impl Origin {

@@ -75,11 +75,11 @@ impl Args {
             tuner::write_atomically(path, &text)?;
         }
         if self.json {
-            console.json(&to_json(&analysis, &analysis.curves()))?;
+            console.json(&to_json(&analysis, &analysis.found.curves()))?;
         } else if let Some(path) = &self.machine {
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
-            console.print(describe(&analysis, &analysis.curves()))?;
+            console.print(describe(&analysis, &analysis.found.curves()))?;
         }
         Ok(Answer::Good)
     }
@@ -91,9 +91,9 @@ fn to_json(analysis: &Analysis, curves: &[CandidateCurve]) -> Value {
         "name": origin.name,
         "library": origin.library,
         "store": origin.store,
-        "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
-        "segments": analysis.machine.segments.iter().map(messages::to_json).collect::<Vec<_>>(),
-        "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
+        "parameters": analysis.found.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
+        "segments": analysis.found.machine.segments.iter().map(messages::to_json).collect::<Vec<_>>(),
+        "blocks": analysis.found.blocks.iter().map(block_json).collect::<Vec<_>>(),
         "candidates": curves.iter().map(curve_json).collect::<Vec<_>>(),
     })
 }
@@ -154,13 +154,13 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
     let heading = format!("{} with {}", origin.name, origin.library);
     let parameters = grid(
         ["parameter", "value>", "interval", "residual>", ""],
-        analysis.machine.parameters.iter().map(parameter_row),
+        analysis.found.machine.parameters.iter().map(parameter_row),
     );
     let mut parts = vec![heading, parameters];
-    if !analysis.machine.segments.is_empty() {
-        parts.push(messages::table(&analysis.machine.segments));
+    if !analysis.found.machine.segments.is_empty() {
+        parts.push(messages::table(&analysis.found.machine.segments));
     }
-    if !analysis.blocks.is_empty() {
+    if !analysis.found.blocks.is_empty() {
         parts.push(grid(
             [
                 "algorithm",
@@ -171,7 +171,7 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
                 "measured block>",
                 "measured time>",
             ],
-            analysis.blocks.iter().map(block_row),
+            analysis.found.blocks.iter().map(block_row),
         ));
     }
     if curves.iter().any(|of| !of.curve.segments.is_empty()) {

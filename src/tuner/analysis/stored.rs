@@ -5,19 +5,11 @@ use std::path::Path;
 use campaign::{Campaign, CampaignError};
 use fit::DecideOptions;
 use import::Record;
-use report::OftenInvalid;
-use results::Summary;
-use store::{CampaignRow, FailureRow, LaunchRow, Store};
-use vocabulary::{Candidate, Library, NativeAlgorithm, Sample, Subject};
+use store::{CampaignRow, LaunchRow, Store};
+use vocabulary::{Library, NativeAlgorithm, Sample};
 use wire::{LaunchStart, Shares};
 
-use crate::{Agenda, TunerError, repetitions};
-
-/// What failed, and where.
-pub(super) fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
-    let failed = failures.iter();
-    failed.map(|f| (f.subject, f.candidate.clone())).collect()
-}
+use crate::TunerError;
 
 pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
     if let Some(library) = library {
@@ -45,26 +37,6 @@ pub(super) fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, T
         });
     }
     Ok(samples)
-}
-
-/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
-/// earlier campaigns.
-pub(super) fn summaries(
-    samples: &[Sample],
-    agenda: Option<&Agenda>,
-) -> Result<Vec<Summary>, TunerError> {
-    let mut summaries = fit::summarise(samples)?;
-    if let Some(agenda) = agenda {
-        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-    }
-    Ok(summaries)
-}
-
-/// Candidates without a valid repetition, of what is asked for if that is known.
-pub(super) fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
-    repetitions::never_valid(samples, |subject, candidate| {
-        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
-    })
 }
 
 /// Where measuring time went, as far as tasks tell.

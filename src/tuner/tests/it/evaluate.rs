@@ -67,7 +67,7 @@ fn every_second_count_left_out_costs_little() {
 
 #[test]
 fn fits_of_candidates_are_reported_with_residuals() {
-    let curves = hydra().curves();
+    let curves = hydra().found.curves();
     let names: Vec<String> = curves.iter().map(|of| of.candidate.to_string()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
     for of in &curves {

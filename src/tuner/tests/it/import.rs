@@ -134,6 +134,7 @@ fn published_times_are_decided_for_the_best_candidate() {
         assert_eq!(told.dissent, None);
     }
     let blocks: Vec<_> = analysis
+        .found
         .blocks
         .iter()
         .map(|block| block.algorithm.as_str())

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use store::{Import, ImportedLaunch, ImportedSample, Lock, Store};
 use vocabulary::{Candidate, Cell, Library, Subject, Warning};
@@ -63,7 +63,7 @@ pub struct ImportOptions {
 }
 
 /// What was imported.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Imported {
     /// The library that it belongs to.
     pub library: Library,
@@ -79,8 +79,13 @@ pub struct Imported {
     pub without_default: usize,
     /// What of the file was left out.
     pub skipped: Vec<Skipped>,
-    /// What makes the times less trustworthy; stored with them.
+    /// What makes the times less trustworthy; stored with them, and serialized as sentences.
+    #[serde(serialize_with = "sentences")]
     pub warnings: Vec<Warning>,
+}
+
+fn sentences<S: Serializer>(warnings: &[Warning], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(warnings.iter().map(Warning::to_string))
 }
 
 /// Reads a file of measurements and adds them to a store, which is created if need be.

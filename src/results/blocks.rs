@@ -1,14 +1,19 @@
 //! Block sizes of pipelined algorithms, predicted and measured.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vocabulary::Cell;
+
+use crate::at;
 
 /// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlockComparison {
-    /// Where.
+    /// Where; serialized without datatype and operator.
+    #[serde(flatten, serialize_with = "at")]
     pub cell: Cell,
-    /// The algorithm's full name, with parameters that do not concern blocks.
+    /// The algorithm's full name, with parameters that do not concern blocks; serialized as `candidate`,
+    /// and without them as `algorithm`.
+    #[serde(flatten, serialize_with = "with_bare_id")]
     pub algorithm: String,
     /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
     /// or there is no closed form.
@@ -16,15 +21,19 @@ pub struct BlockComparison {
     /// The fastest of the measured blocks.
     pub measured: BlockPoint,
     /// The predicted time of that block.
+    #[serde(skip)]
     pub predicted_of_measured: Option<f64>,
     /// The measured block nearest to the predicted one (by ratio), which shows what following the
     /// prediction would have cost.
     pub measured_near_prediction: Option<BlockPoint>,
     /// How many block sizes were measured.
+    #[serde(skip)]
     pub blocks_measured: usize,
     /// All of them, by ascending size.
+    #[serde(skip)]
     pub points: Vec<BlockPoint>,
     /// The predicted time of each of `points`, in seconds.
+    #[serde(skip)]
     pub predicted_of_points: Vec<Option<f64>>,
 }
 
@@ -48,4 +57,19 @@ pub struct BlockPoint {
     pub blocks: u32,
     /// Time of the collective.
     pub seconds: f64,
+}
+
+/// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
+fn with_bare_id<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        algorithm: &'a str,
+        candidate: &'a str,
+    }
+    let full = name.split('[').next().unwrap_or(name);
+    let parts = Parts {
+        algorithm: full.split_once('/').map_or(full, |(_, id)| id),
+        candidate: name,
+    };
+    parts.serialize(to)
 }

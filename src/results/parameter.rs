@@ -3,11 +3,11 @@
 use std::fmt;
 
 use model::Level;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use vocabulary::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParameterEstimate {
     /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct ParameterEstimate {
 }
 
 /// An estimated value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median over launches of the launch's own estimate.
     pub value: f64,
@@ -35,9 +35,27 @@ pub struct Estimate {
     pub residual: f64,
 }
 
+impl Serialize for ParameterEstimate {
+    /// With `identified`, whether the value is used, and `note`, why not; all keys are always there.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let identified = self.value().is_some();
+        let known = |part: fn(&Estimate) -> f64| self.estimate.as_ref().map(part);
+        let mut to = to.serialize_struct("ParameterEstimate", 9)?;
+        to.serialize_field("name", &self.name)?;
+        to.serialize_field("unit", self.unit)?;
+        to.serialize_field("identified", &identified)?;
+        to.serialize_field("note", &(!identified).then(|| self.status.to_string()))?;
+        to.serialize_field("value", &known(|known| known.value))?;
+        to.serialize_field("low", &known(|known| known.low))?;
+        to.serialize_field("high", &known(|known| known.high))?;
+        to.serialize_field("coverage", &known(|known| known.coverage))?;
+        to.serialize_field("residual", &known(|known| known.residual))?;
+        to.end()
+    }
+}
+
 /// Whether a parameter's value may be used.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// It is determined by the measurements, and used. From a single launch this rests on the sizes
     /// measured and on its share of the time alone: how far launches differ is not known then, as
@@ -204,7 +222,7 @@ impl ParameterEstimate {
 }
 
 /// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct ProtocolSegment {
     /// Between ranks of one node, or of two.
     pub level: Level,

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use schedule::Collective;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vocabulary::{Candidate, Cell};
+
+use crate::{at, by_name};
 
 /// The regret of a method at points that it has not seen.
 ///
@@ -20,9 +22,11 @@ pub struct Score {
     pub mean: Option<f64>,
     /// Median regret.
     pub median: Option<f64>,
-    /// Where the regret is largest.
+    /// Where the regret is largest; serialized as `worst` and `maximum`.
+    #[serde(flatten, serialize_with = "with_maximum")]
     pub worst: Option<Worst>,
     /// Share of the points with a regret of [`WITHIN`] or less.
+    #[serde(rename = "within_5_percent")]
     pub within: Option<f64>,
     /// Mean regret at all points, held out or not; known where sizes are held out.
     pub mean_everywhere: Option<f64>,
@@ -34,27 +38,45 @@ pub const WITHIN: f64 = 0.05;
 /// A choice that was wrong.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worst {
-    /// Where.
+    /// Where; serialized without datatype and operator.
+    #[serde(flatten, serialize_with = "at")]
     pub cell: Cell,
-    /// What was chosen.
+    /// What was chosen; serialized by name.
+    #[serde(serialize_with = "by_name")]
     pub chosen: Candidate,
     /// Its regret.
     pub regret: f64,
 }
 
 /// How the methods do at points of one sort.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitScores {
     /// What was held out.
     pub held_out: HeldOut,
-    /// The collective, or all together.
+    /// The collective, or all together; serialized by name.
+    #[serde(serialize_with = "collective_name")]
     pub collective: Option<Collective>,
     /// Points held out.
     pub points: usize,
     /// Points decided on, where sizes are held out; each shape has its own.
     pub decided_on: Option<usize>,
     /// One entry a method, in the order of [`Method::ALL`].
+    #[serde(rename = "methods")]
     pub scores: Vec<Score>,
+}
+
+fn with_maximum<S: Serializer>(worst: &Option<Worst>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        maximum: Option<f64>,
+        worst: &'a Option<Worst>,
+    }
+    let maximum = worst.as_ref().map(|worst| worst.regret);
+    Parts { maximum, worst }.serialize(to)
+}
+
+fn collective_name<S: Serializer>(of: &Option<Collective>, to: S) -> Result<S::Ok, S::Error> {
+    of.map(Collective::name).serialize(to)
 }
 
 /// What was held out.

@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use import::{ImportOptions, Imported};
-use serde_json::json;
+use serde::Serialize;
 use vocabulary::{Library, Warning};
 
 use crate::console::Console;
@@ -70,6 +70,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Stored<'a> {
+    store: &'a Path,
+    #[serde(flatten)]
+    imported: &'a Imported,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// Comma-separated values
@@ -104,7 +112,10 @@ impl Args {
         let imported = import::import(&self.file, &self.store, &options)?;
         self.warn(&imported, console);
         if self.json {
-            console.json(&self.to_json(&imported))?;
+            console.json(&Stored {
+                store: &self.store,
+                imported: &imported,
+            })?;
         } else {
             console.remark(self.describe(&imported))?;
         }
@@ -130,21 +141,6 @@ impl Args {
                 imported.without_default, imported.cells
             ));
         }
-    }
-
-    fn to_json(&self, imported: &Imported) -> serde_json::Value {
-        let warnings: Vec<String> = imported.warnings.iter().map(Warning::to_string).collect();
-        json!({
-            "store": self.store,
-            "library": imported.library,
-            "launches": imported.launches,
-            "cells": imported.cells,
-            "candidates": imported.candidates,
-            "repetitions": imported.repetitions,
-            "without_default": imported.without_default,
-            "skipped": imported.skipped,
-            "warnings": warnings,
-        })
     }
 
     fn describe(&self, imported: &Imported) -> String {

@@ -58,14 +58,14 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
     let default = seconds(0, &cell);
     let timed = |(index, candidate): (usize, Candidate)| {
         let seconds = seconds(index, &cell);
-        let around = |value: f64, [low, high]: [f64; 2]| Interval {
-            low: low * value,
-            high: high * value,
+        let certain = |low, high| Interval {
+            low,
+            high,
             coverage: 0.969,
         };
         let speedup = PairedRatio {
             median: default / seconds,
-            interval: around(default / seconds, [0.95, 1.06]),
+            interval: certain(0.95 * default / seconds, 1.06 * default / seconds),
             launches: 6,
         };
         Ranked {
@@ -74,7 +74,7 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
                 repetitions: 600,
                 ..Counts::default()
             },
-            interval: around(seconds, [0.96, 1.05]),
+            interval: certain(0.96 * seconds, 1.05 * seconds),
             speedup: (index > 0).then_some(speedup),
             predicted_seconds: [1, 2].contains(&index).then_some(1.1 * seconds),
             ..Ranked::unmeasured(candidate, seconds)

@@ -46,7 +46,9 @@ impl Console {
 
     /// Prints a result for programs.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<(), CliError> {
-        self.print(serde_json::to_string_pretty(value).map_err(CliError::Json)?)
+        // Keys in the order of the alphabet, whatever that of fields is.
+        let value = serde_json::to_value(value).map_err(CliError::Json)?;
+        self.print(format_args!("{value:#}"))
     }
 
     /// Prints a warning to standard error.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use export::ExportError;
 use guard::GuardError;
+use import::ImportError;
 use schedule::export::TooLong;
 use schedule::{Collective, Unsupported};
 use store::StoreError;
@@ -21,6 +22,9 @@ pub(crate) enum CliError {
     /// Measuring, fitting, deciding.
     #[error(transparent)]
     Tuner(Box<TunerError>),
+    /// Reading what others measured.
+    #[error(transparent)]
+    Import(Box<ImportError>),
     /// Writing in the format of a library.
     #[error(transparent)]
     Export(Box<ExportError>),
@@ -185,6 +189,7 @@ impl CliError {
     pub(crate) fn help(&self) -> Option<String> {
         match self {
             Self::Tuner(error) => error.help(),
+            Self::Import(error) => error.help(),
             Self::Export(error) => error.help(),
             Self::Guard(error) => error.help(),
             Self::Simulate(error) => error.help(),
@@ -265,6 +270,12 @@ impl From<Unsupported> for CliError {
 impl From<ExportError> for CliError {
     fn from(error: ExportError) -> Self {
         Self::Export(Box::new(error))
+    }
+}
+
+impl From<ImportError> for CliError {
+    fn from(error: ImportError) -> Self {
+        Self::Import(Box::new(error))
     }
 }
 

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use export::ExportError;
 use fit::FitError;
 use guard::GuardError;
+use import::ImportError;
 use launcher::LaunchError;
 use store::StoreError;
 use table::TableError;
@@ -94,6 +95,10 @@ pub(crate) fn of(error: &CliError) -> Code {
     }
     match error {
         CliError::Tuner(error) => of_tuner(error),
+        CliError::Import(error) => match &**error {
+            ImportError::Store(error) => of_store(error),
+            _ => Code::Input,
+        },
         CliError::Export(error) => match **error {
             ExportError::Unfaithful(_) => Code::Internal,
             _ => Code::Input,
@@ -148,7 +153,6 @@ fn of_tuner(error: &TunerError) -> Code {
         TunerError::Campaign(_)
         | TunerError::Machine(_)
         | TunerError::NoLibraryToChoose
-        | TunerError::Import(_)
         | TunerError::File { .. }
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }

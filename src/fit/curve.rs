@@ -1,7 +1,7 @@
 //! One candidate's time against the size, in one shape: what is known of candidates that nobody has a
 //! schedule of.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::line::Line;
 use crate::reweighted::{self, Point};
@@ -99,7 +99,8 @@ pub enum Inside {
 /// The times of one candidate in one shape, with the lines through them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// What was measured, by ascending size, each size once.
+    /// What was measured, by ascending size, each size once; serialized as `sizes`, how many they are.
+    #[serde(rename = "sizes", serialize_with = "count")]
     pub points: Vec<Timing>,
     /// One line through all sizes above 0; absent for fewer than three.
     pub straight: Option<Segment>,
@@ -108,6 +109,10 @@ pub struct Curve {
     /// Median absolute relative error of interpolating each inner size from its neighbours; absent for
     /// fewer than three sizes.
     pub interpolation_error: Option<f64>,
+}
+
+fn count<S: Serializer>(points: &[Timing], to: S) -> Result<S::Ok, S::Error> {
+    points.len().serialize(to)
 }
 
 /// A measured time beside what the others say about it.

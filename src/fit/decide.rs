@@ -1,15 +1,14 @@
 //! Which candidate to use in each cell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use schedule::Schedule;
-use serde::{Serialize, Serializer};
 use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::ranking::{self, Ranked};
-use crate::{CONFIDENCE, MachineFit, Summary, runs};
+use crate::ranking;
+use crate::{MachineFit, runs};
+use results::{CONFIDENCE, CellDecision, Summary, Verdict};
 use statistics::PairedRatio;
 
 /// When a difference counts.
@@ -60,96 +59,6 @@ impl DecideOptions {
     pub(crate) fn beats(&self, speedup: &PairedRatio) -> bool {
         speedup.median >= 1.0 + self.materiality
             && (!self.settled(speedup) || speedup.interval.low > 1.0)
-    }
-}
-
-/// The decision for one cell and class of operators, with its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellDecision {
-    /// Where.
-    pub cell: Cell,
-    /// The operators it holds for; `any` where nothing is combined.
-    #[serde(serialize_with = "operators_name")]
-    pub operators: Operators,
-    /// What to use.
-    pub chosen: Candidate,
-    /// Why.
-    pub verdict: Verdict,
-    /// How certain it is that the chosen one beats the default, or that no other does; high only
-    /// where the intervals attain a coverage of 95 %.
-    pub confidence: Confidence,
-    /// Every candidate of this class that was measured, fastest first.
-    pub ranking: Vec<Ranked>,
-    /// Candidates that failed here at least once and are therefore out of the race.
-    pub failed: Vec<Candidate>,
-}
-
-/// Why a candidate was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// Its median is the fastest, and it beats the default as [`DecideOptions`] say.
-    Fastest,
-    /// It beats the default and is about as fast as the fastest of those that do; chosen so that
-    /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
-    /// does not beat the default significantly.
-    NearFastest,
-    /// The best other candidate is slower than the default: the interval of the ratio lies below 1.
-    DefaultFastest,
-    /// The best other candidate is faster than the default: the interval lies above 1; but the
-    /// median gains less than `materiality`.
-    Immaterial,
-    /// The interval includes 1: whether the best other candidate is faster or slower than the
-    /// default cannot be told.
-    WithinNoise,
-    /// A candidate beats the default here, but none is acceptable for every datatype and operator
-    /// measured at this size, which tables do not tell apart.
-    TypesDisagree,
-    /// Nothing but the default was measured.
-    NoRival,
-    /// Nothing was measured on this shape: it is what the model expects, [`crate::extend`].
-    Extrapolated,
-    /// The default was not measured or failed, so that nothing can be compared with it.
-    DefaultNotMeasured,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fastest => {
-                "it is the fastest by its median and beats the default by enough to matter"
-            }
-            Self::NearFastest => {
-                "it beats the default by enough to matter and is about as fast as the fastest that \
-                 does"
-            }
-            Self::DefaultFastest => "the default is faster than the best other candidate",
-            Self::Immaterial => {
-                "the best other candidate is faster than the default, but by too little to matter"
-            }
-            Self::WithinNoise => {
-                "the difference between the default and the best other candidate may be noise"
-            }
-            Self::TypesDisagree => {
-                "no one candidate is good enough for every datatype and operator measured"
-            }
-            Self::NoRival => "nothing else was measured",
-            Self::Extrapolated => "nothing was measured on this shape; the model expects it",
-            Self::DefaultNotMeasured => "the default was not measured",
-        })
-    }
-}
-
-fn operators_name<S: Serializer>(operators: &Operators, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(operators.name())
-}
-
-impl CellDecision {
-    /// The entry of a candidate in the ranking.
-    pub fn ranked(&self, candidate: &Candidate) -> Option<&Ranked> {
-        self.ranking
-            .iter()
-            .find(|ranked| ranked.candidate == *candidate)
     }
 }
 
@@ -289,6 +198,7 @@ fn decide_alone(
         confidence: Confidence::Low,
         ranking: Vec::new(),
         failed,
+        chosen_in_library: None,
     };
     let Some(default) = admitted.iter().find(|s| s.candidate == Candidate::Default) else {
         return kept;

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use model::Level;
 use vocabulary::ExperimentKind;
 
-use crate::CONFIDENCE;
-use crate::estimate::{Estimate, ParameterEstimate, Status};
 use crate::line::Point;
+use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
 /// The `eager_limit` of a level, from sends to receivers that are late and the line of ping-pongs.
 ///

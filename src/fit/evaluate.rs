@@ -3,64 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
-use serde::Serialize;
 use table::{Deployment, Provenance, Table};
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::held_out::{self, HeldOut, Times};
-use crate::methods::{self, Method, Training};
-use crate::{DecideOptions, Summary};
-
-/// The regret of a method at points that it has not seen.
-///
-/// Regret is how much longer the choice takes than the best candidate measured at the point, as a
-/// share of the latter, by median times.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Score {
-    /// The method.
-    pub method: Method,
-    /// Points at which what it chose was measured, so that its regret is known.
-    pub points: usize,
-    /// Mean regret; absent if there is no such point, as all that follows.
-    pub mean: Option<f64>,
-    /// Median regret.
-    pub median: Option<f64>,
-    /// Where the regret is largest.
-    pub worst: Option<Worst>,
-    /// Share of the points with a regret of [`WITHIN`] or less.
-    pub within: Option<f64>,
-    /// Mean regret at all points, held out or not; known where sizes are held out.
-    pub mean_everywhere: Option<f64>,
-}
-
-/// The regret that counts as good, as a share.
-pub const WITHIN: f64 = 0.05;
-
-/// A choice that was wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Worst {
-    /// Where.
-    pub cell: Cell,
-    /// What was chosen.
-    pub chosen: Candidate,
-    /// Its regret.
-    pub regret: f64,
-}
-
-/// How the methods do at points of one sort.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SplitScores {
-    /// What was held out.
-    pub held_out: HeldOut,
-    /// The collective, or all together.
-    pub collective: Option<Collective>,
-    /// Points held out.
-    pub points: usize,
-    /// Points decided on, where sizes are held out; each shape has its own.
-    pub decided_on: Option<usize>,
-    /// One entry a method, in the order of [`Method::ALL`].
-    pub scores: Vec<Score>,
-}
+use crate::DecideOptions;
+use crate::held_out::{self, Times};
+use crate::methods::{self, Training};
+use results::{HeldOut, Method, Score, SplitScores, Summary, WITHIN, Worst};
 
 /// The choices of all methods at one point.
 struct Choices {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::Level;
 use vocabulary::{CommShape, Datatype, Experiment, ExperimentKind, Operator, Subject};
 
-use crate::Summary;
 use crate::line::Point;
+use results::Summary;
 
 /// The launches' medians of all experiments, sorted by what they tell about.
 #[derive(Default)]

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::predict_best;
 use schedule::Schedule;
-use statistics::Interval;
 use table::Confidence;
 use vocabulary::{Candidate, Cell, CommShape, Parameters};
 
-use crate::decide::{Verdict, serves};
+use crate::decide::serves;
+use crate::family::without_blocks;
 use crate::prediction::{call, predicted_ratio, predicted_seconds};
-use crate::ranking::Ranked;
-use crate::{CellDecision, Counts, MachineFit, Manner, Predictor, Summary, fit_curves};
+use crate::{MachineFit, Manner, Predictor, fit_curves};
+use results::{CellDecision, Ranked, Summary, Verdict};
 
 /// By how much more than in measured cells a candidate must be expected to beat the default: the model's
 /// word is worth less.
@@ -109,7 +109,7 @@ impl Extension<'_> {
             }
         }
         let mut ranking: Vec<Ranked> = families.values().filter_map(|r| self.expect(r)).collect();
-        ranking.push(ranked(Candidate::Default, default.seconds, None));
+        ranking.push(Ranked::unmeasured(Candidate::Default, default.seconds));
         ranking.sort_by(|a, b| {
             let by_time = a.median_seconds.total_cmp(&b.median_seconds);
             by_time.then_with(|| a.candidate.cmp(&b.candidate))
@@ -132,6 +132,7 @@ impl Extension<'_> {
             confidence: Confidence::Low,
             ranking,
             failed: Vec::new(),
+            chosen_in_library: None,
         })
     }
 
@@ -147,11 +148,10 @@ impl Extension<'_> {
             (&self.from.cell, &measured.candidate),
         )?;
         let here = predicted_seconds(self.machine, &self.cell, &candidate);
-        Some(ranked(
-            candidate,
-            measured.median_seconds * growth,
-            measured.predicted_seconds.and(here),
-        ))
+        Some(Ranked {
+            predicted_seconds: measured.predicted_seconds.and(here),
+            ..Ranked::unmeasured(candidate, measured.median_seconds * growth)
+        })
     }
 
     fn with_best_blocks(&self, candidate: &Candidate) -> Option<Candidate> {
@@ -186,33 +186,5 @@ impl Extension<'_> {
             algorithm: candidate.algorithm().to_owned(),
             parameters,
         })
-    }
-}
-
-fn without_blocks(parameters: &Parameters) -> Parameters {
-    Parameters {
-        block_bytes: None,
-        blocks: None,
-        ..parameters.clone()
-    }
-}
-
-/// An entry that rests on no measurement.
-fn ranked(candidate: Candidate, seconds: f64, predicted_seconds: Option<f64>) -> Ranked {
-    Ranked {
-        candidate,
-        counts: Counts::default(),
-        median_seconds: seconds,
-        interval: Interval {
-            low: seconds,
-            high: seconds,
-            coverage: 0.0,
-        },
-        speedup: None,
-        behind_fastest: 0.0,
-        predicted_seconds,
-        beats_default: false,
-        acceptable: false,
-        tolerable: false,
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use model::{Level, Link};
 
-use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::FitError;
 use crate::line::Point;
 use crate::parameters::line_parameters;
-use crate::{CONFIDENCE, FitError};
+use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
 /// The medians of the ratios to the ping-pong of the same turn and size, below `alpha / beta`
 /// (`latency`) and from there on (`bandwidth`), as `<level>.<pattern>_latency` and so on.

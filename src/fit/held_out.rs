@@ -3,24 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
-use serde::Serialize;
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use crate::Summary;
 use crate::predictor::{Kind, kind};
-
-/// What was held out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HeldOut {
-    /// Every second size of each shape, without the smallest and the largest.
-    Sizes,
-    /// Each shape in turn that has measured shapes on both sides: fewer and more nodes with as many
-    /// ranks on each, or fewer and more ranks a node on as many nodes.
-    Shapes,
-    /// Everything: the decisions come from other measurements.
-    All,
-}
+use results::{HeldOut, Summary};
 
 /// The median times at a point, of the candidates that never failed there.
 pub(crate) type Times = BTreeMap<Candidate, f64>;

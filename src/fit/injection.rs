@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::FitError;
-use crate::estimate::{ParameterEstimate, Status};
 use crate::line::Point;
 use crate::parameters::line_parameters;
+use results::{ParameterEstimate, Status};
 
 /// Sharing is seen if all ranks at once take this much longer than one.
 const SHARED: f64 = 1.25;

@@ -6,8 +6,8 @@ use model::{Level, Link, Machine, Rates};
 use serde::Serialize;
 use vocabulary::{Cell, Datatype, Operator};
 
+use crate::FitError;
 use crate::eager::fit_eager_limit;
-use crate::estimate::ParameterEstimate;
 use crate::experiments::{Experiments, Messages};
 use crate::factors::{fan_factor, pattern_factors};
 use crate::foreseen::Foreseen;
@@ -15,8 +15,8 @@ use crate::injection::fit_injection;
 use crate::line::Point;
 use crate::overhead::fit_overhead;
 use crate::parameters::line_parameters;
-use crate::protocols::{ProtocolSegment, protocol_segments};
-use crate::{FitError, Summary};
+use crate::protocols::protocol_segments;
+use results::{ParameterEstimate, ProtocolSegment, Summary};
 
 /// What the experiments say about the machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]

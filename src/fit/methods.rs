@@ -1,69 +1,20 @@
 //! Ways to choose candidates at points that were not measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use schedule::Collective;
-use serde::Serialize;
 use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
+use crate::family::family;
 use crate::held_out::Times;
 use crate::prediction::block_count;
 use crate::predictor::{CandidateCurve, Kind, Manner, Predictor, kind};
-use crate::{DecideOptions, Summary, build_table, decide, fit_curves};
-
-/// A way to choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// The library's default.
-    Default,
-    /// For each collective, datatype and operator the one candidate with the lowest mean regret where
-    /// decisions are made, of those measured at most of these points.
-    BestSingle,
-    /// The fastest candidate at the next lower size; in the shape that tables take.
-    NearestLower,
-    /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
-    StraightLines,
-    /// The fastest by interpolation on logarithmic scales.
-    LogLog,
-    /// The fastest by [`Predictor`]: interpolation or protocol segments, whichever has less regret at
-    /// sizes left out of the training.
-    Model,
-    /// What the table says that colltune makes.
-    Table,
-}
-
-impl Method {
-    /// All, baselines first.
-    pub const ALL: [Self; 7] = [
-        Self::Default,
-        Self::BestSingle,
-        Self::NearestLower,
-        Self::StraightLines,
-        Self::LogLog,
-        Self::Model,
-        Self::Table,
-    ];
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Default => "library default",
-            Self::BestSingle => "best single candidate",
-            Self::NearestLower => "nearest lower size",
-            Self::StraightLines => "straight lines",
-            Self::LogLog => "log-log interpolation",
-            Self::Model => "fits of candidates",
-            Self::Table => "colltune's table",
-        })
-    }
-}
+use crate::{DecideOptions, build_table, decide, fit_curves};
+use results::{Method, Summary};
 
 /// What follows from the points that decisions are made on.
 pub(crate) struct Training {
@@ -151,8 +102,7 @@ pub(crate) fn of_table(table: &Table, deployment: Deployment, cell: &Cell) -> Ca
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
     let same = |(candidate, _): &(&Candidate, &f64)| {
         is_ours(candidate)
-            && candidate.algorithm() == choice.algorithm()
-            && without_blocks(candidate) == without_blocks(choice)
+            && family(candidate) == family(choice)
             && block_count(cell, candidate) == block_count(cell, choice)
     };
     let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
@@ -162,14 +112,6 @@ pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<
 
 fn is_ours(candidate: &Candidate) -> bool {
     matches!(candidate, Candidate::Ours { .. })
-}
-
-fn without_blocks(candidate: &Candidate) -> Parameters {
-    Parameters {
-        block_bytes: None,
-        blocks: None,
-        ..candidate.parameters()
-    }
 }
 
 /// How much longer a choice takes than the best candidate of the point, as a share.

@@ -4,9 +4,9 @@ use model::Level;
 use vocabulary::ExperimentKind;
 
 use crate::FitError;
-use crate::estimate::{Estimate, ParameterEstimate, Status};
 use crate::line::Point;
 use crate::parameters::{line_parameters, visible};
+use results::{Estimate, ParameterEstimate, Status};
 
 /// The `overhead` of a level from bursts and the `alpha` of ping-pongs.
 ///

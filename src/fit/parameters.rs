@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use statistics::Interval;
 
-use crate::estimate::{Estimate, ParameterEstimate, Status};
+use crate::FitError;
 use crate::line::{self, Line, Point};
-use crate::{CONFIDENCE, FitError};
+use results::{CONFIDENCE, Estimate, ParameterEstimate, Status};
 
 /// Two parameters with as many sizes leave no residual to judge a line by.
 const SIZES_NEEDED: usize = 3;
@@ -111,11 +111,7 @@ fn launch_lines(points: &[Point], joint: &Line) -> Result<Vec<(Line, Shares)>, F
 
 /// The median with its interval; without values `joint`, which nothing is known about.
 fn median_over_launches(values: &[f64], joint: f64) -> (f64, Interval) {
-    let alone = Interval {
-        low: joint,
-        high: joint,
-        coverage: 0.0,
-    };
+    let alone = Interval::point(joint);
     (
         statistics::median(values).unwrap_or(joint),
         statistics::median_interval(values, CONFIDENCE).unwrap_or(alone),

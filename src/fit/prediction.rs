@@ -4,46 +4,11 @@ use std::collections::BTreeMap;
 
 use model::{Call, Machine, Placement, Prediction, Setting, Topology};
 use schedule::{Algorithm, Schedule};
-use serde::Serialize;
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
-use crate::{MachineFit, Summary};
-
-/// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct BlockComparison {
-    /// Where.
-    pub cell: Cell,
-    /// The algorithm's full name, with parameters that do not concern blocks.
-    pub algorithm: String,
-    /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
-    /// or there is no closed form.
-    pub predicted: Option<BlockPoint>,
-    /// The fastest of the measured blocks.
-    pub measured: BlockPoint,
-    /// The predicted time of that block.
-    pub predicted_of_measured: Option<f64>,
-    /// The measured block nearest to the predicted one (by ratio), which shows what following the
-    /// prediction would have cost.
-    pub measured_near_prediction: Option<BlockPoint>,
-    /// How many block sizes were measured.
-    pub blocks_measured: usize,
-    /// All of them, by ascending size.
-    pub points: Vec<BlockPoint>,
-    /// The predicted time of each of `points`, in seconds.
-    pub predicted_of_points: Vec<Option<f64>>,
-}
-
-/// A block size with its time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BlockPoint {
-    /// Size of the largest block.
-    pub block_bytes: u64,
-    /// Number of blocks.
-    pub blocks: u32,
-    /// Time of the collective.
-    pub seconds: f64,
-}
+use crate::MachineFit;
+use crate::family::family;
+use results::{BlockComparison, BlockPoint, Summary};
 
 /// About as many messages are simulated in some ten milliseconds.
 const MOST_MESSAGES: f64 = 2e4;
@@ -115,25 +80,10 @@ pub fn compare_blocks(summaries: &[Summary], machine: Option<&MachineFit>) -> Ve
         ..
     } in summaries
     {
-        let (
-            Subject::Cell(cell),
-            Candidate::Ours {
-                algorithm,
-                parameters,
-            },
-        ) = (subject, candidate)
-        else {
+        let (Subject::Cell(cell), Candidate::Ours { parameters, .. }) = (subject, candidate) else {
             continue;
         };
-        let family = Candidate::Ours {
-            algorithm: algorithm.clone(),
-            parameters: Parameters {
-                block_bytes: None,
-                blocks: None,
-                ..parameters.clone()
-            },
-        };
-        let members = families.entry((*cell, family)).or_default();
+        let members = families.entry((*cell, family(candidate))).or_default();
         members.push((parameters.clone(), *median_seconds));
     }
     let has_blocks = |(p, _): &(Parameters, f64)| p.block_bytes.is_some() || p.blocks.is_some();

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
 
-use crate::Summary;
 use crate::curve::{Curve, Inside, LeftOut, Predicted, Timing};
 use crate::scaling::{self, Curves};
+use results::Summary;
 
 /// What candidates are compared within: everything but shape and size.
 pub(crate) type Kind = (Collective, Datatype, Option<Operator>);
@@ -22,12 +22,37 @@ pub(crate) fn kind(cell: &Cell) -> Kind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CandidateCurve {
     /// Of which collective, on which shape, with which datatype and operator; `bytes` is the smallest
-    /// size measured.
+    /// size measured, which is not serialized.
+    #[serde(flatten, serialize_with = "series")]
     pub cell: Cell,
-    /// Of which candidate.
+    /// Of which candidate; serialized by name.
+    #[serde(serialize_with = "by_name")]
     pub candidate: Candidate,
     /// Its times.
+    #[serde(flatten)]
     pub curve: Curve,
+}
+
+fn series<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts {
+        collective: &'static str,
+        #[serde(flatten)]
+        shape: CommShape,
+        datatype: Datatype,
+        operator: Option<Operator>,
+    }
+    let parts = Parts {
+        collective: cell.collective.name(),
+        shape: cell.shape,
+        datatype: cell.datatype,
+        operator: cell.operator,
+    };
+    parts.serialize(to)
+}
+
+fn by_name<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(candidate)
 }
 
 /// The curves of all candidates in all shapes, in ascending order of cell and candidate; experiments

@@ -3,34 +3,13 @@
 use std::collections::BTreeMap;
 
 use model::Level;
-use serde::Serialize;
 
 use crate::FitError;
-use crate::estimate::ParameterEstimate;
 use crate::line::Point;
 use crate::parameters::line_parameters;
 use crate::reweighted;
 use crate::segments::{FEWEST_SIZES, segments};
-
-/// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ProtocolSegment {
-    /// Between ranks of one node, or of two.
-    pub level: Level,
-    /// The smallest size measured in it.
-    pub from_bytes: u64,
-    /// The largest size measured in it: the next segment begins somewhere between this and its own
-    /// smallest one.
-    pub to_bytes: u64,
-    /// How many sizes were measured in it.
-    pub sizes: usize,
-    /// Start-up time in seconds.
-    pub alpha: ParameterEstimate,
-    /// Time per byte in seconds.
-    pub beta: ParameterEstimate,
-    /// Whether it ends where senders begin to wait for their receivers.
-    pub ends_at_eager_limit: bool,
-}
+use results::ProtocolSegment;
 
 /// The segments of a level's ping-pongs; none for fewer than three sizes.
 ///

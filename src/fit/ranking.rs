@@ -1,40 +1,12 @@
 //! The candidates of one cell, compared.
 
-use serde::Serialize;
 use table::Confidence;
 use vocabulary::{Candidate, Cell};
 
 use crate::prediction::predicted_seconds;
-use crate::{CONFIDENCE, Counts, DecideOptions, MachineFit, Summary};
-use statistics::{Interval, PairedRatio, paired_ratio};
-
-/// A candidate in a cell, beside the library's default.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ranked {
-    /// Which.
-    pub candidate: Candidate,
-    /// From how much.
-    pub counts: Counts,
-    /// Median time over launches.
-    pub median_seconds: f64,
-    /// Confidence interval of that median.
-    pub interval: Interval,
-    /// The default's time divided by the candidate's, paired within launches; above 1 the
-    /// candidate is faster. Absent for the default, and where no launch measured both.
-    pub speedup: Option<PairedRatio>,
-    /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
-    pub behind_fastest: f64,
-    /// What the fitted machine makes one expect; see [`predicted_seconds`].
-    pub predicted_seconds: Option<f64>,
-    /// Whether the candidate beats the default, as [`DecideOptions`] say.
-    pub beats_default: bool,
-    /// Whether it beats the default and, compared with the fastest that does, costs no more than
-    /// the noise, or is the same algorithm with other blocks that costs next to nothing.
-    pub acceptable: bool,
-    /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
-    /// shorter table is worth it ([`DecideOptions::max_regret`]); it beats the default itself.
-    pub tolerable: bool,
-}
+use crate::{DecideOptions, MachineFit};
+use results::{CONFIDENCE, Ranked, Summary};
+use statistics::{PairedRatio, paired_ratio};
 
 /// Compares the summaries of one cell, among them that of the default: fastest first by paired
 /// ratio, then those that a search gave up, those that cannot be compared last; with the certainty

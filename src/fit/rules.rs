@@ -7,10 +7,11 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, Parameters};
+use vocabulary::Candidate;
 
+use crate::family::family;
 use crate::runs::{self, Series};
-use crate::{CellDecision, Verdict};
+use results::{CellDecision, Ranked, Verdict};
 
 /// Builds the decision table.
 ///
@@ -172,14 +173,7 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
 /// The time of a candidate, or, where it was not measured, of the fastest that differs by nothing but the
 /// size of its blocks.
 fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
-    let kin = |other: &Candidate| Parameters {
-        block_bytes: None,
-        blocks: None,
-        ..other.parameters()
-    };
-    let is_kin = |other: &Candidate| {
-        other.algorithm() == candidate.algorithm() && kin(other) == kin(candidate)
-    };
-    let kin = || at.ranking.iter().find(|ranked| is_kin(&ranked.candidate));
+    let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
+    let kin = || at.ranking.iter().find(is_kin);
     Some(at.ranked(candidate).or_else(kin)?.median_seconds)
 }

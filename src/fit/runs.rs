@@ -8,7 +8,7 @@ use table::{Confidence, Operators};
 use vocabulary::{Candidate, CommShape};
 
 use crate::prediction::block_count;
-use crate::{CellDecision, Ranked, Verdict};
+use results::{CellDecision, Ranked, Verdict};
 
 /// What a table tells apart beside the size.
 pub(crate) type Series = (Collective, CommShape, Operators);

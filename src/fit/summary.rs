@@ -2,59 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use vocabulary::{Candidate, Sample, Subject};
 
 use crate::FitError;
 use crate::batches::Batches;
 use crate::frame::{self, LaunchSummary};
+use results::{CONFIDENCE, Counts, Summary};
 use statistics::{Interval, Quartiles};
-
-/// The confidence that intervals of medians are asked for, those of times as well as those of the
-/// machine's parameters; what they attain depends on the number of launches.
-///
-/// It is the same whatever a campaign asks for: these intervals describe, and nothing is decided by
-/// them. The ratios that decisions rest on have intervals of [`crate::DecideOptions::confidence`].
-pub const CONFIDENCE: f64 = 0.95;
-
-/// How much was measured of a candidate, and what of it counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Launches with at least one repetition: the statistical unit.
-    pub launches: u32,
-    /// Launches in which it left the race, because another was faster for certain.
-    pub left_launches: u32,
-    /// Launches left out because their repetitions had another number of calls: [`summarise`].
-    pub other_batches: u32,
-    /// Calls in a repetition: that of all launches of a cell, the greatest of those of an
-    /// experiment.
-    pub batch: u32,
-    /// Valid repetitions in all launches.
-    pub repetitions: u64,
-    /// Repetitions in all launches that were taken and are not valid, beside these.
-    pub invalid: u64,
-}
-
-/// All that was measured of one candidate of one subject. Times are seconds a call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// What was measured.
-    pub subject: Subject,
-    /// With which candidate.
-    pub candidate: Candidate,
-    /// From how much.
-    pub counts: Counts,
-    /// Median of the launches' medians.
-    pub median_seconds: f64,
-    /// Medians of the launches' quartiles: the spread within a launch.
-    pub quartiles: Quartiles,
-    /// The fastest repetition of all.
-    pub minimum_seconds: f64,
-    /// Confidence interval of the median over launches: the spread between launches.
-    pub interval: Interval,
-    /// The median of each launch, by ascending launch number.
-    pub launch_medians: Vec<(u32, f64)>,
-}
 
 /// Summarises samples, in ascending order of subject and candidate.
 ///
@@ -159,11 +113,6 @@ fn over_launches(
         .map(|launch| launch.quartiles.median)
         .collect();
     let median_seconds = median_of(|launch| launch.quartiles.median);
-    let around_median = Interval {
-        low: median_seconds,
-        high: median_seconds,
-        coverage: 0.0,
-    };
     Summary {
         subject,
         candidate,
@@ -188,7 +137,8 @@ fn over_launches(
             .iter()
             .map(|launch| launch.minimum)
             .fold(f64::INFINITY, f64::min),
-        interval: statistics::median_interval(&medians, CONFIDENCE).unwrap_or(around_median),
+        interval: statistics::median_interval(&medians, CONFIDENCE)
+            .unwrap_or_else(|| Interval::point(median_seconds)),
         launch_medians: launches
             .iter()
             .map(|l| (l.launch, l.quartiles.median))

@@ -50,6 +50,7 @@ impl Rivals {
         let mut of = BTreeMap::new();
         for point in points {
             let rivals = analysis
+                .found
                 .decisions_for(deployment)
                 .iter()
                 .filter(|decision| key(&decision.cell) == key(&point.cell))

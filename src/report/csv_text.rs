@@ -3,10 +3,13 @@
 use std::io;
 
 use csv::Writer;
+use results::{CellDecision, Ranked};
+use statistics::Interval;
+use table::RuleSource;
 use vocabulary::Candidate;
 
-use crate::cells::{CellResult, Timed};
-use crate::view::{Ratio, View};
+use crate::text::verdict;
+use crate::view::View;
 
 /// The columns. Times are seconds, sizes bytes; what is not known or does not apply is empty.
 ///
@@ -61,8 +64,8 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(CSV_COLUMNS)?;
     for cell in &view.cells {
-        for timed in &cell.candidates {
-            writer.write_record(row(cell, timed))?;
+        for ranked in &cell.ranking {
+            writer.write_record(row(cell, ranked))?;
         }
     }
     let bytes = writer
@@ -71,13 +74,15 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn row(result: &CellResult, timed: &Timed) -> [String; CSV_COLUMNS.len()] {
+fn row(result: &CellDecision, ranked: &Ranked) -> [String; CSV_COLUMNS.len()] {
     let cell = &result.cell;
-    let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == timed.candidate);
-    let interval = |end: usize| optional(timed.interval.map(|ends| ends[end]));
-    let speedup = |of: fn(&Ratio) -> f64| optional(timed.speedup.as_ref().map(of));
-    let certain = timed.speedup.filter(|speedup| speedup.coverage > 0.0);
-    let speedup_interval = |of: fn(&Ratio) -> f64| optional(certain.as_ref().map(of));
+    let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == ranked.candidate);
+    let end = |interval: Option<Interval>, end: usize| {
+        optional(interval.and_then(|interval| Some(interval.ends()?[end])))
+    };
+    let interval = Some(ranked.interval);
+    let of_speedup = ranked.speedup.map(|speedup| speedup.interval);
+    let certain = of_speedup.filter(|interval| interval.ends().is_some());
     let count = |count: u64| match count {
         0 => String::new(),
         count => count.to_string(),
@@ -85,6 +90,10 @@ fn row(result: &CellResult, timed: &Timed) -> [String; CSV_COLUMNS.len()] {
     let datatype = match cell.operator {
         Some(_) => cell.datatype.name(),
         None => "",
+    };
+    let source = match result.is_measured() {
+        true => RuleSource::Measured,
+        false => RuleSource::Model,
     };
     [
         cell.collective.name().to_owned(),
@@ -95,24 +104,24 @@ fn row(result: &CellResult, timed: &Timed) -> [String; CSV_COLUMNS.len()] {
         cell.shape.nodes.to_string(),
         cell.shape.ppn.to_string(),
         cell.bytes.to_string(),
-        timed.candidate.to_string(),
-        optional(Some(timed.seconds)),
-        interval(0),
-        interval(1),
-        count(timed.launches.into()),
-        count(timed.repetitions),
-        speedup(|ratio| ratio.value),
-        speedup_interval(|ratio| ratio.low),
-        speedup_interval(|ratio| ratio.high),
-        speedup_interval(|ratio| ratio.coverage),
+        ranked.candidate.to_string(),
+        optional(Some(ranked.median_seconds)),
+        end(interval, 0),
+        end(interval, 1),
+        count(ranked.counts.launches.into()),
+        count(ranked.counts.repetitions),
+        optional(ranked.speedup.map(|speedup| speedup.median)),
+        end(of_speedup, 0),
+        end(of_speedup, 1),
+        optional(certain.map(|interval| interval.coverage)),
         is_chosen(&result.chosen),
         result
             .chosen_in_library
             .as_ref()
             .map_or_else(String::new, is_chosen),
-        optional(timed.expected_seconds),
-        result.source.name().to_owned(),
-        result.verdict.to_string(),
+        optional(ranked.predicted_seconds),
+        source.name().to_owned(),
+        verdict(result),
     ]
 }
 

@@ -1,10 +1,11 @@
 //! Measured times beside what the model expected of them.
 
+use results::{Expected, ModelCurve};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
 use crate::text::{factor, short_name};
-use crate::view::{Expected, ModelCurve, View};
+use crate::view::View;
 
 /// Beyond this factor, either way, the model is called wrong.
 const WRONG: f64 = 1.3;

@@ -6,7 +6,6 @@
 //! [`render_summary`] gives the few lines that a terminal has room for. All are pure: the same view
 //! gives the same text.
 
-mod cells;
 mod csv_text;
 mod expected;
 mod grid;
@@ -21,13 +20,8 @@ mod table_view;
 mod text;
 mod view;
 
-pub use cells::{Basis, BlockTime, CellResult, Timed};
 pub use csv_text::{CSV_COLUMNS, render_csv};
 pub use html::render_html;
 pub use markdown::render_markdown;
-pub use repetitions::{OFTEN_INVALID, OftenInvalid, Repetitions};
 pub use summary::render_summary;
-pub use view::{
-    Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter, MeasuringCost,
-    ModelCurve, Pair, Pairs, Ratio, SearchCost, SizeRow, Starts, Unit, Verdict, View,
-};
+pub use view::{Basis, Comparison, View};

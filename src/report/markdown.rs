@@ -1,18 +1,19 @@
 //! A report as Markdown that can be read as it stands.
 
+use results::{BlockComparison, CellDecision, Ranked};
+use statistics::PairedRatio;
 use table::{Operators, Rule};
 use vocabulary::units::{format_bytes, format_seconds};
+use wire::Failure;
 
-use crate::cells::Basis;
 use crate::expected::expected;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
-use crate::text::{NONE, code, factor, one_line, percent, quantity, short_name, title};
-use crate::view::{
-    BlockRow, Comparison, Estimate, Failure, MachineParameter, Ratio, SizeRow, View,
-};
+use crate::text::{NONE, code, factor, one_line, percent, quantity, short_name, title, verdict};
+use crate::view::Basis;
+use crate::view::{Comparison, View};
 
 /// What the reader of a report on a table alone has to know.
 pub(crate) const TABLE_ALONE: &str = "\
@@ -130,8 +131,8 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
     }
     let coverages = sizes
         .iter()
-        .filter_map(|row| row.best.as_ref())
-        .map(|b| b.speedup.coverage);
+        .filter_map(|row| row.rival()?.speedup)
+        .map(|speedup| speedup.interval.coverage);
     let least = coverages.min_by(f64::total_cmp);
     match least.filter(|least| *least > 0.0) {
         Some(least) => text + &format!("; intervals cover {} or more.", percent(least)),
@@ -139,7 +140,7 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
     }
 }
 
-pub(crate) fn sizes(rows: &[SizeRow]) -> Grid {
+pub(crate) fn sizes(rows: &[CellDecision]) -> Grid {
     let columns = [
         ("bytes", Right),
         ("default", Right),
@@ -150,34 +151,41 @@ pub(crate) fn sizes(rows: &[SizeRow]) -> Grid {
         ("verdict", Left),
     ];
     let rows = rows.iter().map(|row| {
-        let [candidate, time, speedup, interval] = match &row.best {
-            Some(best) => [
-                short_name(&best.candidate),
-                format_seconds(best.seconds),
-                factor(best.speedup.value),
-                interval(&best.speedup),
+        let best = row.rival().and_then(|rival| Some((rival, rival.speedup?)));
+        let [candidate, time, speedup, interval] = match best {
+            Some((rival, speedup)) => [
+                short_name(&rival.candidate),
+                format_seconds(rival.median_seconds),
+                factor(speedup.median),
+                interval(&speedup),
             ],
             None => [NONE; 4].map(str::to_owned),
         };
-        let (bytes, default) = (format_bytes(row.bytes), format_seconds(row.default_seconds));
         [
-            bytes,
-            default,
+            format_bytes(row.cell.bytes),
+            time_of(row.default()),
             candidate,
             time,
             speedup,
             interval,
-            row.verdict.to_string(),
+            verdict(row),
         ]
     });
     grid(columns, rows)
 }
 
+fn time_of(ranked: Option<&Ranked>) -> String {
+    ranked.map_or_else(
+        || NONE.to_owned(),
+        |ranked| format_seconds(ranked.median_seconds),
+    )
+}
+
 /// The interval of a ratio, if there is one.
-pub(crate) fn interval(ratio: &Ratio) -> String {
-    match ratio.coverage > 0.0 {
-        true => format!("{} .. {}", factor(ratio.low), factor(ratio.high)),
-        false => NONE.to_owned(),
+pub(crate) fn interval(ratio: &PairedRatio) -> String {
+    match ratio.interval.ends() {
+        Some(ends) => ends.map(factor).join(" .. "),
+        None => NONE.to_owned(),
     }
 }
 
@@ -230,7 +238,7 @@ fn blocks(view: &View) -> String {
     text
 }
 
-pub(crate) fn block_rows(rows: &[BlockRow]) -> Grid {
+pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>) -> Grid {
     let columns = [
         ("algorithm", Left),
         ("bytes", Right),
@@ -240,20 +248,18 @@ pub(crate) fn block_rows(rows: &[BlockRow]) -> Grid {
         ("time at measured", Right),
         ("loss", Right),
     ];
-    let rows = rows.iter().map(|row| {
-        let loss = row
-            .seconds_at_predicted
-            .map(|time| time / row.seconds_at_measured - 1.0);
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
+    let rows = rows.into_iter().map(|row| {
+        let at_predicted = row.seconds_at_predicted();
+        let loss = at_predicted.map(|time| time / row.measured.seconds - 1.0);
         [
             row.algorithm.clone(),
-            format_bytes(row.bytes),
-            row.predicted_block_bytes
-                .map_or(NONE.to_owned(), format_bytes),
-            format_bytes(row.measured_block_bytes),
-            row.seconds_at_predicted
-                .map_or("not measured".to_owned(), format_seconds),
-            format_seconds(row.seconds_at_measured),
-            loss.map_or(NONE.to_owned(), percent),
+            format_bytes(row.cell.bytes),
+            or_none(row.predicted.map(|block| format_bytes(block.block_bytes))),
+            format_bytes(row.measured.block_bytes),
+            at_predicted.map_or_else(|| "not measured".to_owned(), format_seconds),
+            format_seconds(row.measured.seconds),
+            or_none(loss.map(percent)),
         ]
     });
     grid(columns, rows)
@@ -271,12 +277,19 @@ fn machine(view: &View) -> String {
     if !identified.rows.is_empty() {
         text += &identified.markdown();
     }
-    for MachineParameter { name, estimate } in &view.parameters {
-        if let Estimate::NotIdentified { reason } = estimate {
-            text += &format!("- {name}: not identified: {}.\n", one_line(reason));
-        }
+    for line in not_identified(view) {
+        text += &format!("- {line}\n");
     }
     text.trim_end().to_owned() + "\n\n"
+}
+
+/// The parameters that the measurements do not determine, each with the reason.
+pub(crate) fn not_identified(view: &View) -> impl Iterator<Item = String> {
+    let open = view
+        .parameters
+        .iter()
+        .filter(|known| known.value().is_none());
+    open.map(|known| format!("{}: not identified: {}.", known.name, known.status))
 }
 
 /// The parameters that the measurements determine.
@@ -287,32 +300,20 @@ pub(crate) fn identified(view: &View) -> Grid {
         ("interval", Right),
         ("residual", Right),
     ];
-    let rows = view
-        .parameters
-        .iter()
-        .filter_map(|MachineParameter { name, estimate }| {
-            let Estimate::Identified {
-                value,
-                low,
-                high,
-                unit,
-                residual,
-            } = estimate
-            else {
-                return None;
-            };
-            let interval = if low < high {
-                format!("{} .. {}", quantity(*low, *unit), quantity(*high, *unit))
-            } else {
-                NONE.to_owned()
-            };
-            Some([
-                name.clone(),
-                quantity(*value, *unit),
-                interval,
-                percent(*residual),
-            ])
-        });
+    let rows = view.parameters.iter().filter_map(|parameter| {
+        let known = parameter.estimate.filter(|_| parameter.value().is_some())?;
+        let text = |value| quantity(value, parameter.unit);
+        let interval = match known.low < known.high {
+            true => [known.low, known.high].map(text).join(" .. "),
+            false => NONE.to_owned(),
+        };
+        Some([
+            parameter.name.clone(),
+            text(known.value),
+            interval,
+            percent(known.residual),
+        ])
+    });
     grid(columns, rows)
 }
 

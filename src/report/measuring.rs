@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use vocabulary::units::format_seconds;
+use vocabulary::units::{format_count, format_seconds};
 
-use crate::cells::Basis;
 use crate::placement::{binding, launcher, settings, switches};
 use crate::repetitions::repetitions;
-use crate::text::{code, grouped, one_line, percent};
-use crate::view::View;
+use crate::text::{code, one_line, percent};
+use crate::view::{Basis, View};
 
 /// The section.
 pub(crate) fn measuring(view: &View) -> String {
@@ -46,17 +45,17 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         },
         provenance.launches,
         cost.cells,
-        grouped(cost.repetitions),
+        format_count(cost.repetitions),
     )];
     if let Some(shares) = cost.shares {
         paragraphs.push(format!("Of this time: {shares}."));
     }
-    if cost.left > 0 {
+    if cost.races.left > 0 {
         paragraphs.push(format!(
             "Racing saved about {} more: {} times a candidate was not measured to the end in a cell\n\
              of a launch, because another was faster for certain.",
-            format_seconds(cost.saved_seconds),
-            grouped(cost.left),
+            format_seconds(cost.races.saved_seconds),
+            format_count(cost.races.left),
         ));
     }
     paragraphs.extend(search(view));
@@ -88,16 +87,16 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
 
 /// What a guided search has spent beside what measuring everything would have.
 pub(crate) fn search(view: &View) -> Option<String> {
-    let (cost, search) = (view.cost, view.cost.search?);
-    let node_hours = |seconds: f64| seconds * f64::from(search.nodes) / 3600.0;
+    let (cost, effort) = (view.cost, view.cost.effort?);
+    let node_hours = |seconds: f64| seconds * f64::from(effort.nodes) / 3600.0;
     Some(format!(
         "The search took {} ({:.3} node-hours); measuring everything would have taken about {}\n\
          ({:.3} node-hours), {:.1} times as long.",
         format_seconds(cost.seconds),
         node_hours(cost.seconds),
-        format_seconds(search.exhaustive_seconds),
-        node_hours(search.exhaustive_seconds),
-        search.exhaustive_seconds / cost.seconds,
+        format_seconds(effort.exhaustive_seconds),
+        node_hours(effort.exhaustive_seconds),
+        effort.exhaustive_seconds / cost.seconds,
     ))
 }
 

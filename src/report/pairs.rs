@@ -1,12 +1,15 @@
 //! Colltune's algorithms against the library's own.
 
+use results::Pair;
 use schedule::Collective;
+use statistics::PairedRatio;
 use vocabulary::CommShape;
-use vocabulary::units::format_bytes;
+use vocabulary::units::{format_bytes, format_count};
 
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
-use crate::text::{NONE, factor, grouped};
-use crate::view::{Pair, Ratio, View};
+use crate::markdown::interval;
+use crate::text::factor;
+use crate::view::View;
 
 /// Slower than this is named.
 const SLOWER: f64 = 1.3;
@@ -62,21 +65,18 @@ pub(crate) fn table(rows: &[Pair]) -> Grid {
             pair.name.clone(),
             pair.against.clone(),
             format!("{} to {}", format_bytes(first.0), format_bytes(last.0)),
-            factor(mean(pair.points.iter().map(|(_, ratio)| ratio.value))),
-            factor(worst.value),
-            match worst.coverage > 0.0 {
-                true => format!("{} .. {}", factor(worst.low), factor(worst.high)),
-                false => NONE.to_owned(),
-            },
+            factor(mean(pair.points.iter().map(|(_, ratio)| ratio.median))),
+            factor(worst.median),
+            interval(&worst),
             format_bytes(at),
         ])
     });
     grid(columns, rows)
 }
 
-fn worst(pair: &Pair) -> Option<(u64, Ratio)> {
-    let ratio = |point: &&(u64, Ratio)| point.1.value;
-    let order = |a: &&(u64, Ratio), b: &&(u64, Ratio)| ratio(a).total_cmp(&ratio(b));
+fn worst(pair: &Pair) -> Option<(u64, PairedRatio)> {
+    let ratio = |point: &&(u64, PairedRatio)| point.1.median;
+    let order = |a: &&(u64, PairedRatio), b: &&(u64, PairedRatio)| ratio(a).total_cmp(&ratio(b));
     pair.points.iter().max_by(order).copied()
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn verdict(twins: &[Pair]) -> String {
     }
     let mut text = format!(
         "All twins together: {} over {count} points.",
-        factor(mean(ratios().map(|(_, ratio)| ratio.value)))
+        factor(mean(ratios().map(|(_, ratio)| ratio.median)))
     );
     let slow: Vec<String> = twins.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
@@ -118,14 +118,17 @@ pub(crate) fn verdict(twins: &[Pair]) -> String {
 
 /// The points at which one is slower, and whether its interval says so for certain.
 fn slow_points(pair: &Pair) -> impl Iterator<Item = String> {
-    let slow = pair.points.iter().filter(|(_, ratio)| ratio.value > SLOWER);
+    let slow = pair
+        .points
+        .iter()
+        .filter(|(_, ratio)| ratio.median > SLOWER);
     slow.map(|(bytes, ratio)| {
         let (name, at) = (&pair.name, format_bytes(*bytes));
-        let certainty = match ratio.coverage >= SURE && ratio.low > SLOWER {
+        let certainty = match ratio.interval.coverage >= SURE && ratio.interval.low > SLOWER {
             true => "certain",
             false => "within noise",
         };
-        format!("{name} at {at} ({}, {certainty})", factor(ratio.value))
+        format!("{name} at {at} ({}, {certainty})", factor(ratio.median))
     })
 }
 
@@ -134,7 +137,7 @@ pub(crate) fn left_out(points: usize) -> String {
     let points = match points {
         0 => return String::new(),
         1 => "A point of twins is".to_owned(),
-        many => format!("{} points of twins are", grouped(many as u64)),
+        many => format!("{} points of twins are", format_count(many as u64)),
     };
     format!(
         "{points} left out: one of the two left the race in some launch, so that its time there is\n\

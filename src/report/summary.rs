@@ -1,12 +1,12 @@
 //! Where the library's default loses, and by how much.
 
+use results::{CellDecision, Ranked};
 use table::OperatorClass;
 use vocabulary::units::format_seconds;
 
-use crate::cells::Basis;
 use crate::measuring::search;
 use crate::text::{factor, size_range, title};
-use crate::view::{Best, Comparison, SizeRow, View};
+use crate::view::{Basis, Comparison, View};
 
 /// A few plain lines for a terminal: one for the whole, one a comparison.
 pub fn render_summary(view: &View) -> String {
@@ -21,28 +21,27 @@ pub fn render_summary(view: &View) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A replaced default and what replaces it.
+/// A replaced default and what replaces it, or would if neighbouring sizes did not share a rule.
 struct Loss<'a> {
-    row: &'a SizeRow,
-    best: &'a Best,
+    row: &'a CellDecision,
+    best: &'a Ranked,
+    /// How many times as long as the best the default takes.
+    by: f64,
 }
 
 fn losses(comparison: &Comparison) -> Vec<Loss<'_>> {
-    let replaced = comparison
-        .sizes
-        .iter()
-        .filter(|row| row.verdict.replaces_default());
-    replaced
-        .filter_map(|row| row.best.as_ref().map(|best| Loss { row, best }))
-        .collect()
+    let replaced = comparison.sizes.iter().filter(|row| row.replaces_default());
+    let loss = |row| {
+        let best = CellDecision::rival(row)?;
+        let by = best.speedup?.median;
+        Some(Loss { row, best, by })
+    };
+    replaced.filter_map(loss).collect()
 }
 
 /// The greatest loss; the smallest size of equal ones.
 fn worst<'a, 'b>(losses: &'b [Loss<'a>]) -> Option<&'b Loss<'a>> {
-    losses
-        .iter()
-        .rev()
-        .max_by(|a, b| a.best.speedup.value.total_cmp(&b.best.speedup.value))
+    losses.iter().rev().max_by(|a, b| a.by.total_cmp(&b.by))
 }
 
 /// How often the default loses in all, and by how much.
@@ -67,7 +66,7 @@ pub(crate) fn headline(view: &View) -> String {
             "The default of {library} was not beaten at any of {points} measured points."
         );
     }
-    let logarithms: f64 = all.iter().map(|loss| loss.best.speedup.value.ln()).sum();
+    let logarithms: f64 = all.iter().map(|loss| loss.by.ln()).sum();
     let mean = (logarithms / all.len() as f64).exp();
     format!(
         "The default of {library} loses at {} of {points} measured points, there by {} on \
@@ -86,7 +85,7 @@ pub(crate) fn line(comparison: &Comparison) -> String {
     }
     let all = losses(comparison);
     let has_sizes = comparison.collective.has_data();
-    let Some(Loss { row, best }) = worst(&all) else {
+    let Some(Loss { row, best, by }) = worst(&all) else {
         let holds = format!("{title}: the default holds");
         return match has_sizes {
             true => format!("{holds} at all {count} sizes"),
@@ -98,16 +97,17 @@ pub(crate) fn line(comparison: &Comparison) -> String {
             " at {} of {count} sizes ({}), most at {}",
             all.len(),
             ranges(comparison).join(", "),
-            size_range(row.bytes, row.bytes),
+            size_range(row.cell.bytes, row.cell.bytes),
         ),
         false => String::new(),
     };
     format!(
         "{title}: the default loses{place}: {} the time of {} ({} instead of {})",
-        factor(best.speedup.value),
+        factor(*by),
         best.candidate,
-        format_seconds(row.default_seconds),
-        format_seconds(best.seconds),
+        row.default()
+            .map_or_else(String::new, |d| format_seconds(d.median_seconds)),
+        format_seconds(best.median_seconds),
     )
 }
 
@@ -115,8 +115,8 @@ pub(crate) fn line(comparison: &Comparison) -> String {
 fn ranges(comparison: &Comparison) -> Vec<String> {
     comparison
         .sizes
-        .chunk_by(|a, b| a.verdict.replaces_default() == b.verdict.replaces_default())
-        .filter(|run| run[0].verdict.replaces_default())
-        .map(|run| size_range(run[0].bytes, run[run.len() - 1].bytes))
+        .chunk_by(|a, b| a.replaces_default() == b.replaces_default())
+        .filter(|run| run[0].replaces_default())
+        .map(|run| size_range(run[0].cell.bytes, run[run.len() - 1].cell.bytes))
         .collect()
 }

@@ -1,13 +1,13 @@
 //! What a table knows without the measurements that it was made from.
 
+use results::{CellDecision, MeasuringCost, Ranked, Repetitions, Verdict};
 use schedule::Collective;
-use table::{Deployment, Rule, RuleSource, ShapeRules, Table};
+use statistics::PairedRatio;
+use table::{Confidence, Deployment, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, Cell, Datatype};
 use wire::Environment;
 
-use crate::Repetitions;
-use crate::cells::{Basis, CellResult, Timed};
-use crate::view::{Best, Comparison, MeasuringCost, Ratio, SizeRow, Verdict, View};
+use crate::view::{Basis, Comparison, View};
 
 impl View {
     /// What a report can say of a table alone: its rules, and the times that it shows.
@@ -18,8 +18,9 @@ impl View {
             let leading = entries.iter().filter(|entry| leads(entry, entries));
             for entry in leading {
                 let of_library = of_library(entry, entries);
-                comparisons.push(comparison(collective, entry, &of_library));
-                cells.extend(results(collective, entry, &of_library));
+                let found = decisions(collective, entry, &of_library);
+                comparisons.push(comparison(collective, entry, &of_library, &found));
+                cells.extend(found);
             }
         }
         Self {
@@ -28,14 +29,8 @@ impl View {
             provenance: table.provenance.clone(),
             environment: Environment::default(),
             cost: MeasuringCost {
-                seconds: 0.0,
                 cells: cells.len(),
-                repetitions: 0,
-                call_seconds: 0.0,
-                shares: None,
-                left: 0,
-                saved_seconds: 0.0,
-                search: None,
+                ..MeasuringCost::default()
             },
             starts: None,
             repetitions: Repetitions::default(),
@@ -72,29 +67,15 @@ fn comparison(
     collective: Collective,
     entry: &ShapeRules,
     of_library: &[&ShapeRules],
+    found: &[CellDecision],
 ) -> Comparison {
-    let sizes = entry.measured.iter().map(|point| {
-        let chosen = chosen(entry, point.bytes);
-        let ratio = point.default_seconds / point.seconds;
-        let is_default = *chosen == Candidate::Default;
-        SizeRow {
-            bytes: point.bytes,
-            default_seconds: point.default_seconds,
-            best: (!is_default).then(|| Best {
-                candidate: chosen.clone(),
-                seconds: point.seconds,
-                speedup: alone(ratio),
-            }),
-            verdict: verdict(entry, is_default),
-        }
-    });
     Comparison {
         collective,
         shape: entry.shape,
         operators: entry.operators,
         datatype: Datatype::Byte,
         operator: None,
-        sizes: sizes.collect(),
+        sizes: found.to_vec(),
         rules: entry.rules.clone(),
         library_rules: of_library
             .iter()
@@ -104,43 +85,43 @@ fn comparison(
     }
 }
 
-fn results(
+/// What the table decides at the sizes of which it shows times.
+fn decisions(
     collective: Collective,
     entry: &ShapeRules,
     of_library: &[&ShapeRules],
-) -> Vec<CellResult> {
+) -> Vec<CellDecision> {
     let of_library = of_library.first().copied().or_else(|| {
         let covers = entry.deployments.cover(Deployment::Library);
         covers.then_some(entry)
     });
     let points = entry.measured.iter().map(|point| {
-        let (chosen, bytes) = (chosen(entry, point.bytes), point.bytes);
-        let timed = |candidate: &Candidate, seconds: f64| Timed {
-            candidate: candidate.clone(),
-            seconds,
-            interval: None,
-            launches: 0,
-            repetitions: 0,
-            speedup: (*candidate != Candidate::Default)
-                .then(|| alone(point.default_seconds / seconds)),
-            expected_seconds: None,
-        };
-        let mut candidates = vec![timed(&Candidate::Default, point.default_seconds)];
+        let bytes = point.bytes;
+        let rule = rule_at(entry, bytes);
+        let chosen = rule.map_or(Candidate::Default, |rule| rule.candidate.clone());
+        let mut ranking = Vec::new();
         let mut add = |candidate: &Candidate, seconds: f64| {
-            if candidates.iter().all(|other| other.candidate != *candidate) {
-                candidates.push(timed(candidate, seconds));
+            let is_known = |other: &Ranked| other.candidate == *candidate;
+            if !ranking.iter().any(is_known) {
+                let speedup = PairedRatio::point(point.default_seconds / seconds);
+                ranking.push(Ranked {
+                    speedup: (*candidate != Candidate::Default).then_some(speedup),
+                    ..Ranked::unmeasured(candidate.clone(), seconds)
+                });
             }
         };
-        add(chosen, point.seconds);
+        add(&Candidate::Default, point.default_seconds);
+        add(&chosen, point.seconds);
         let chosen_in_library = of_library.map(|other| {
-            let candidate = self::chosen(other, bytes);
+            let rule = rule_at(other, bytes);
+            let candidate = rule.map_or(&Candidate::Default, |rule| &rule.candidate);
             let measured = other.measured.iter().find(|other| other.bytes == bytes);
             if let Some(other) = measured {
                 add(candidate, other.seconds);
             }
             candidate.clone()
         });
-        CellResult {
+        CellDecision {
             cell: Cell {
                 collective,
                 shape: entry.shape,
@@ -149,37 +130,22 @@ fn results(
                 operator: None,
             },
             operators: entry.operators,
-            chosen: chosen.clone(),
+            verdict: match entry.source {
+                RuleSource::Measured => Verdict::OfTable,
+                RuleSource::Model => Verdict::Extrapolated,
+            },
+            confidence: rule.map_or(Confidence::Low, |rule| rule.confidence),
+            chosen,
             chosen_in_library,
-            verdict: verdict(entry, *chosen == Candidate::Default),
-            source: entry.source,
-            candidates,
+            ranking,
+            failed: Vec::new(),
         }
     });
     points.collect()
 }
 
-/// The candidate of the rule that holds for a size.
-fn chosen(entry: &ShapeRules, bytes: u64) -> &Candidate {
+/// The rule that holds for a size.
+fn rule_at(entry: &ShapeRules, bytes: u64) -> Option<&Rule> {
     let holds = |rule: &&Rule| rule.from_bytes <= bytes;
-    let rule = entry.rules.iter().rfind(holds);
-    rule.map_or(&Candidate::Default, |rule| &rule.candidate)
-}
-
-fn verdict(entry: &ShapeRules, is_default: bool) -> Verdict {
-    match (entry.source, is_default) {
-        (RuleSource::Model, _) => Verdict::Expected,
-        (RuleSource::Measured, true) => Verdict::Kept,
-        (RuleSource::Measured, false) => Verdict::Chosen,
-    }
-}
-
-/// A ratio of which no interval is known.
-fn alone(value: f64) -> Ratio {
-    Ratio {
-        value,
-        low: value,
-        high: value,
-        coverage: 0.0,
-    }
+    entry.rules.iter().rfind(holds)
 }

@@ -1,10 +1,11 @@
 //! Numbers and names as reports write them.
 
+use results::{CellDecision, Verdict};
 use table::Operators;
 use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_seconds};
 
-use crate::view::{Comparison, Unit};
+use crate::view::Comparison;
 
 /// What stands in a cell that has no value.
 pub(crate) const NONE: &str = "-";
@@ -26,6 +27,31 @@ pub(crate) fn title(comparison: &Comparison) -> String {
         Operators::Any => format!("{collective} on {shape}"),
         class => format!("{collective} on {shape}, {class} operators"),
     }
+}
+
+/// What became of the best candidate beside the default. What is said about the default goes by the
+/// interval of the speed-up, at the coverage that it has.
+pub(crate) fn verdict(decision: &CellDecision) -> String {
+    let is_chosen = || {
+        decision
+            .rival()
+            .is_some_and(|r| r.candidate == decision.chosen)
+    };
+    let text = match decision.verdict {
+        Verdict::NearFastest if !is_chosen() => {
+            return format!("{} chosen instead", short_name(&decision.chosen));
+        }
+        Verdict::Fastest | Verdict::NearFastest => "chosen",
+        Verdict::OfTable if decision.replaces_default() => "chosen",
+        Verdict::OfTable => "default: kept",
+        Verdict::WithinNoise => "default: as fast within noise",
+        Verdict::Immaterial => "default: immaterial",
+        Verdict::DefaultFastest => "default: faster",
+        Verdict::TypesDisagree => "default: none good for all types",
+        Verdict::NoRival | Verdict::DefaultNotMeasured => "default: nothing else measured",
+        Verdict::Extrapolated => "not measured: by the model",
+    };
+    text.to_owned()
 }
 
 /// Sizes from the first to the last: `64K`, `64K to 4M`.
@@ -53,12 +79,12 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// A parameter's value with its unit.
-pub(crate) fn quantity(value: f64, unit: Unit) -> String {
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
-        Unit::Seconds => format_seconds(value),
-        Unit::SecondsPerByte => format!("{} ns/byte", significant(value * 1e9)),
-        Unit::Bytes => format_bytes(value as u64),
-        Unit::One => significant(value),
+        "s" => format_seconds(value),
+        "s/byte" => format!("{} ns/byte", significant(value * 1e9)),
+        "byte" => format_bytes(value as u64),
+        _ => significant(value),
     }
 }
 
@@ -70,19 +96,6 @@ fn significant(value: f64) -> String {
     let magnitude = value.abs().log10().floor();
     let digits = (2.0 - magnitude).clamp(0.0, 12.0) as usize;
     format!("{value:.digits$}")
-}
-
-/// A number with its thousands set apart.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Text from outside on one line.
@@ -121,16 +134,8 @@ mod tests {
         ] {
             assert_eq!(factor(ratio), text);
         }
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1 000"),
-            (1_234_567, "1 234 567"),
-        ] {
-            assert_eq!(grouped(number), text);
-        }
-        assert_eq!(quantity(1.5e-10, Unit::SecondsPerByte), "0.150 ns/byte");
-        assert_eq!(quantity(0.0, Unit::Seconds), "0.00 ns");
+        assert_eq!(quantity(1.5e-10, "s/byte"), "0.150 ns/byte");
+        assert_eq!(quantity(0.0, "s"), "0.00 ns");
     }
 
     #[test]

@@ -33,6 +33,20 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// A value of which nothing else is known: the interval is that value, and covers nothing.
+    pub const fn point(value: f64) -> Self {
+        Self {
+            low: value,
+            high: value,
+            coverage: 0.0,
+        }
+    }
+
+    /// Both ends, if it covers anything: the interval of a single launch does not.
+    pub fn ends(&self) -> Option<[f64; 2]> {
+        (self.coverage > 0.0).then_some([self.low, self.high])
+    }
+
     /// Whether the interval leaves out `value`.
     pub fn excludes(&self, value: f64) -> bool {
         value < self.low || self.high < value
@@ -48,6 +62,17 @@ pub struct PairedRatio {
     pub interval: Interval,
     /// Launches that measured both.
     pub launches: u32,
+}
+
+impl PairedRatio {
+    /// A ratio of which nothing else is known.
+    pub const fn point(value: f64) -> Self {
+        Self {
+            median: value,
+            interval: Interval::point(value),
+            launches: 0,
+        }
+    }
 }
 
 /// The value below which a share `q` (0 to 1) of ascending values lies, interpolated linearly

@@ -40,5 +40,5 @@ pub use launch::{Outcome, UnfinishedLaunch};
 pub use lease::Lease;
 pub use lock::Lock;
 pub use open::Store;
-pub use query::{CampaignRow, FailureRow, LaunchRow};
+pub use query::{CampaignRow, LaunchRow};
 pub use spool::SpoolReader;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 use vocabulary::{Candidate, Left, Library, Sample, Subject};
-use wire::{FailureKind, LaunchStart, Spending};
+use wire::{Failure, LaunchStart, Spending};
 
 use crate::columns::{Json, Places, Repetitions};
 use crate::{Outcome, Store, StoreError};
@@ -38,21 +38,6 @@ pub struct LaunchRow {
     pub ended_unix_seconds: Option<i64>,
     /// How it ended; absent while unfinished.
     pub outcome: Option<Outcome>,
-}
-
-/// A candidate that failed, and is not to be tried again in that cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailureRow {
-    /// Number of the launch.
-    pub launch: u32,
-    /// Where.
-    pub subject: Subject,
-    /// Which.
-    pub candidate: Candidate,
-    /// In which way.
-    pub kind: FailureKind,
-    /// What was seen.
-    pub message: String,
 }
 
 impl Store {
@@ -206,7 +191,7 @@ impl Store {
     }
 
     /// Failures seen with a library and not forgotten, by launch, task and candidate.
-    pub fn failures(&self, library: &Library) -> Result<Vec<FailureRow>, StoreError> {
+    pub fn failures(&self, library: &Library) -> Result<Vec<Failure>, StoreError> {
         self.read(|connection| {
             let definitions = Definitions::load(connection)?;
             connection
@@ -220,7 +205,7 @@ impl Store {
                     let (subject, candidate) = definitions.of(row)?;
                     let Json(kind) = row.get(3)?;
                     let (launch, message) = (row.get(2)?, row.get(4)?);
-                    Ok(FailureRow {
+                    Ok(Failure {
                         launch,
                         subject,
                         candidate,

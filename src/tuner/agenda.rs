@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::{Campaign, Family, Strategy};
+use fit::Everything;
 use store::{Store, StoreError};
 use vocabulary::{
     Candidate, Cell, Experiment, Library, NativeAlgorithm, Repetition, Sample, Subject,
@@ -321,6 +322,16 @@ impl Agenda {
     /// Turns that measuring everything in every launch would take.
     pub fn exhaustive_turns(&self) -> u64 {
         u64::from(self.launches) * (self.experiments.len() + self.candidates()) as u64
+    }
+
+    /// What a guided campaign would measure without its search.
+    pub(crate) fn everything(&self, campaign: &Campaign) -> Option<Everything> {
+        let cells = || self.cells.iter().map(|(cell, of)| (*cell, of.len()));
+        self.is_guided().then(|| Everything {
+            cells: cells().collect(),
+            launches: self.launches,
+            nodes: campaign.largest_shape().nodes,
+        })
     }
 
     /// Whether the campaign measures only what may change a decision.

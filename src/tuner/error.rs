@@ -13,7 +13,7 @@ use table::{Deployment, TableError};
 use thiserror::Error;
 use vocabulary::Library;
 
-use crate::{ImportError, MachineError};
+use crate::MachineError;
 
 /// A stage that could not be carried out.
 #[derive(Debug, Error)]
@@ -39,9 +39,6 @@ pub enum TunerError {
     /// The samples.
     #[error(transparent)]
     Fit(Box<FitError>),
-    /// What was to be imported.
-    #[error(transparent)]
-    Import(Box<ImportError>),
     /// The table.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -217,7 +214,6 @@ impl TunerError {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
             Self::Machine(error) => Some(error.help()),
-            Self::Import(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingToJudge { .. } => Some(
                 "measure with more `candidates`; the library's own algorithms are `native:*`".to_owned(),

@@ -4,7 +4,7 @@ use campaign::Campaign;
 use store::{CampaignRow, Store};
 
 use crate::TunerError;
-use crate::import::Definition;
+use crate::analysis::stored::campaign_of;
 
 /// The digest under which a store has recorded a campaign, or else the campaign's own.
 ///
@@ -18,11 +18,8 @@ pub(crate) fn digest_in(store: &Store, campaign: &Campaign) -> Result<String, Tu
         return Ok(digest);
     }
     rows.retain(|row| !Campaign::is_current_digest(&row.digest));
-    let asks_for_the_same = |row: &&CampaignRow| match Definition::of(row) {
-        Ok(Definition::Campaign(earlier)) => earlier.digest() == digest,
-        // Nothing is known to be the same as what cannot be read any more.
-        Ok(Definition::Import(_)) | Err(_) => false,
-    };
+    // Nothing is known to be the same as what cannot be read any more.
+    let asks_for_the_same = |row: &&CampaignRow| matches!(campaign_of(row), Ok(Some(earlier)) if earlier.digest() == digest);
     let known = rows.iter().rev().find(asks_for_the_same);
     Ok(known.map_or(digest, |row| row.digest.clone()))
 }

@@ -9,7 +9,7 @@ use store::{Lease, Lock, Outcome, SpoolReader, Store, StoreError};
 use wire::Record;
 
 use crate::agenda::Stock;
-use crate::import::Definition;
+use crate::analysis::stored::campaign_of;
 use crate::launch::Launch;
 use crate::{Agenda, Places, Progress, Silent, TunerError, store_file};
 
@@ -130,8 +130,7 @@ fn progress(store: &Store) -> Result<Option<Progress>, TunerError> {
     };
     let mut rows = store.campaigns()?.into_iter();
     let row = rows.find(|row| row.digest == last.campaign);
-    let Some(Definition::Campaign(campaign)) = row.map(|row| Definition::of(&row)).transpose()?
-    else {
+    let Some(campaign) = row.as_ref().map(campaign_of).transpose()?.flatten() else {
         return Ok(None);
     };
     let environments = store.environments(&last.library)?;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use fit::{MachineFit, ParameterEstimate};
+use fit::MachineFit;
 use model::{Level, Machine};
+use results::ParameterEstimate;
 
 use crate::Analysis;
 
@@ -12,9 +13,9 @@ impl Analysis {
     /// of each value; what was not identified is a comment. `None` if no level's `alpha` and `beta`
     /// both were.
     pub fn machine_file(&self) -> Option<String> {
-        let machine = self.machine.machine.as_ref()?;
+        let machine = self.found.machine.machine.as_ref()?;
         let mut file = File {
-            fit: &self.machine,
+            fit: &self.found.machine,
             text: String::new(),
         };
         let origin = &self.origin;

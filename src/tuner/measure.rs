@@ -17,8 +17,8 @@ use self::conclude::Patience;
 pub(crate) use self::hold::Hold;
 use crate::agenda::{Stock, repetition, spent_seconds};
 use crate::allotment::{Allotment, on_the_same_nodes};
+use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
-use crate::import::Definition;
 use crate::launch::{Launch, Watch, absolute, file};
 use crate::{Agenda, Event, Observer, Progress, TunerError, Workplace};
 
@@ -157,11 +157,8 @@ fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
         .collect();
     for row in store.campaigns()? {
         if launched.contains(&row.digest) {
-            let same = match Definition::of(&row)? {
-                Definition::Campaign(earlier) => at.campaign.same_conditions(&earlier),
-                Definition::Import(_) => false,
-            };
-            if !same {
+            let earlier = campaign_of(&row)?;
+            if !earlier.is_some_and(|earlier| at.campaign.same_conditions(&earlier)) {
                 let (store, library) = (store.path().to_owned(), at.library.clone());
                 return Err(TunerError::OtherConditions { store, library });
             }

@@ -3,28 +3,36 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use serde::Serialize;
 use vocabulary::{Library, Warning};
 use wire::LaunchStart;
 
 use crate::Progress;
 
-/// Where samples are from.
-#[derive(Clone, Debug)]
+/// Where samples are from. Name, store and library are serialized.
+#[derive(Clone, Debug, Serialize)]
 pub struct Origin {
     /// The name of the campaign.
     pub name: String,
     /// Its digest.
+    #[serde(skip)]
     pub campaign: String,
     /// The store.
     pub store: PathBuf,
     /// The library that was measured.
     pub library: Library,
     /// What the launches that measured something ran on, in the order of launches.
+    #[serde(skip)]
     pub starts: Vec<LaunchStart>,
     /// How much of what the campaign asks for is measured, if the campaign is known.
+    #[serde(skip)]
     pub progress: Option<Progress>,
     /// The launches' own dates, for launches that never reported.
+    #[serde(skip)]
     pub started_unix_seconds: Option<i64>,
+    /// Whether others have measured it.
+    #[serde(skip)]
+    pub is_imported: bool,
 }
 
 impl Origin {

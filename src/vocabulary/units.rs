@@ -150,9 +150,34 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// Writes a number with its thousands set apart: `1234567` is `1 234 567`.
+pub fn format_count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{format_seconds, parse_byte_range, parse_bytes, parse_seconds};
+    use super::{format_count, format_seconds, parse_byte_range, parse_bytes, parse_seconds};
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1 000"),
+            (1_234_567, "1 234 567"),
+        ] {
+            assert_eq!(format_count(number), text);
+        }
+    }
 
     #[test]
     fn times_have_three_digits_and_the_unit_that_fits() {

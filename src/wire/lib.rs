@@ -10,8 +10,8 @@ mod record;
 
 pub use plan::{Plan, SwitchVariables, Task, Work};
 pub use record::{
-    ColdCaches, Environment, FailureKind, Finish, LaunchStart, Measurement, RankClock, Record,
-    Shares, Spending, TaskDone,
+    ColdCaches, Environment, Failure, FailureKind, Finish, LaunchStart, Measurement, RankClock,
+    Record, Shares, Spending, TaskDone,
 };
 
 /// The environment variable by which ranks learn how they were started: the launcher's command line.

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use vocabulary::units::format_bytes;
-use vocabulary::{Left, Library, NativeAlgorithm, Node, Warning};
+use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, Subject, Warning};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -185,6 +185,21 @@ impl FailureKind {
             Self::Unsupported => "unsupported",
         }
     }
+}
+
+/// A candidate that failed, and is not to be tried again in that cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Number of the launch.
+    pub launch: u32,
+    /// Where.
+    pub subject: Subject,
+    /// Which.
+    pub candidate: Candidate,
+    /// In which way.
+    pub kind: FailureKind,
+    /// What was seen.
+    pub message: String,
 }
 
 /// Everything that one task gave.

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
-use fit::{HeldOut, Score, SplitScores};
-use serde_json::{Value, json};
+use results::{HeldOut, Score, SplitScores};
+use serde::Serialize;
 use table::{Deployment, Table};
-use tuner::Analysis;
+use tuner::{Analysis, Origin};
 
 use super::grid::grid;
 use super::stored::StoreArgs;
@@ -61,7 +61,10 @@ impl Args {
             Some(table) => analysis.judge(&Table::load(table)?, self.deployment)?,
         };
         if self.json {
-            console.json(&to_json(&analysis, &splits))?;
+            console.json(&Answers {
+                origin: &analysis.origin,
+                splits: &splits,
+            })?;
         } else {
             console.print(describe(&analysis, &splits))?;
         }
@@ -69,47 +72,12 @@ impl Args {
     }
 }
 
-fn to_json(analysis: &Analysis, splits: &[SplitScores]) -> Value {
-    let origin = &analysis.origin;
-    json!({
-        "name": origin.name,
-        "library": origin.library,
-        "store": origin.store,
-        "splits": splits.iter().map(split_json).collect::<Vec<_>>(),
-    })
-}
-
-fn split_json(split: &SplitScores) -> Value {
-    json!({
-        "held_out": split.held_out,
-        "collective": split.collective.map(|collective| collective.name()),
-        "points": split.points,
-        "decided_on": split.decided_on,
-        "methods": split.scores.iter().map(score_json).collect::<Vec<_>>(),
-    })
-}
-
-fn score_json(score: &Score) -> Value {
-    let worst = score.worst.as_ref().map(|worst| {
-        json!({
-            "collective": worst.cell.collective.name(),
-            "nodes": worst.cell.shape.nodes,
-            "ppn": worst.cell.shape.ppn,
-            "bytes": worst.cell.bytes,
-            "chosen": worst.chosen.to_string(),
-            "regret": worst.regret,
-        })
-    });
-    json!({
-        "method": score.method,
-        "points": score.points,
-        "mean": score.mean,
-        "median": score.median,
-        "maximum": score.worst.as_ref().map(|worst| worst.regret),
-        "mean_everywhere": score.mean_everywhere,
-        "within_5_percent": score.within,
-        "worst": worst,
-    })
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answers<'a> {
+    #[serde(flatten)]
+    origin: &'a Origin,
+    splits: &'a [SplitScores],
 }
 
 fn describe(analysis: &Analysis, splits: &[SplitScores]) -> String {

@@ -1,10 +1,8 @@
 use std::path::{Path, PathBuf};
 
-use fit::Ranked;
-use fit::statistics::Interval;
-use serde_json::{Value, json};
+use results::{Evidence, Explanation, OftenInvalid, Ranked};
+use statistics::Interval;
 use table::Table;
-use tuner::{Evidence, Explanation};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -69,61 +67,12 @@ impl Args {
         };
         let explanation = tuner::explain(&table, &self.query.query()?, &store)?;
         if self.json {
-            console.json(&to_json(&explanation))?;
+            console.json(&explanation)?;
         } else {
             console.print(tell(&explanation))?;
         }
         Ok(Answer::Good)
     }
-}
-
-fn to_json(explanation: &Explanation) -> Value {
-    json!({
-        "decision": explanation.decision,
-        "store": explanation.store,
-        "no_evidence": explanation.silence,
-        "dissent": explanation.dissent,
-        "common_starts": explanation.starts,
-        "cold_cache": explanation.cold,
-        "measuring_time": explanation.shares,
-        "evidence": explanation.evidence.iter().map(evidence_json).collect::<Vec<_>>(),
-    })
-}
-
-fn evidence_json(evidence: &Evidence) -> Value {
-    json!({
-        "bytes": evidence.bytes,
-        "chosen": evidence.chosen,
-        "why": evidence.why,
-        "margin": evidence.margin,
-        "ranking": evidence.ranking.iter().map(ranked_json).collect::<Vec<_>>(),
-        "never_valid": evidence.never_valid.iter().map(never_json).collect::<Vec<_>>(),
-    })
-}
-
-fn never_json((candidate, repetitions): &(String, u64)) -> Value {
-    json!({ "candidate": candidate, "repetitions": repetitions })
-}
-
-fn ranked_json(ranked: &Ranked) -> Value {
-    json!({
-        "candidate": ranked.candidate.to_string(),
-        "algorithm": ranked.candidate.id(),
-        "parameters": ranked.candidate.parameters(),
-        "launches": ranked.counts.launches,
-        "left_launches": ranked.counts.left_launches,
-        "other_batches": ranked.counts.other_batches,
-        "batch": ranked.counts.batch,
-        "repetitions": ranked.counts.repetitions,
-        "invalid": ranked.counts.invalid,
-        "median_seconds": ranked.median_seconds,
-        "interval": ranked.interval,
-        "speedup": ranked.speedup.map(|speedup| speedup.median),
-        "speedup_interval": ranked.speedup.map(|speedup| speedup.interval),
-        "behind_fastest": ranked.behind_fastest,
-        "predicted_seconds": ranked.predicted_seconds,
-        "beats_default": ranked.beats_default,
-    })
 }
 
 fn tell(explanation: &Explanation) -> String {
@@ -228,8 +177,11 @@ fn tell_default(ranking: &[Ranked], chosen: &str) -> String {
     )
 }
 
-fn tell_never((candidate, repetitions): &(String, u64)) -> String {
-    format!("\nNothing is known of {candidate}: none of its {repetitions} repetitions was valid.")
+fn tell_never(never: &OftenInvalid) -> String {
+    format!(
+        "\nNothing is known of {}: none of its {} repetitions was valid.",
+        never.candidate, never.repetitions
+    )
 }
 
 /// What the times are where several calls made a repetition; nothing where one did in all launches.
@@ -286,10 +238,9 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
 
 #[cfg(test)]
 mod tests {
-    use fit::statistics::Interval;
-    use fit::{Counts, Ranked};
-    use tuner::Evidence;
-    use vocabulary::Candidate;
+    use results::{Counts, Evidence, OftenInvalid, Ranked};
+    use schedule::Collective;
+    use vocabulary::{Candidate, Cell, CommShape, Datatype};
 
     use super::tell_evidence;
 
@@ -297,7 +248,6 @@ mod tests {
     fn batches_and_invalid_repetitions_are_told_where_there_are_any() {
         let told = |batch, other_batches, invalid| {
             let ranked = Ranked {
-                candidate: Candidate::Default,
                 counts: Counts {
                     launches: 6,
                     left_launches: 0,
@@ -306,18 +256,22 @@ mod tests {
                     repetitions: 600,
                     invalid,
                 },
-                median_seconds: 1e-6,
-                interval: Interval {
-                    low: 1e-6,
-                    high: 1e-6,
-                    coverage: 0.969,
+                ..Ranked::unmeasured(Candidate::Default, 1e-6)
+            };
+            let never = OftenInvalid {
+                candidate: Candidate::Foreign {
+                    algorithm: "bcast/chain".to_owned(),
+                    parameters: Default::default(),
                 },
-                speedup: None,
-                behind_fastest: 0.0,
-                predicted_seconds: None,
-                beats_default: false,
-                acceptable: false,
-                tolerable: false,
+                cell: Cell {
+                    collective: Collective::Bcast,
+                    shape: CommShape { nodes: 1, ppn: 2 },
+                    bytes: 8,
+                    datatype: Datatype::Byte,
+                    operator: None,
+                },
+                invalid: 50,
+                repetitions: 50,
             };
             tell_evidence(&Evidence {
                 bytes: 8,
@@ -327,7 +281,7 @@ mod tests {
                 ranking: vec![ranked],
                 never_valid: match invalid {
                     0 => Vec::new(),
-                    _ => vec![("bcast/chain".to_owned(), 50)],
+                    _ => vec![never],
                 },
             })
         };

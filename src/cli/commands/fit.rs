@@ -2,9 +2,10 @@ mod messages;
 
 use std::path::PathBuf;
 
-use fit::{BlockComparison, BlockPoint, CandidateCurve, ParameterEstimate, Segment};
-use serde_json::{Value, json};
-use tuner::{Analysis, TunerError};
+use fit::{CandidateCurve, Segment};
+use results::{BlockComparison, BlockPoint, ParameterEstimate, ProtocolSegment};
+use serde::Serialize;
+use tuner::{Analysis, Origin, TunerError};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -74,78 +75,31 @@ impl Args {
             tuner::write_atomically(path, &text)?;
         }
         if self.json {
-            console.json(&to_json(&analysis, &analysis.curves()))?;
+            console.json(&Answers {
+                origin: &analysis.origin,
+                parameters: &analysis.found.machine.parameters,
+                segments: &analysis.found.machine.segments,
+                blocks: &analysis.found.blocks,
+                candidates: analysis.found.curves(),
+            })?;
         } else if let Some(path) = &self.machine {
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
-            console.print(describe(&analysis, &analysis.curves()))?;
+            console.print(describe(&analysis, &analysis.found.curves()))?;
         }
         Ok(Answer::Good)
     }
 }
 
-fn to_json(analysis: &Analysis, curves: &[CandidateCurve]) -> Value {
-    let origin = &analysis.origin;
-    json!({
-        "name": origin.name,
-        "library": origin.library,
-        "store": origin.store,
-        "parameters": analysis.machine.parameters.iter().map(parameter_json).collect::<Vec<_>>(),
-        "segments": analysis.machine.segments.iter().map(messages::to_json).collect::<Vec<_>>(),
-        "blocks": analysis.blocks.iter().map(block_json).collect::<Vec<_>>(),
-        "candidates": curves.iter().map(curve_json).collect::<Vec<_>>(),
-    })
-}
-
-fn curve_json(of: &CandidateCurve) -> Value {
-    json!({
-        "collective": of.cell.collective.name(),
-        "nodes": of.cell.shape.nodes,
-        "ppn": of.cell.shape.ppn,
-        "datatype": of.cell.datatype,
-        "operator": of.cell.operator,
-        "candidate": of.candidate.to_string(),
-        "sizes": of.curve.points.len(),
-        "straight": of.curve.straight,
-        "segments": of.curve.segments,
-        "interpolation_error": of.curve.interpolation_error,
-    })
-}
-
-fn parameter_json(parameter: &ParameterEstimate) -> Value {
-    let identified = parameter.value().is_some();
-    json!({
-        "name": parameter.name,
-        "unit": parameter.unit,
-        "identified": identified,
-        "note": (!identified).then(|| parameter.status.to_string()),
-        "value": parameter.estimate.map(|known| known.value),
-        "low": parameter.estimate.map(|known| known.low),
-        "high": parameter.estimate.map(|known| known.high),
-        "coverage": parameter.estimate.map(|known| known.coverage),
-        "residual": parameter.estimate.map(|known| known.residual),
-    })
-}
-
-fn block_json(block: &BlockComparison) -> Value {
-    let cell = &block.cell;
-    json!({
-        "collective": cell.collective.name(),
-        "nodes": cell.shape.nodes,
-        "ppn": cell.shape.ppn,
-        "bytes": cell.bytes,
-        "algorithm": bare_id(&block.algorithm),
-        "candidate": block.algorithm,
-        "predicted": block.predicted,
-        "measured": block.measured,
-        "measured_near_prediction": block.measured_near_prediction,
-    })
-}
-
-/// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
-fn bare_id(name: &str) -> &str {
-    let name = name.split('[').next().unwrap_or(name);
-    name.split_once('/').map_or(name, |(_, id)| id)
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answers<'a> {
+    #[serde(flatten)]
+    origin: &'a Origin,
+    parameters: &'a [ParameterEstimate],
+    segments: &'a [ProtocolSegment],
+    blocks: &'a [BlockComparison],
+    candidates: Vec<CandidateCurve>,
 }
 
 fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
@@ -153,13 +107,13 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
     let heading = format!("{} with {}", origin.name, origin.library);
     let parameters = grid(
         ["parameter", "value>", "interval", "residual>", ""],
-        analysis.machine.parameters.iter().map(parameter_row),
+        analysis.found.machine.parameters.iter().map(parameter_row),
     );
     let mut parts = vec![heading, parameters];
-    if !analysis.machine.segments.is_empty() {
-        parts.push(messages::table(&analysis.machine.segments));
+    if !analysis.found.machine.segments.is_empty() {
+        parts.push(messages::table(&analysis.found.machine.segments));
     }
-    if !analysis.blocks.is_empty() {
+    if !analysis.found.blocks.is_empty() {
         parts.push(grid(
             [
                 "algorithm",
@@ -170,7 +124,7 @@ fn describe(analysis: &Analysis, curves: &[CandidateCurve]) -> String {
                 "measured block>",
                 "measured time>",
             ],
-            analysis.blocks.iter().map(block_row),
+            analysis.found.blocks.iter().map(block_row),
         ));
     }
     if curves.iter().any(|of| !of.curve.segments.is_empty()) {

@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use serde_json::json;
-use tuner::{ImportOptions, Imported};
+use import::{ImportOptions, Imported};
+use serde::Serialize;
 use vocabulary::{Library, Warning};
 
 use crate::console::Console;
@@ -70,6 +70,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Stored<'a> {
+    store: &'a Path,
+    #[serde(flatten)]
+    imported: &'a Imported,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// Comma-separated values
@@ -90,9 +98,9 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let options = ImportOptions {
             format: match self.format {
-                Format::Csv => tuner::Format::Csv,
-                Format::Osu => tuner::Format::Osu,
-                Format::Imb => tuner::Format::Imb,
+                Format::Csv => import::Format::Csv,
+                Format::Osu => import::Format::Osu,
+                Format::Imb => import::Format::Imb,
             },
             library: self.library.clone(),
             nodes: self.nodes,
@@ -101,10 +109,13 @@ impl Args {
             baseline: self.baseline.clone(),
             materiality: self.materiality,
         };
-        let imported = tuner::import(&self.file, &self.store, &options)?;
+        let imported = import::import(&self.file, &self.store, &options)?;
         self.warn(&imported, console);
         if self.json {
-            console.json(&self.to_json(&imported))?;
+            console.json(&Stored {
+                store: &self.store,
+                imported: &imported,
+            })?;
         } else {
             console.remark(self.describe(&imported))?;
         }
@@ -130,21 +141,6 @@ impl Args {
                 imported.without_default, imported.cells
             ));
         }
-    }
-
-    fn to_json(&self, imported: &Imported) -> serde_json::Value {
-        let warnings: Vec<String> = imported.warnings.iter().map(Warning::to_string).collect();
-        json!({
-            "store": self.store,
-            "library": imported.library,
-            "launches": imported.launches,
-            "cells": imported.cells,
-            "candidates": imported.candidates,
-            "repetitions": imported.repetitions,
-            "without_default": imported.without_default,
-            "skipped": imported.skipped,
-            "warnings": warnings,
-        })
     }
 
     fn describe(&self, imported: &Imported) -> String {

@@ -116,8 +116,8 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "done": tuned.measured.progress.done,
         "total": tuned.measured.progress.total,
         "failures": tuned.analysis.failures.len(),
-        "measuring_seconds": tuned.analysis.measuring_seconds,
-        "saved_seconds": tuned.analysis.races.saved_seconds,
-        "exhaustive_seconds": tuned.analysis.effort.map(|effort| effort.exhaustive_seconds),
+        "measuring_seconds": tuned.analysis.found.cost.seconds,
+        "saved_seconds": tuned.analysis.found.cost.races.saved_seconds,
+        "exhaustive_seconds": tuned.analysis.found.cost.effort.map(|effort| effort.exhaustive_seconds),
     })
 }

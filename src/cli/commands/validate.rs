@@ -292,8 +292,7 @@ impl Found {
 fn row(validated: &ValidatedPoint) -> [String; 7] {
     let speedup = validated.speedup;
     let number = |value: f64| format!("{value:.2}");
-    let interval =
-        |ratio: fit::statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
+    let interval = |ratio: statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
     let failure = match &validated.judgement {
         guard::Judgement::Broken(how) => format!("FAILS: {how}"),
         guard::Judgement::Slower => "SLOWER".to_owned(),

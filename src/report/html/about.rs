@@ -1,16 +1,16 @@
 //! Where the numbers come from: machine, failures, how it was measured, provenance.
 
 use maud::{Markup, html};
+use results::{OFTEN_INVALID, OftenInvalid};
+use vocabulary::units::format_count;
 
 use super::figure::table;
-use crate::cells::Basis;
 use crate::expected;
-use crate::markdown::{DECISIONS, identified};
+use crate::markdown::{DECISIONS, identified, not_identified};
 use crate::measuring::{facts, paragraphs};
 use crate::pairs;
-use crate::repetitions::{OFTEN_INVALID, OftenInvalid};
-use crate::text::{grouped, one_line};
-use crate::view::{Estimate, View};
+use crate::text::one_line;
+use crate::view::{Basis, View};
 
 /// Rows of lists that have no end.
 const MOST: usize = 60;
@@ -70,11 +70,7 @@ pub(super) fn machine(view: &View) -> Markup {
             }
         }
         ul {
-            @for parameter in &view.parameters {
-                @if let Estimate::NotIdentified { reason } = &parameter.estimate {
-                    li { (parameter.name) ": not identified: " (one_line(reason)) "." }
-                }
-            }
+            @for line in not_identified(view) { li { (line) } }
         }
         @if !view.curves.is_empty() { p { (expected::verdict(view, "The model", "")) } }
     }
@@ -118,13 +114,13 @@ pub(super) fn measuring(view: &View) -> Markup {
         @for paragraph in paragraphs(view) { p { (paragraph) } }
         @if about.batched_cells > 0 {
             p {
-                "Calls in " (grouped(about.batched_cells as u64)) " cells were too short for the clock: times there are "
-                "those of up to " (grouped(about.most_calls.into())) " calls in a row, divided by their number."
+                "Calls in " (format_count(about.batched_cells as u64)) " cells were too short for the clock: times there are "
+                "those of up to " (format_count(about.most_calls.into())) " calls in a row, divided by their number."
             }
         }
         @if about.other_batches > 0 {
             p {
-                (grouped(about.other_batches)) " times a launch of a candidate in a cell was left out, as another "
+                (format_count(about.other_batches)) " times a launch of a candidate in a cell was left out, as another "
                 "number of calls was timed together than in most launches of the cell."
             }
         }
@@ -147,8 +143,8 @@ fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
             ul {
                 @for found in found.iter().take(MOST) {
                     li {
-                        code { (found.candidate) } " in " (found.cell) ": " (grouped(found.invalid)) " of "
-                        (grouped(found.repetitions))
+                        code { (found.candidate) } " in " (found.cell) ": " (format_count(found.invalid)) " of "
+                        (format_count(found.repetitions))
                     }
                 }
             }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use results::{BlockComparison, BlockPoint};
 use vocabulary::CommShape;
 use vocabulary::units::format_bytes;
 
@@ -14,7 +15,6 @@ use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use crate::grid::Grid;
 use crate::markdown::block_rows;
-use crate::view::BlockRow;
 
 /// Cells of a collective.
 const MOST_FIGURES: usize = 2;
@@ -24,17 +24,17 @@ const MOST_ROWS: usize = 60;
 
 /// Figures and table; a word where there are none.
 pub(super) fn figures(group: &Group<'_>) -> Markup {
-    let mut cells: BTreeMap<(CommShape, u64), Vec<&BlockRow>> = BTreeMap::new();
+    let mut cells: BTreeMap<(CommShape, u64), Vec<&BlockComparison>> = BTreeMap::new();
     for comparison in &group.comparisons {
         for row in comparison.blocks.iter().filter(|row| row.points.len() > 1) {
             cells
-                .entry((comparison.shape, row.bytes))
+                .entry((comparison.shape, row.cell.bytes))
                 .or_default()
                 .push(row);
         }
     }
     let mut order: Vec<_> = cells.into_iter().collect();
-    let points = |rows: &[&BlockRow]| rows.iter().map(|row| row.points.len()).sum::<usize>();
+    let points = |rows: &[&BlockComparison]| rows.iter().map(|row| row.points.len()).sum::<usize>();
     order.sort_by_key(|((shape, bytes), rows)| Reverse((points(rows), *bytes, shape.ranks())));
     let shown = order.len().min(MOST_FIGURES);
     html! {
@@ -62,8 +62,7 @@ fn summary(group: &Group<'_>) -> Markup {
         .comparisons
         .iter()
         .flat_map(|comparison| &comparison.blocks);
-    let rows: Vec<BlockRow> = rows.cloned().collect();
-    let Grid { columns, rows } = block_rows(&rows);
+    let Grid { columns, rows } = block_rows(rows);
     let all = rows.len();
     let rows: Vec<_> = rows.into_iter().take(MOST_ROWS).collect();
     let shown = rows.len();
@@ -73,9 +72,14 @@ fn summary(group: &Group<'_>) -> Markup {
     }
 }
 
-fn figure(group: &Group<'_>, shape: CommShape, bytes: u64, rows: &[&BlockRow]) -> Option<Markup> {
+fn figure(
+    group: &Group<'_>,
+    shape: CommShape,
+    bytes: u64,
+    rows: &[&BlockComparison],
+) -> Option<Markup> {
     let mut rows = rows.to_vec();
-    rows.sort_by(|a, b| a.seconds_at_measured.total_cmp(&b.seconds_at_measured));
+    rows.sort_by(|a, b| a.measured.seconds.total_cmp(&b.measured.seconds));
     rows.truncate(MOST_CURVES);
     let curves = rows.iter().map(|row| curve(group, row)).collect();
     let plot = Plot {
@@ -97,26 +101,24 @@ fn figure(group: &Group<'_>, shape: CommShape, bytes: u64, rows: &[&BlockRow]) -
         ],
         reference: None,
     };
-    let rows: Vec<BlockRow> = rows.into_iter().cloned().collect();
-    plotted(&plot, block_rows(&rows))
+    plotted(&plot, block_rows(rows))
 }
 
-fn curve(group: &Group<'_>, row: &BlockRow) -> Curve {
+fn curve(group: &Group<'_>, row: &BlockComparison) -> Curve {
     // Parameters that do not concern blocks stand behind the algorithm's name.
     let algorithm = row.algorithm.split('[').next().unwrap_or_default();
-    let point = |time: &crate::BlockTime| Point {
-        is_chosen: time.block_bytes == row.measured_block_bytes,
-        ..Point::bare(time.block_bytes as f64, time.seconds)
+    let point = |block: &BlockPoint| Point {
+        is_chosen: block.block_bytes == row.measured.block_bytes,
+        ..Point::bare(block.block_bytes as f64, block.seconds)
     };
-    let expected = |time: &crate::BlockTime| {
-        let seconds = time.expected_seconds?;
-        Some((time.block_bytes as f64, seconds))
-    };
+    let expected = row.points.iter().zip(&row.predicted_of_points);
+    let expected =
+        expected.filter_map(|(block, seconds)| Some((block.block_bytes as f64, (*seconds)?)));
     Curve {
         name: label(&row.algorithm),
         look: group.looks.look(algorithm),
         points: row.points.iter().map(point).collect(),
-        expected: row.points.iter().filter_map(expected).collect(),
-        vertical: row.predicted_block_bytes.map(|bytes| bytes as f64),
+        expected: expected.collect(),
+        vertical: row.predicted.map(|block| block.block_bytes as f64),
     }
 }

@@ -58,13 +58,10 @@ pub(super) fn section(view: &View, group: &Group<'_>) -> Markup {
 /// Those that gain most in all come first.
 fn by_stake<'v>(group: &Group<'v>) -> Vec<&'v Comparison> {
     let stake = |comparison: &Comparison| -> f64 {
-        let replaced = comparison
-            .sizes
-            .iter()
-            .filter(|row| row.verdict.replaces_default());
-        let gains = replaced.filter_map(|row| row.best.as_ref());
+        let replaced = comparison.sizes.iter().filter(|row| row.replaces_default());
+        let gains = replaced.filter_map(|row| row.rival()?.speedup);
         gains
-            .map(|best| best.speedup.value.max(f64::MIN_POSITIVE).ln())
+            .map(|gain| gain.median.max(f64::MIN_POSITIVE).ln())
             .sum()
     };
     let mut comparisons = group.comparisons.clone();

@@ -8,8 +8,8 @@ use table::OperatorClass;
 use vocabulary::{Candidate, CommShape, Datatype, Operator};
 
 use super::palette::Looks;
-use crate::cells::CellResult;
 use crate::view::{Comparison, View};
+use results::CellDecision;
 
 /// A collective: what was found in its cells.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Group<'v> {
     pub(super) collective: Collective,
     /// Cells for operators that commute, with the datatype and operator that most were measured with;
     /// ascending, and those of shapes that were not measured last.
-    pub(super) cells: Vec<&'v CellResult>,
+    pub(super) cells: Vec<&'v CellDecision>,
     /// How many cells of other datatypes or operators there are.
     pub(super) other_types: usize,
     /// The same for all classes of operators.
@@ -27,11 +27,11 @@ pub(super) struct Group<'v> {
 
 /// The collectives of a view, in their order.
 pub(super) fn groups(view: &View) -> Vec<Group<'_>> {
-    let mut groups: BTreeMap<Collective, Vec<&CellResult>> = BTreeMap::new();
+    let mut groups: BTreeMap<Collective, Vec<&CellDecision>> = BTreeMap::new();
     for comparison in &view.comparisons {
         groups.entry(comparison.collective).or_default();
     }
-    let commutes = |result: &&CellResult| result.operators.cover(OperatorClass::Commutative);
+    let commutes = |result: &&CellDecision| result.operators.cover(OperatorClass::Commutative);
     for result in view.cells.iter().filter(commutes) {
         let cells = groups.entry(result.cell.collective).or_default();
         cells.push(result);
@@ -44,11 +44,11 @@ pub(super) fn groups(view: &View) -> Vec<Group<'_>> {
 
 type Type = (Datatype, Option<Operator>);
 
-fn type_of(result: &CellResult) -> Type {
+fn type_of(result: &CellDecision) -> Type {
     (result.cell.datatype, result.cell.operator)
 }
 
-fn most_frequent_type(cells: &[&CellResult]) -> Option<Type> {
+fn most_frequent_type(cells: &[&CellDecision]) -> Option<Type> {
     let mut counts: BTreeMap<Type, usize> = BTreeMap::new();
     for result in cells {
         *counts.entry(type_of(result)).or_default() += 1;
@@ -58,7 +58,7 @@ fn most_frequent_type(cells: &[&CellResult]) -> Option<Type> {
 }
 
 impl<'v> Group<'v> {
-    fn new(view: &'v View, collective: Collective, mut cells: Vec<&'v CellResult>) -> Self {
+    fn new(view: &'v View, collective: Collective, mut cells: Vec<&'v CellDecision>) -> Self {
         let of_all_types = cells.len();
         if let Some(frequent) = most_frequent_type(&cells) {
             cells.retain(|result| type_of(result) == frequent);
@@ -66,7 +66,7 @@ impl<'v> Group<'v> {
         let chosen = cells.iter().map(|result| result.chosen.algorithm());
         // What is the fastest somewhere is drawn, too.
         let fastest = cells.iter().filter_map(|result| fastest(result));
-        let all = cells.iter().flat_map(|result| &result.candidates);
+        let all = cells.iter().flat_map(|result| &result.ranking);
         let all = all.map(|timed| timed.candidate.algorithm());
         let of_collective = |comparison: &&Comparison| comparison.collective == collective;
         Self {
@@ -79,19 +79,20 @@ impl<'v> Group<'v> {
     }
 
     /// The cells that were measured together with the default.
-    pub(super) fn measured(&self) -> impl Iterator<Item = &'v CellResult> {
+    pub(super) fn measured(&self) -> impl Iterator<Item = &'v CellDecision> {
         let cells = self.cells.iter().copied();
         cells.filter(|result| result.is_measured() && result.default().is_some())
     }
 
     /// The measured shapes with their cells, those with most at stake first.
-    pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellResult>)> {
-        let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+    pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellDecision>)> {
+        let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
         for result in self.measured() {
             shapes.entry(result.cell.shape).or_default().push(result);
         }
         let mut shapes: Vec<_> = shapes.into_iter().collect();
-        let order = |(shape, cells): &(CommShape, Vec<&CellResult>)| (stake(cells), shape.ranks());
+        let order =
+            |(shape, cells): &(CommShape, Vec<&CellDecision>)| (stake(cells), shape.ranks());
         shapes.sort_by(|a, b| {
             let (a, b) = (order(a), order(b));
             b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
@@ -100,9 +101,9 @@ impl<'v> Group<'v> {
     }
 }
 
-fn fastest(result: &CellResult) -> Option<&Candidate> {
-    let candidates = result.candidates.iter();
-    let fastest = candidates.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+fn fastest(result: &CellDecision) -> Option<&Candidate> {
+    let candidates = result.ranking.iter();
+    let fastest = candidates.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
     fastest.map(|timed| &timed.candidate)
 }
 
@@ -166,9 +167,9 @@ impl fmt::Display for Along {
 }
 
 /// What following the table gains in some cells: the sum of the logarithms of its speed-ups.
-pub(super) fn stake(cells: &[&CellResult]) -> f64 {
+pub(super) fn stake(cells: &[&CellDecision]) -> f64 {
     let gains = cells.iter().filter_map(|result| result.gain());
     gains
-        .map(|gain| gain.value.max(f64::MIN_POSITIVE).ln())
+        .map(|gain| gain.median.max(f64::MIN_POSITIVE).ln())
         .sum()
 }

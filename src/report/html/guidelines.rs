@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use schedule::Collective;
+use statistics::PairedRatio;
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, CommShape};
 
@@ -11,11 +12,11 @@ use super::figure::{folded, left_out, plotted};
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
-use crate::cells::{Basis, CellResult, Timed};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
-use crate::view::{Ratio, View};
+use crate::view::{Basis, View};
+use results::{CellDecision, Ranked};
 
 /// Violations in the table.
 const MOST_ROWS: usize = 40;
@@ -23,10 +24,10 @@ const MOST_ROWS: usize = 40;
 /// A cell beside its strongest mock-up.
 #[derive(Clone, Copy)]
 struct Compared<'v> {
-    result: &'v CellResult,
-    mockup: &'v Timed,
+    result: &'v CellDecision,
+    mockup: &'v Ranked,
     /// How many times as long as the mock-up the default takes.
-    before: Ratio,
+    before: PairedRatio,
     /// The same of what the table chooses.
     after: f64,
 }
@@ -48,7 +49,7 @@ pub(super) fn guidelines(view: &View) -> Markup {
     }
     let figures = figures(&compared);
     let cells = compared.len();
-    compared.sort_by(|a, b| b.before.value.total_cmp(&a.before.value));
+    compared.sort_by(|a, b| b.before.median.total_cmp(&a.before.median));
     compared.retain(Compared::is_violated);
     let left = compared
         .iter()
@@ -74,21 +75,21 @@ pub(super) fn guidelines(view: &View) -> Markup {
 /// After, ratios have no interval: what costs less is no violation.
 const TOLERANCE: f64 = 0.02;
 
-fn mockups(result: &CellResult) -> impl Iterator<Item = &Timed> {
-    let candidates = result.candidates.iter();
+fn mockups(result: &CellDecision) -> impl Iterator<Item = &Ranked> {
+    let candidates = result.ranking.iter();
     candidates.filter(|timed| matches!(timed.candidate, Candidate::Mockup { .. }))
 }
 
 /// A cell with its strongest mock-up, if it has one.
-fn compare(result: &CellResult) -> Option<Compared<'_>> {
+fn compare(result: &CellDecision) -> Option<Compared<'_>> {
     let mockups = mockups(result).filter_map(|mockup| Some((mockup, mockup.speedup?)));
-    let (mockup, before) = mockups.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    let (mockup, before) = mockups.max_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
     let gain = result.gain().filter(|_| result.is_measured())?;
     Some(Compared {
         result,
         mockup,
         before,
-        after: before.value / gain.value,
+        after: before.median / gain.median,
     })
 }
 
@@ -126,8 +127,8 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
         vertical: None,
     };
     let before = |one: &Compared<'_>| Point {
-        interval: (one.before.coverage > 0.0).then_some([one.before.low, one.before.high]),
-        ..Point::bare(one.result.cell.bytes as f64, one.before.value)
+        interval: one.before.interval.ends(),
+        ..Point::bare(one.result.cell.bytes as f64, one.before.median)
     };
     let after = |one: &Compared<'_>| Point::bare(one.result.cell.bytes as f64, one.after);
     let plot = Plot {
@@ -153,7 +154,7 @@ fn figure(collective: Collective, shape: CommShape, cells: &[&Compared<'_>]) -> 
 impl Compared<'_> {
     /// Whether the mock-up beats the default for certain.
     fn is_violated(&self) -> bool {
-        self.before.low > 1.0
+        self.before.interval.low > 1.0
     }
 }
 
@@ -180,7 +181,7 @@ fn numbers(compared: &[Compared<'_>]) -> Grid {
             result.cell.shape.to_string(),
             format_bytes(result.cell.bytes),
             short_name(&mockup.candidate),
-            factor(before.value),
+            factor(before.median),
             interval(before),
             short_name(&result.chosen),
             factor(*after),

@@ -9,9 +9,9 @@ use super::figure::{REST, figure};
 use super::group::{Along, Group};
 use super::palette::label;
 use super::plot::{cut, px};
-use crate::cells::CellResult;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
-use crate::text::{factor, short_name};
+use crate::text::{factor, short_name, verdict};
+use results::CellDecision;
 
 const HEIGHT: f64 = 34.0;
 const LEFT: f64 = 64.0;
@@ -38,7 +38,7 @@ pub(super) fn maps(group: &Group<'_>) -> Markup {
 }
 
 fn map(group: &Group<'_>, along: Along) -> Markup {
-    let mut cells: BTreeMap<(u32, u64), &CellResult> = BTreeMap::new();
+    let mut cells: BTreeMap<(u32, u64), &CellDecision> = BTreeMap::new();
     let concerned = group.cells.iter().filter(|r| along.holds(r.cell.shape));
     for result in concerned {
         cells.insert((along.value(result.cell.shape), result.cell.bytes), result);
@@ -82,7 +82,7 @@ struct Map<'a, 'v> {
     sizes: Vec<u64>,
     /// Numbers of nodes or of ranks per node, ascending.
     rows: Vec<u32>,
-    cells: &'a BTreeMap<(u32, u64), &'v CellResult>,
+    cells: &'a BTreeMap<(u32, u64), &'v CellDecision>,
 }
 
 impl Map<'_, '_> {
@@ -102,7 +102,7 @@ impl Map<'_, '_> {
     }
 
     /// Those that are shown, by descending row, ascending size.
-    fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellResult)> {
+    fn shown(&self) -> impl Iterator<Item = (usize, usize, &CellDecision)> {
         let rows = self.rows.iter().rev().enumerate();
         rows.flat_map(move |(row, nodes)| {
             let columns = self.sizes.iter().enumerate();
@@ -179,17 +179,17 @@ impl Map<'_, '_> {
         gaps.into_iter().chain(expected).collect()
     }
 
-    fn field(&self, row: usize, column: usize, result: &CellResult) -> Markup {
+    fn field(&self, row: usize, column: usize, result: &CellDecision) -> Markup {
         let width = self.cell_width();
         let (x, y) = (LEFT + width * column as f64, TOP + HEIGHT * row as f64);
         let look = self.group.looks.look(result.chosen.algorithm());
-        let gain = result.gain().map(|gain| factor(gain.value));
+        let gain = result.gain().map(|gain| factor(gain.median));
         let title = format!(
             "{}, {} bytes: {}, {}",
             result.cell.shape,
             format_bytes(result.cell.bytes),
             short_name(&result.chosen),
-            result.verdict
+            verdict(result)
         );
         // What the model expects stands in parentheses.
         let key = match result.is_measured() {
@@ -239,13 +239,13 @@ impl Map<'_, '_> {
             ("why", Left),
         ];
         let rows = self.shown().map(|(_, _, result)| {
-            let gain = result.gain().map(|gain| factor(gain.value));
+            let gain = result.gain().map(|gain| factor(gain.median));
             [
                 result.cell.shape.to_string(),
                 format_bytes(result.cell.bytes),
                 short_name(&result.chosen),
                 gain.unwrap_or_default(),
-                result.verdict.to_string(),
+                verdict(result),
             ]
         });
         grid(columns, rows)

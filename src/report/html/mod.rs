@@ -20,9 +20,9 @@ mod speedups;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::cells::Basis;
 use crate::markdown::TABLE_ALONE;
 use crate::text::one_line;
+use crate::view::Basis;
 use crate::view::View;
 use group::{Group, groups};
 

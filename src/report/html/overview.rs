@@ -7,12 +7,12 @@ use vocabulary::units::format_bytes;
 
 use super::figure::table;
 use super::group::Group;
-use crate::cells::CellResult;
 use crate::grid::{Grid, Side::Left, Side::Right};
 use crate::pairs::mean;
 use crate::summary::headline;
 use crate::text::{NONE, factor, short_name};
 use crate::view::View;
+use results::CellDecision;
 
 /// The section's content.
 pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
@@ -73,8 +73,8 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
 
 /// All columns but what the library alone gains, and what to do.
 fn row(group: &Group<'_>) -> Vec<String> {
-    let cells: Vec<&CellResult> = group.measured().collect();
-    let replaced: Vec<&CellResult> = replaced(group).collect();
+    let cells: Vec<&CellDecision> = group.measured().collect();
+    let replaced: Vec<&CellDecision> = replaced(group).collect();
     let there = match replaced.is_empty() {
         true => NONE.to_owned(),
         false => factor(mean(gains(&replaced))),
@@ -89,31 +89,31 @@ fn row(group: &Group<'_>) -> Vec<String> {
 }
 
 /// The cells in which the default loses.
-fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellResult> {
+fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellDecision> {
     let cells = group.measured();
-    cells.filter(|result| result.verdict.replaces_default())
+    cells.filter(|result| result.replaces_default())
 }
 
-fn gains<'a>(cells: &'a [&'a CellResult]) -> impl Iterator<Item = f64> + 'a {
+fn gains<'a>(cells: &'a [&'a CellDecision]) -> impl Iterator<Item = f64> + 'a {
     cells
         .iter()
         .filter_map(|result| result.gain())
-        .map(|gain| gain.value)
+        .map(|gain| gain.median)
 }
 
 /// What the library's own algorithms gain over all cells; nothing where none was measured.
 fn in_library(group: &Group<'_>) -> Option<f64> {
-    let gain = |result: &CellResult| {
+    let gain = |result: &CellDecision| {
         let chosen = result.chosen_in_library.as_ref()?;
-        result.speedup_of(chosen).map(|gain| gain.value)
+        result.speedup_of(chosen).map(|gain| gain.median)
     };
     let gains: Vec<f64> = group.measured().filter_map(gain).collect();
     (!gains.is_empty()).then(|| mean(gains.into_iter()))
 }
 
 /// The greatest gain.
-fn most(replaced: &[&CellResult]) -> String {
-    let gain = |result: &CellResult| result.gain().map_or(1.0, |gain| gain.value);
+fn most(replaced: &[&CellDecision]) -> String {
+    let gain = |result: &CellDecision| result.gain().map_or(1.0, |gain| gain.median);
     let most = replaced.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
     most.map_or_else(
         || NONE.to_owned(),

@@ -13,8 +13,8 @@ use super::palette::label;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms, fastest_of};
-use crate::cells::CellResult;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use results::CellDecision;
 
 /// Algorithms of a figure, the default among them.
 const MOST_CURVES: usize = 5;
@@ -33,7 +33,7 @@ enum Kind {
 
 impl Kind {
     /// What stays the same, of a cell.
-    fn fixed(self, result: &CellResult) -> f64 {
+    fn fixed(self, result: &CellDecision) -> f64 {
         let total = result.cell.vector_bytes() as f64;
         match self {
             Self::Strong => total,
@@ -59,7 +59,7 @@ impl Kind {
 
 /// Shapes along which only one of nodes and ranks per node grows, with their cells by ascending size.
 struct Row<'v> {
-    shapes: Vec<(CommShape, Vec<&'v CellResult>)>,
+    shapes: Vec<(CommShape, Vec<&'v CellDecision>)>,
     /// What all have in common.
     name: String,
     /// Whether these are all shapes.
@@ -83,7 +83,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
 }
 
 fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
-    let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+    let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
     for result in group.measured() {
         shapes.entry(result.cell.shape).or_default().push(result);
     }
@@ -122,15 +122,15 @@ fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
 
 fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
     let fixed = telling(row, kind)?;
-    let cells: Vec<&CellResult> = row
+    let cells: Vec<&CellDecision> = row
         .shapes
         .iter()
         .flat_map(|(_, cells)| cells)
         .copied()
         .collect();
-    let near: Vec<&CellResult> = {
+    let near: Vec<&CellDecision> = {
         // Who matters at this size: cells within a factor of two.
-        let is_near = |r: &&&CellResult| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
+        let is_near = |r: &&&CellDecision| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
         cells.iter().filter(is_near).copied().collect()
     };
     let names = algorithms(if near.is_empty() { &cells } else { &near });
@@ -175,7 +175,7 @@ fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
     for result in all() {
         let stake = result
             .gain()
-            .map_or(0.0, |gain| gain.value.max(f64::MIN_POSITIVE).ln());
+            .map_or(0.0, |gain| gain.median.max(f64::MIN_POSITIVE).ln());
         let fixed = kind.fixed(result);
         if fixed >= 1.0 && fixed.fract() == 0.0 {
             *sizes.entry(fixed as u64).or_default() += stake;
@@ -197,19 +197,19 @@ fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
 }
 
 fn points(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<Point> {
-    let point = |(shape, cells): &(CommShape, Vec<&CellResult>)| {
+    let point = |(shape, cells): &(CommShape, Vec<&CellDecision>)| {
         let x = f64::from(shape.ranks());
         let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
         if let Some(result) = exact {
             let timed = fastest_of(result, algorithm)?;
             return Some(Point {
-                interval: timed.interval,
+                interval: timed.interval.ends(),
                 is_chosen: result.chosen == timed.candidate,
-                ..Point::bare(x, timed.seconds)
+                ..Point::bare(x, timed.median_seconds)
             });
         }
         let seconds = between(cells, kind, fixed, |result| {
-            Some(fastest_of(result, algorithm)?.seconds)
+            Some(fastest_of(result, algorithm)?.median_seconds)
         })?;
         Some(Point {
             is_hollow: true,
@@ -220,8 +220,8 @@ fn points(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<Point> 
 }
 
 fn expected(row: &Row<'_>, kind: Kind, fixed: f64, algorithm: &str) -> Vec<(f64, f64)> {
-    let point = |(shape, cells): &(CommShape, Vec<&CellResult>)| {
-        let expected = |result: &CellResult| fastest_of(result, algorithm)?.expected_seconds;
+    let point = |(shape, cells): &(CommShape, Vec<&CellDecision>)| {
+        let expected = |result: &CellDecision| fastest_of(result, algorithm)?.predicted_seconds;
         let exact = cells.iter().find(|result| same(kind.fixed(result), fixed));
         let seconds = match exact {
             Some(result) => expected(result),
@@ -238,13 +238,13 @@ fn same(a: f64, b: f64) -> bool {
 
 /// A time between two measured sizes, on a straight line through both on logarithmic axes.
 fn between(
-    cells: &[&CellResult],
+    cells: &[&CellDecision],
     kind: Kind,
     fixed: f64,
-    seconds: impl Fn(&CellResult) -> Option<f64>,
+    seconds: impl Fn(&CellDecision) -> Option<f64>,
 ) -> Option<f64> {
     let known = || {
-        let known = |result: &&CellResult| Some((kind.fixed(result), seconds(result)?));
+        let known = |result: &&CellDecision| Some((kind.fixed(result), seconds(result)?));
         cells
             .iter()
             .filter_map(known)

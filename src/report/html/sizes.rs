@@ -12,9 +12,9 @@ use super::map::thinned;
 use super::palette::{DEFAULT, label};
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
-use crate::cells::{CellResult, Timed};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::text::{NONE, short_name};
+use results::{CellDecision, Ranked};
 
 /// Shapes of a collective.
 const MOST_SHAPES: usize = 2;
@@ -44,7 +44,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
     }
 }
 
-fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellResult]) -> Option<Markup> {
+fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellDecision]) -> Option<Markup> {
     let cells = &thinned(all, MOST_SIZES)[..];
     let algorithms = algorithms(cells);
     let curves: Vec<Curve> = algorithms
@@ -77,14 +77,14 @@ fn figure(group: &Group<'_>, shape: CommShape, all: &[&CellResult]) -> Option<Ma
 }
 
 /// The default, then those that the table chooses most often, then those that are the fastest.
-pub(super) fn algorithms<'v>(cells: &[&'v CellResult]) -> Vec<&'v str> {
+pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
     let mut votes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for result in cells {
         votes.entry(result.chosen.algorithm()).or_default().0 += 1;
         let fastest = result
-            .candidates
+            .ranking
             .iter()
-            .min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+            .min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
         if let Some(timed) = fastest {
             votes.entry(timed.candidate.algorithm()).or_default().1 += 1;
         }
@@ -103,14 +103,14 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellResult]) -> Vec<&'v str> {
 }
 
 /// The algorithm of a kind that is nearest to the default's time or before it, over all sizes.
-fn strongest<'v>(cells: &[&'v CellResult], kind: &str) -> Option<&'v str> {
+fn strongest<'v>(cells: &[&'v CellDecision], kind: &str) -> Option<&'v str> {
     let mut sums: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
     for result in cells {
         let Some(default) = result.default() else {
             continue;
         };
         let names: BTreeSet<&str> = result
-            .candidates
+            .ranking
             .iter()
             .map(|timed| timed.candidate.algorithm())
             .filter(|name| name.starts_with(kind) && *name != DEFAULT)
@@ -121,7 +121,7 @@ fn strongest<'v>(cells: &[&'v CellResult], kind: &str) -> Option<&'v str> {
             };
             let sum = sums.entry(name).or_default();
             sum.0 += 1;
-            sum.1 += (default.seconds / timed.seconds).ln();
+            sum.1 += (default.median_seconds / timed.median_seconds).ln();
         }
     }
     let strength = |(count, sum): &(usize, f64)| (*count, *sum);
@@ -133,22 +133,22 @@ fn strongest<'v>(cells: &[&'v CellResult], kind: &str) -> Option<&'v str> {
 }
 
 /// The fastest member of an algorithm, whatever its parameters; the chosen one if it is a member.
-pub(super) fn fastest_of<'v>(result: &'v CellResult, algorithm: &str) -> Option<&'v Timed> {
+pub(super) fn fastest_of<'v>(result: &'v CellDecision, algorithm: &str) -> Option<&'v Ranked> {
     if result.chosen.algorithm() == algorithm
-        && let Some(chosen) = result.timed(&result.chosen)
+        && let Some(chosen) = result.ranked(&result.chosen)
     {
         return Some(chosen);
     }
     let members = result
-        .candidates
+        .ranking
         .iter()
         .filter(|t| t.candidate.algorithm() == algorithm);
-    members.min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    members.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
 }
 
-fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellResult]) -> Curve {
+fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
     let members = || {
-        let timed = |result: &&CellResult| {
+        let timed = |result: &&CellDecision| {
             let timed = fastest_of(result, algorithm)?.clone();
             let is_chosen = result.chosen == timed.candidate;
             Some((result.cell.bytes as f64, timed, is_chosen))
@@ -163,19 +163,19 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellResult]) -> Curve {
         look: group.looks.look(algorithm),
         points: members()
             .map(|(x, timed, is_chosen)| Point {
-                interval: timed.interval,
+                interval: timed.interval.ends(),
                 is_chosen,
-                ..Point::bare(x, timed.seconds)
+                ..Point::bare(x, timed.median_seconds)
             })
             .collect(),
         expected: members()
-            .filter_map(|(x, timed, _)| Some((x, timed.expected_seconds?)))
+            .filter_map(|(x, timed, _)| Some((x, timed.predicted_seconds?)))
             .collect(),
         vertical: None,
     }
 }
 
-fn numbers(algorithms: &[&str], cells: &[&CellResult]) -> Grid {
+fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> Grid {
     let columns = [
         ("bytes", Right),
         ("candidate", Left),
@@ -192,17 +192,18 @@ fn numbers(algorithms: &[&str], cells: &[&CellResult]) -> Grid {
         members.map(|timed| {
             let interval = timed
                 .interval
+                .ends()
                 .map(|ends| ends.map(format_seconds).join(" .. "));
             let is_chosen = result.chosen == timed.candidate;
             [
                 format_bytes(result.cell.bytes),
                 short_name(&timed.candidate),
-                format_seconds(timed.seconds),
+                format_seconds(timed.median_seconds),
                 interval.unwrap_or_else(|| NONE.to_owned()),
                 timed
-                    .expected_seconds
+                    .predicted_seconds
                     .map_or_else(|| NONE.to_owned(), format_seconds),
-                match timed.launches {
+                match timed.counts.launches {
                     0 => NONE.to_owned(),
                     launches => launches.to_string(),
                 },

@@ -13,10 +13,10 @@ use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
-use crate::cells::CellResult;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
+use results::CellDecision;
 
 /// Shapes in a figure; of more, some between the smallest and the largest.
 const MOST_SHAPES: usize = 6;
@@ -37,12 +37,12 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
 
 /// A figure; nothing where the table keeps the default everywhere, as the map shows.
 fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
-    let mut shapes: BTreeMap<CommShape, Vec<&CellResult>> = BTreeMap::new();
+    let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
     for result in group.measured().filter(|r| along.holds(r.cell.shape)) {
         shapes.entry(result.cell.shape).or_default().push(result);
     }
     let mut cells = shapes.values().flatten();
-    if !cells.any(|result| result.verdict.replaces_default()) {
+    if !cells.any(|result| result.replaces_default()) {
         return None;
     }
     let has_many = shapes.values().any(|cells| cells.len() > MOST_SIZES);
@@ -86,7 +86,7 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
         notes,
         reference: Some(1.0),
     };
-    let cells: Vec<&CellResult> = shown
+    let cells: Vec<&CellDecision> = shown
         .iter()
         .flat_map(|shape| &shapes[shape])
         .copied()
@@ -94,13 +94,13 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     plotted(&plot, numbers(&cells))
 }
 
-fn curve(index: usize, shape: CommShape, cells: &[&CellResult]) -> Curve {
-    let point = |result: &&CellResult| {
+fn curve(index: usize, shape: CommShape, cells: &[&CellDecision]) -> Curve {
+    let point = |result: &&CellDecision| {
         let gain = result.gain()?;
         Some(Point {
-            interval: (gain.coverage > 0.0).then_some([gain.low, gain.high]),
-            is_hollow: !result.verdict.replaces_default(),
-            ..Point::bare(result.cell.bytes as f64, gain.value)
+            interval: gain.interval.ends(),
+            is_hollow: !result.replaces_default(),
+            ..Point::bare(result.cell.bytes as f64, gain.median)
         })
     };
     let points = cells.iter().filter_map(point).filter(|point| point.x > 0.0);
@@ -113,7 +113,7 @@ fn curve(index: usize, shape: CommShape, cells: &[&CellResult]) -> Curve {
     }
 }
 
-fn numbers(cells: &[&CellResult]) -> Grid {
+fn numbers(cells: &[&CellDecision]) -> Grid {
     let columns = [
         ("shape", Left),
         ("bytes", Right),
@@ -127,7 +127,7 @@ fn numbers(cells: &[&CellResult]) -> Grid {
             result.cell.shape.to_string(),
             format_bytes(result.cell.bytes),
             short_name(&result.chosen),
-            factor(gain.value),
+            factor(gain.median),
             interval(&gain),
         ])
     });

@@ -2,21 +2,14 @@
 
 use std::path::Path;
 
-use campaign::Campaign;
-use fit::{DecideOptions, Summary};
-use report::OftenInvalid;
-use store::{FailureRow, LaunchRow, Store};
-use vocabulary::{Candidate, Library, NativeAlgorithm, Sample, Subject};
+use campaign::{Campaign, CampaignError};
+use fit::DecideOptions;
+use import::Record;
+use store::{CampaignRow, LaunchRow, Store};
+use vocabulary::{Library, NativeAlgorithm, Sample};
 use wire::{LaunchStart, Shares};
 
-use crate::import::Definition;
-use crate::{Agenda, TunerError, repetitions};
-
-/// What failed, and where.
-pub(super) fn failed(failures: &[FailureRow]) -> Vec<(Subject, Candidate)> {
-    let failed = failures.iter();
-    failed.map(|f| (f.subject, f.candidate.clone())).collect()
-}
+use crate::TunerError;
 
 pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library, TunerError> {
     if let Some(library) = library {
@@ -46,26 +39,6 @@ pub(super) fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, T
     Ok(samples)
 }
 
-/// Summaries of what is asked for, if that is known: a store may hold more, sizes and candidates of
-/// earlier campaigns.
-pub(super) fn summaries(
-    samples: &[Sample],
-    agenda: Option<&Agenda>,
-) -> Result<Vec<Summary>, TunerError> {
-    let mut summaries = fit::summarise(samples)?;
-    if let Some(agenda) = agenda {
-        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
-    }
-    Ok(summaries)
-}
-
-/// Candidates without a valid repetition, of what is asked for if that is known.
-pub(super) fn never_valid(samples: &[Sample], agenda: Option<&Agenda>) -> Vec<OftenInvalid> {
-    repetitions::never_valid(samples, |subject, candidate| {
-        agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
-    })
-}
-
 /// Where measuring time went, as far as tasks tell.
 pub(super) fn shares(store: &Store, library: &Library) -> Result<Option<Shares>, TunerError> {
     let spending = store.spending(library)?;
@@ -89,17 +62,24 @@ pub(super) fn decide_options(campaign: &Campaign) -> DecideOptions {
     }
 }
 
-/// The campaign of a launch, or what was imported as one.
+/// What a store has kept of the campaign of a launch, or of the import.
 pub(super) fn definition(
     store: &Store,
     launch: Option<&LaunchRow>,
-) -> Result<Option<Definition>, TunerError> {
+) -> Result<Option<CampaignRow>, TunerError> {
     let Some(launch) = launch else {
         return Ok(None);
     };
     let mut rows = store.campaigns()?.into_iter();
-    let row = rows.find(|row| row.digest == launch.campaign);
-    Ok(row.map(|row| Definition::of(&row)).transpose()?)
+    Ok(rows.find(|row| row.digest == launch.campaign))
+}
+
+/// The campaign that a store has kept; `None` of what was imported.
+pub(crate) fn campaign_of(row: &CampaignRow) -> Result<Option<Campaign>, CampaignError> {
+    match Record::of(row) {
+        Some(_) => Ok(None),
+        None => Campaign::parse_stored(&row.text).map(Some),
+    }
 }
 
 pub(super) fn stem(path: &Path) -> String {

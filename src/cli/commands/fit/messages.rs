@@ -1,11 +1,10 @@
 //! The lines that messages follow.
 
-use fit::{ParameterEstimate, ProtocolSegment};
-use serde_json::{Value, json};
+use results::{ParameterEstimate, ProtocolSegment};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::super::grid::grid;
-use super::{format_small_seconds, parameter_json};
+use super::format_small_seconds;
 
 pub(super) fn table(segments: &[ProtocolSegment]) -> String {
     grid(
@@ -65,16 +64,4 @@ fn note(segment: &ProtocolSegment) -> String {
         notes.push("ends at the eager limit".to_owned());
     }
     notes.join("; ")
-}
-
-pub(super) fn to_json(segment: &ProtocolSegment) -> Value {
-    json!({
-        "level": segment.level.name(),
-        "from_bytes": segment.from_bytes,
-        "to_bytes": segment.to_bytes,
-        "sizes": segment.sizes,
-        "alpha": parameter_json(&segment.alpha),
-        "beta": parameter_json(&segment.beta),
-        "ends_at_eager_limit": segment.ends_at_eager_limit,
-    })
 }

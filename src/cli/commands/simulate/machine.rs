@@ -34,7 +34,7 @@ impl MachineArgs {
         };
         let content = fs::read(path).map_err(read).map_err(TunerError::from)?;
         if content.starts_with(STORE) {
-            let fitted = self.library.analyse(path)?.machine.machine;
+            let fitted = self.library.analyse(path)?.found.machine.machine;
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
         }

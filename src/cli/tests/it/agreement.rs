@@ -39,7 +39,7 @@ fn analysis(seed: u32, edit: impl Fn(String) -> String) -> Analysis {
 
 /// What is chosen in each cell for commutative operators.
 fn choices(analysis: &Analysis) -> BTreeMap<Cell, Candidate> {
-    let decisions = analysis.decisions.iter();
+    let decisions = analysis.found.decisions.iter();
     let commutative =
         decisions.filter(|decision| decision.operators != table::Operators::Noncommutative);
     commutative
@@ -56,6 +56,7 @@ fn two_runs_on_a_noisy_machine_choose_alike() {
         before.to_owned()
     });
     let truth: BTreeMap<(Subject, &Candidate), f64> = noiseless
+        .found
         .summaries
         .iter()
         .map(|summary| {

@@ -10,9 +10,9 @@ use fastrand::Rng;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rusqlite::Connection;
-use store::{FailureRow, Store};
+use store::Store;
 use vocabulary::{Candidate, Library, Sample, Subject};
-use wire::{FailureKind, Record};
+use wire::{Failure, FailureKind, Record};
 
 use crate::mpi::{place_with, processes, run, start, wait};
 use crate::run::{Place, sound_store};
@@ -220,11 +220,11 @@ fn check(library: &str, launcher: &str, kills: u32) {
         .map(|f| format!("{}: {}", f.kind.name(), f.message));
     let told: Vec<_> = told.collect();
     assert!(failures.len() <= tally.crashes, "{told:#?}");
-    let is_crash = |failure: &FailureRow| failure.kind == FailureKind::Crash;
+    let is_crash = |failure: &Failure| failure.kind == FailureKind::Crash;
     assert!(failures.iter().all(is_crash), "{told:#?}");
     let counts = store.counts(&library).unwrap();
     for (subject, candidate) in planned(&place) {
-        let is = |f: &FailureRow| {
+        let is = |f: &Failure| {
             f.subject == subject && [&candidate, &Candidate::Default].contains(&&f.candidate)
         };
         let launches = counts.get(&(subject, candidate.clone())).copied();

@@ -144,7 +144,7 @@ fn predictions_are_near_the_truth_and_say_how_they_were_found() {
 }
 
 fn statistics_median(values: &[f64]) -> f64 {
-    fit::statistics::median(values).expect("values")
+    statistics::median(values).expect("values")
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Decisions where the right one is known.
 
-use fit::{CellDecision, DecideOptions, MachineFit, Verdict, decide, summarise};
+use fit::{DecideOptions, MachineFit, decide, summarise};
+use results::{CellDecision, Verdict};
 use table::{Confidence, Operators};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Sample, Subject};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fit::{DecideOptions, HeldOut, Method, Score, SplitScores, evaluate, judge, summarise};
+use fit::{DecideOptions, evaluate, judge, summarise};
+use results::{HeldOut, Method, Score, SplitScores};
 use schedule::Collective;
 use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,

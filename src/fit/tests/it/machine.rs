@@ -1,6 +1,7 @@
 //! Known parameters must be found again, and unknowable ones reported as such.
 
-use fit::{MachineFit, Status, fit_machine, summarise};
+use fit::{MachineFit, fit_machine, summarise};
+use results::Status;
 use vocabulary::{
     Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Sample, Subject,
 };
@@ -91,7 +92,7 @@ fn known_parameters_are_found_within_5_percent() {
             assert!(estimate.residual < 0.07, "{parameter:?}");
         }
         let factor = |name: &str| {
-            let named = |p: &&fit::ParameterEstimate| p.name == name;
+            let named = |p: &&results::ParameterEstimate| p.name == name;
             found
                 .parameters
                 .iter()

@@ -1,6 +1,7 @@
 //! What messages cost that do not come one by one, and copies.
 
-use fit::{MachineFit, ParameterEstimate, Status};
+use fit::MachineFit;
+use results::{ParameterEstimate, Status};
 use vocabulary::{CommShape, ExperimentKind, Sample};
 
 use crate::machine::{MANY, NODE, SIZES, experiment, fitted, near};

@@ -1,7 +1,8 @@
 //! Predicted blocks beside measured ones.
 
-use fit::{BlockComparison, Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
+use fit::{Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
 use model::{Link, Machine};
+use results::BlockComparison;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
 

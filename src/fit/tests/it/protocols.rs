@@ -1,6 +1,6 @@
 //! The lines that messages follow.
 
-use fit::{ProtocolSegment, Status};
+use results::{ProtocolSegment, Status};
 use vocabulary::{ExperimentKind, Sample};
 
 use crate::machine::{MANY, NODE, experiment, fitted, near};

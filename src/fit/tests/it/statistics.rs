@@ -1,7 +1,7 @@
 //! Known values, and whether intervals cover what they claim to.
 
-use fit::statistics::{median, median_interval, paired_ratio, quantile, quartiles};
 use proptest::prelude::*;
+use statistics::{median, median_interval, paired_ratio, quantile, quartiles};
 
 use crate::synthetic::Noise;
 

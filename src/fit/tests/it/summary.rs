@@ -1,6 +1,6 @@
 //! Summaries against statistics computed the plain way.
 
-use fit::{FitError, statistics, summarise};
+use fit::{FitError, summarise};
 use vocabulary::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};

@@ -1,8 +1,10 @@
 //! Made-up cells, a few or very many.
 
-use report::{Basis, BlockTime, CellResult, Ratio, Timed, Verdict, View};
+use report::{Basis, View};
+use results::{CellDecision, Counts, Ranked, Verdict};
 use schedule::Collective;
-use table::{Operators, RuleSource};
+use statistics::{Interval, PairedRatio};
+use table::{Confidence, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
 /// What is there to choose from, beside the default.
@@ -45,7 +47,7 @@ fn seconds(index: usize, cell: &Cell) -> f64 {
 }
 
 /// One cell, decided.
-pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> CellResult {
+pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> CellDecision {
     let cell = Cell {
         collective,
         shape,
@@ -56,29 +58,35 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
     let default = seconds(0, &cell);
     let timed = |(index, candidate): (usize, Candidate)| {
         let seconds = seconds(index, &cell);
-        let speedup = Ratio {
-            value: default / seconds,
-            low: 0.95 * default / seconds,
-            high: 1.06 * default / seconds,
+        let certain = |low, high| Interval {
+            low,
+            high,
             coverage: 0.969,
         };
-        Timed {
-            speedup: (index > 0).then_some(speedup),
-            candidate,
-            seconds,
-            interval: Some([0.96 * seconds, 1.05 * seconds]),
+        let speedup = PairedRatio {
+            median: default / seconds,
+            interval: certain(0.95 * default / seconds, 1.06 * default / seconds),
             launches: 6,
-            repetitions: 600,
-            expected_seconds: [1, 2].contains(&index).then_some(1.1 * seconds),
+        };
+        Ranked {
+            counts: Counts {
+                launches: 6,
+                repetitions: 600,
+                ..Counts::default()
+            },
+            interval: certain(0.96 * seconds, 1.05 * seconds),
+            speedup: (index > 0).then_some(speedup),
+            predicted_seconds: [1, 2].contains(&index).then_some(1.1 * seconds),
+            ..Ranked::unmeasured(candidate, seconds)
         }
     };
     let all = [Candidate::Default]
         .into_iter()
         .chain(candidates(collective));
-    let mut candidates: Vec<Timed> = all.enumerate().map(timed).collect();
-    candidates.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    let chosen = candidates[0].candidate.clone();
-    CellResult {
+    let mut ranking: Vec<Ranked> = all.enumerate().map(timed).collect();
+    ranking.sort_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
+    let chosen = ranking[0].candidate.clone();
+    CellDecision {
         cell,
         operators: match collective.is_reduction() {
             true => Operators::Commutative,
@@ -86,23 +94,14 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
         },
         verdict: match chosen {
             Candidate::Default => Verdict::WithinNoise,
-            _ => Verdict::Chosen,
+            _ => Verdict::Fastest,
         },
         chosen,
         chosen_in_library: Some(Candidate::Default),
-        source: RuleSource::Measured,
-        candidates,
+        confidence: Confidence::High,
+        ranking,
+        failed: Vec::new(),
     }
-}
-
-/// Times of three sizes of blocks, of which the middle one is the best.
-pub(crate) fn blocks(best: u64, seconds: f64) -> Vec<BlockTime> {
-    let time = |block_bytes| BlockTime {
-        block_bytes,
-        seconds: seconds * if block_bytes == best { 1.0 } else { 1.2 },
-        expected_seconds: Some(0.9 * seconds),
-    };
-    [best / 2, best, 2 * best].map(time).to_vec()
 }
 
 /// The cells of some collectives on numbers of nodes, with 2 ranks on each, and sizes.
@@ -110,7 +109,7 @@ pub(crate) fn results(
     collectives: &[Collective],
     nodes: impl Iterator<Item = u32> + Clone,
     sizes: impl Iterator<Item = u64> + Clone,
-) -> Vec<CellResult> {
+) -> Vec<CellDecision> {
     let mut results = Vec::new();
     for collective in collectives {
         for nodes in nodes.clone() {
@@ -134,8 +133,7 @@ pub(crate) fn view() -> View {
     );
     cells.sort_by_key(|result| (result.cell, result.operators));
     let mut extended = result(Collective::Bcast, CommShape { nodes: 16, ppn: 2 }, 1 << 21);
-    extended.source = RuleSource::Model;
-    extended.verdict = Verdict::Expected;
+    extended.verdict = Verdict::Extrapolated;
     cells.push(extended);
     View {
         cells,

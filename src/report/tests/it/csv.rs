@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use report::{CSV_COLUMNS, Timed, View, render_csv};
+use report::{CSV_COLUMNS, View, render_csv};
+use results::Ranked;
 use vocabulary::Candidate;
 
 use crate::cells;
@@ -22,17 +23,17 @@ fn every_cell_has_a_row_for_every_candidate() {
     let text = render_csv(&view).expect("written");
     insta::assert_snapshot!(text.lines().take(12).collect::<Vec<_>>().join("\n"));
     let rows = read(&text);
-    let timed: Vec<&Timed> = view.cells.iter().flat_map(|r| &r.candidates).collect();
+    let timed: Vec<&Ranked> = view.cells.iter().flat_map(|r| &r.ranking).collect();
     assert_eq!(rows.len(), timed.len());
     for (row, timed) in rows.iter().zip(timed) {
         assert_eq!(row.len(), CSV_COLUMNS.len());
         assert_eq!(row["candidate"], timed.candidate.to_string());
         assert_eq!(
             row["seconds"].parse(),
-            Ok(timed.seconds),
+            Ok(timed.median_seconds),
             "not the same number"
         );
-        let speedup = timed.speedup.map(|speedup| speedup.value);
+        let speedup = timed.speedup.map(|speedup| speedup.median);
         assert_eq!(row["speedup"].parse().ok(), speedup);
     }
     let chosen = rows.iter().filter(|row| row["chosen_colltune"] == "yes");
@@ -47,19 +48,14 @@ fn what_is_unknown_is_empty_and_texts_are_quoted() {
     };
     let result = &mut view.cells[0];
     result.chosen_in_library = None;
-    result.candidates.truncate(1);
-    result.candidates[0] = Timed {
-        candidate: Candidate::Foreign {
+    result.ranking.truncate(1);
+    result.ranking[0] = Ranked::unmeasured(
+        Candidate::Foreign {
             algorithm: "a,\"b\"\nc:bcast/x".to_owned(),
             parameters: Default::default(),
         },
-        seconds: 2.0,
-        interval: None,
-        launches: 0,
-        repetitions: 0,
-        speedup: None,
-        expected_seconds: None,
-    };
+        2.0,
+    );
     let rows = read(&render_csv(&view).expect("written"));
     assert_eq!(rows[0]["candidate"], "a,\"b\"\nc:bcast/x");
     for column in [

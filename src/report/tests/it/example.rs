@@ -1,16 +1,18 @@
 //! A report such as a small node gives.
 
-use report::{
-    Basis, Best, BlockRow, Comparison, Estimate, Expected, Failure, MachineParameter,
-    MeasuringCost, ModelCurve, OftenInvalid, Pair, Pairs, Ratio, Repetitions, SizeRow, Starts,
-    Unit, Verdict, View,
+use report::{Basis, Comparison, View};
+use results::{
+    BlockComparison, BlockPoint, CellDecision, Estimate, Expected, MeasuringCost, ModelCurve,
+    OftenInvalid, Pair, Pairs, ParameterEstimate, Races, Ranked, Repetitions, Starts, Status,
+    Verdict,
 };
 use schedule::Collective;
+use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators, Provenance, Rule};
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Subject, Warning,
 };
-use wire::{Environment, FailureKind, Shares};
+use wire::{Environment, Failure, FailureKind, Shares};
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
 
@@ -45,18 +47,7 @@ fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
 }
 
 fn pairs() -> Pairs {
-    let ratio = |value: f64| Ratio {
-        value,
-        low: 0.97 * value,
-        high: 1.02 * value,
-        coverage: 0.969,
-    };
-    let uncertain = |[low, value, high]: [f64; 3], coverage| Ratio {
-        value,
-        low,
-        high,
-        coverage,
-    };
+    let ratio = |value: f64| paired([0.97 * value, value, 1.02 * value], 0.969);
     let pair = |name: &str, against: &str, ratios: &[f64]| Pair {
         name: name.to_owned(),
         against: against.to_owned(),
@@ -78,9 +69,9 @@ fn pairs() -> Pairs {
                 name: "bcast/knomial".to_owned(),
                 against: "native:bcast/knomial".to_owned(),
                 points: vec![
-                    (8, uncertain([0.9, 1.52, 2.1], 0.969)),
-                    (8192, uncertain([1.4, 1.44, 1.5], 0.75)),
-                    (1 << 20, uncertain([1.6; 3], 0.0)),
+                    (8, paired([0.9, 1.52, 2.1], 0.969)),
+                    (8192, paired([1.4, 1.44, 1.5], 0.75)),
+                    (1 << 20, paired([1.6; 3], 0.0)),
                 ],
             },
             pair(
@@ -94,42 +85,94 @@ fn pairs() -> Pairs {
     }
 }
 
+fn paired([low, median, high]: [f64; 3], coverage: f64) -> PairedRatio {
+    let interval = Interval {
+        low,
+        high,
+        coverage,
+    };
+    PairedRatio {
+        median,
+        interval,
+        launches: 6,
+    }
+}
+
+/// A decision between the default and another candidate, by the other's speed-up.
 fn size(
     bytes: u64,
     default_seconds: f64,
     candidate: Candidate,
     speedup: [f64; 3],
     verdict: Verdict,
-) -> SizeRow {
-    let [low, value, high] = speedup;
-    let speedup = Ratio {
-        value,
-        low,
-        high,
-        coverage: 0.969,
+) -> CellDecision {
+    let replaces = matches!(verdict, Verdict::Fastest | Verdict::NearFastest);
+    let ranked = Ranked {
+        speedup: Some(paired(speedup, 0.969)),
+        beats_default: replaces,
+        ..Ranked::unmeasured(candidate.clone(), default_seconds / speedup[1])
     };
-    let seconds = default_seconds / value;
-    SizeRow {
-        bytes,
-        default_seconds,
-        best: Some(Best {
-            candidate,
-            seconds,
-            speedup,
-        }),
+    let default = Ranked::unmeasured(Candidate::Default, default_seconds);
+    CellDecision {
+        chosen: if replaces {
+            candidate
+        } else {
+            Candidate::Default
+        },
         verdict,
+        ranking: vec![ranked, default],
+        ..unrivalled(bytes, default_seconds)
     }
 }
 
-fn block(bytes: u64, predicted: Option<u64>, best: u64, times: (Option<f64>, f64)) -> BlockRow {
-    BlockRow {
-        algorithm: "allreduce/dual_root".to_owned(),
+/// A decision where nothing but the default was measured.
+fn unrivalled(bytes: u64, default_seconds: f64) -> CellDecision {
+    CellDecision {
+        cell: cell(bytes),
+        operators: Operators::Commutative,
+        chosen: Candidate::Default,
+        verdict: Verdict::NoRival,
+        confidence: Confidence::High,
+        ranking: vec![Ranked::unmeasured(Candidate::Default, default_seconds)],
+        failed: Vec::new(),
+        chosen_in_library: None,
+    }
+}
+
+fn cell(bytes: u64) -> Cell {
+    Cell {
+        collective: Collective::Allreduce,
+        shape: SHAPE,
         bytes,
-        predicted_block_bytes: predicted,
-        measured_block_bytes: best,
-        seconds_at_predicted: times.0,
-        seconds_at_measured: times.1,
-        points: crate::cells::blocks(best, times.1),
+        datatype: Datatype::Float64,
+        operator: Some(Operator::Sum),
+    }
+}
+
+/// Predicted and best measured blocks; the time measured with the predicted ones, and the best time.
+fn block(
+    bytes: u64,
+    predicted: Option<u64>,
+    best: u64,
+    times: (Option<f64>, f64),
+) -> BlockComparison {
+    let point = |block_bytes, seconds| BlockPoint {
+        block_bytes,
+        blocks: (bytes / block_bytes) as u32,
+        seconds,
+    };
+    BlockComparison {
+        cell: cell(bytes),
+        algorithm: "allreduce/dual_root".to_owned(),
+        predicted: predicted.map(|size| point(size, times.1)),
+        measured: point(best, times.1),
+        predicted_of_measured: None,
+        measured_near_prediction: predicted.zip(times.0).map(|(size, time)| point(size, time)),
+        blocks_measured: 3,
+        points: [best / 2, best, 2 * best]
+            .map(|size| point(size, times.1 * if size == best { 1.0 } else { 1.2 }))
+            .to_vec(),
+        predicted_of_points: vec![Some(0.9 * times.1); 3],
     }
 }
 
@@ -137,9 +180,15 @@ fn allreduce() -> Comparison {
     let ring = || ours("allreduce/ring", None);
     let doubling = || ours("allreduce/recursive_doubling", None);
     let dual = |block| ours("allreduce/dual_root", Some(block));
-    let alike = Verdict::ChosenAlike {
-        candidate: dual(65536),
-    };
+    // A little slower than the ring, which would make another rule.
+    let mut alike = size(
+        262144,
+        1.32e-4,
+        ring(),
+        [1.31, 1.42, 1.5],
+        Verdict::NearFastest,
+    );
+    alike.chosen = dual(65536);
     Comparison {
         collective: Collective::Allreduce,
         shape: SHAPE,
@@ -166,22 +215,22 @@ fn allreduce() -> Comparison {
                 1.9e-6,
                 doubling(),
                 [1.21, 1.25, 1.31],
-                Verdict::Chosen,
+                Verdict::Fastest,
             ),
             size(
                 32768,
                 1.1e-5,
                 ring(),
                 [0.81, 0.86, 0.9],
-                Verdict::DefaultFaster,
+                Verdict::DefaultFastest,
             ),
-            size(262144, 1.32e-4, ring(), [1.31, 1.42, 1.5], alike),
+            alike,
             size(
                 2097152,
                 1.81e-3,
                 dual(65536),
                 [1.79, 1.91, 1.97],
-                Verdict::Chosen,
+                Verdict::Fastest,
             ),
         ],
         rules: vec![
@@ -210,12 +259,6 @@ fn rule_of_library() -> Rule {
 
 fn bcast() -> Comparison {
     let binomial = || ours("bcast/binomial", None);
-    let unrivalled = SizeRow {
-        bytes: 4096,
-        default_seconds: 1.2e-6,
-        best: None,
-        verdict: Verdict::NoRival,
-    };
     Comparison {
         collective: Collective::Bcast,
         shape: SHAPE,
@@ -230,13 +273,13 @@ fn bcast() -> Comparison {
                 [0.97, 0.98, 1.03],
                 Verdict::WithinNoise,
             ),
-            unrivalled,
+            unrivalled(4096, 1.2e-6),
             size(
                 2097152,
                 2.8e-4,
                 binomial(),
                 [0.7, 0.72, 0.75],
-                Verdict::DefaultFaster,
+                Verdict::DefaultFastest,
             ),
         ],
         rules: vec![Rule::new(0, Candidate::Default, None, Confidence::High)],
@@ -245,37 +288,34 @@ fn bcast() -> Comparison {
     }
 }
 
-fn parameters() -> Vec<MachineParameter> {
-    let identified = |name: &str, [low, value, high]: [f64; 3], unit, residual| MachineParameter {
+fn parameters() -> Vec<ParameterEstimate> {
+    let known = |name: &str, [low, value, high]: [f64; 3], unit, residual| ParameterEstimate {
         name: name.to_owned(),
-        estimate: Estimate::Identified {
+        unit,
+        estimate: Some(Estimate {
             value,
             low,
             high,
-            unit,
+            coverage: 0.969,
             residual,
-        },
+        }),
+        status: Status::Identified,
     };
+    let alpha = [1.7e-7, 1.81e-7, 1.98e-7];
+    let beta = [1.31e-10, 1.42e-10, 1.5e-10];
     vec![
-        identified(
-            "alpha (node)",
-            [1.7e-7, 1.81e-7, 1.98e-7],
-            Unit::Seconds,
-            0.183,
-        ),
-        identified(
-            "beta (node)",
-            [1.31e-10, 1.42e-10, 1.5e-10],
-            Unit::SecondsPerByte,
-            0.183,
-        ),
-        identified("exchange factor", [1.12, 1.31, 1.44], Unit::One, 0.092),
-        identified("exchange factor, one launch", [1.3; 3], Unit::One, 0.031),
-        MachineParameter {
-            name: "gamma (float64 sum)".to_owned(),
-            estimate: Estimate::NotIdentified {
-                reason: "its interval spans a factor of 7.3".to_owned(),
-            },
+        known("alpha (node)", alpha, "s", 0.183),
+        known("beta (node)", beta, "s/byte", 0.183),
+        known("exchange factor", [1.12, 1.31, 1.44], "1", 0.092),
+        known("exchange factor, one launch", [1.3; 3], "1", 0.031),
+        ParameterEstimate {
+            status: Status::Uncertain { factor: 7.3 },
+            ..known(
+                "gamma (float64 sum)",
+                [1e-10, 3e-10, 7.3e-10],
+                "s/byte",
+                0.1,
+            )
         },
     ]
 }
@@ -319,13 +359,7 @@ pub(crate) fn view() -> View {
         Warning::Oversubscribed { ranks: 4, cores: 2 },
         Warning::Unbound,
     ];
-    let cell = Cell {
-        collective: Collective::Allreduce,
-        shape: SHAPE,
-        bytes: 4096,
-        datatype: Datatype::Float64,
-        operator: Some(Operator::Sum),
-    };
+    let cell = cell(4096);
     View {
         name: "quickstart".to_owned(),
         basis: Basis::Measurements,
@@ -355,9 +389,11 @@ pub(crate) fn view() -> View {
                 preparing: 0.094,
                 own: 0.031,
             }),
-            left: 1_204,
-            saved_seconds: 41.7,
-            search: None,
+            races: Races {
+                left: 1_204,
+                saved_seconds: 41.7,
+            },
+            effort: None,
         },
         starts: Some(Starts::Windows {
             invalid: 1_234,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use report::{CellResult, Timed, View, render_html};
+use report::{View, render_html};
+use results::{CellDecision, Ranked};
 use schedule::Collective;
-use table::RuleSource;
 use vocabulary::{Candidate, CommShape};
 
 use crate::cells;
@@ -134,23 +134,17 @@ fn the_summary_counts_what_the_table_gains() {
 fn guidelines_are_judged_before_and_after() {
     let mut view = cells::view();
     // What the table chooses does not help in one cell.
-    let last = view
-        .cells
-        .iter_mut()
-        .rfind(|r| r.source == RuleSource::Measured);
+    let last = view.cells.iter_mut().rfind(|r| r.is_measured());
     last.expect("measured").chosen = Candidate::Default;
     let page = check(&view);
-    let measured = || {
-        view.cells
-            .iter()
-            .filter(|r| r.source == RuleSource::Measured)
-    };
-    let is_mockup = |timed: &&Timed| matches!(timed.candidate, Candidate::Mockup { .. });
-    let low = |result: &CellResult| {
-        let mut mockups = result.candidates.iter().filter(is_mockup);
+    let measured = || view.cells.iter().filter(|r| r.is_measured());
+    let is_mockup = |timed: &&Ranked| matches!(timed.candidate, Candidate::Mockup { .. });
+    let low = |result: &CellDecision| {
+        let mut mockups = result.ranking.iter().filter(is_mockup);
         mockups
             .find_map(|mockup| mockup.speedup)
             .expect("compared")
+            .interval
             .low
     };
     let violated = measured().filter(|result| low(result) > 1.0).count();
@@ -274,14 +268,14 @@ fn texts_from_outside_are_escaped() {
         .insert(evil.clone(), evil.clone());
     view.failures[0].message.clone_from(&evil);
     for result in &mut view.cells {
-        if let Candidate::Mockup { algorithm } = &mut result.candidates[0].candidate {
+        if let Candidate::Mockup { algorithm } = &mut result.ranking[0].candidate {
             algorithm.push_str(&evil);
         }
         result.chosen = Candidate::Foreign {
             algorithm: format!("{evil}:bcast/{evil}"),
             parameters: Default::default(),
         };
-        result.candidates[1].candidate = result.chosen.clone();
+        result.ranking[1].candidate = result.chosen.clone();
     }
     let page = check(&view);
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;alert(1)"));

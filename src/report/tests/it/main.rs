@@ -6,9 +6,11 @@ mod example;
 mod html;
 mod of_table;
 
-use report::{SizeRow, Verdict, View, render_markdown, render_summary};
+use report::{View, render_csv, render_markdown, render_summary};
+use results::{CellDecision, Verdict};
 use schedule::Collective;
 use table::Operators;
+use vocabulary::Candidate;
 
 /// Every row of every table is as wide as its head: it can be read without rendering.
 fn check_aligned(text: &str) {
@@ -140,10 +142,10 @@ fn what_has_no_data_has_no_sizes() {
     let barrier = &mut view.comparisons[0];
     barrier.collective = Collective::Barrier;
     barrier.operators = Operators::Any;
-    let chosen = |row: &SizeRow| row.verdict == Verdict::Chosen;
+    let chosen = |row: &CellDecision| row.verdict == Verdict::Fastest;
     barrier.sizes.retain(chosen);
     barrier.sizes.truncate(1);
-    barrier.sizes[0].bytes = 0;
+    barrier.sizes[0].cell.bytes = 0;
     let told = render_summary(&view);
     assert!(
         told.contains("  barrier on 1x2: the default loses: "),
@@ -159,22 +161,38 @@ fn what_has_no_data_has_no_sizes() {
 
 #[test]
 fn verdicts_can_be_told_apart() {
-    let verdicts = [
-        Verdict::Chosen,
-        Verdict::ChosenAlike {
-            candidate: vocabulary::Candidate::Default,
-        },
-        Verdict::WithinNoise,
-        Verdict::Immaterial,
-        Verdict::DefaultFaster,
-        Verdict::TypesDisagree,
-        Verdict::NoRival,
+    let shape = vocabulary::CommShape { nodes: 2, ppn: 2 };
+    let result = || cells::result(Collective::Bcast, shape, 1 << 20);
+    let decided = |verdict, chosen: &Candidate| CellDecision {
+        verdict,
+        chosen: chosen.clone(),
+        ..result()
+    };
+    let ranking = result().ranking;
+    let others: Vec<&Candidate> = ranking.iter().map(|ranked| &ranked.candidate).collect();
+    let decisions = [
+        decided(Verdict::Fastest, others[0]),
+        decided(Verdict::NearFastest, others[1]),
+        decided(Verdict::WithinNoise, &Candidate::Default),
+        decided(Verdict::Immaterial, &Candidate::Default),
+        decided(Verdict::DefaultFastest, &Candidate::Default),
+        decided(Verdict::TypesDisagree, &Candidate::Default),
+        decided(Verdict::NoRival, &Candidate::Default),
     ];
-    let texts: std::collections::BTreeSet<_> = verdicts.iter().map(Verdict::to_string).collect();
-    assert_eq!(texts.len(), verdicts.len(), "{texts:?}");
-    for verdict in &verdicts {
-        let kept = verdict.to_string().starts_with("default: ");
-        assert_eq!(kept, !verdict.replaces_default(), "{verdict}");
+    let told = |decision: &CellDecision| {
+        let view = View {
+            cells: vec![decision.clone()],
+            ..cells::empty()
+        };
+        let text = render_csv(&view).expect("written");
+        let (_, verdict) = text.trim_end().rsplit_once(',').expect("columns");
+        verdict.to_owned()
+    };
+    let texts: std::collections::BTreeSet<_> = decisions.iter().map(told).collect();
+    assert_eq!(texts.len(), decisions.len(), "{texts:?}");
+    for decision in &decisions {
+        let kept = told(decision).starts_with("default: ");
+        assert_eq!(kept, !decision.replaces_default(), "{decision:?}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! Decisions at points held out, on a published measurement of 288 ranks.
 
-use fit::{HeldOut, Method};
+use import::{Format, ImportOptions, import};
+use results::{HeldOut, Method};
 use store::Store;
-use tuner::{Analysis, Format, ImportOptions, import};
+use tuner::Analysis;
 use vocabulary::Library;
 
 /// Table 2 in J. L. Traeff, A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and
@@ -66,7 +67,7 @@ fn every_second_count_left_out_costs_little() {
 
 #[test]
 fn fits_of_candidates_are_reported_with_residuals() {
-    let curves = hydra().curves();
+    let curves = hydra().found.curves();
     let names: Vec<String> = curves.iter().map(|of| of.candidate.to_string()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
     for of in &curves {

@@ -145,6 +145,8 @@ fn compare(bench: &Bench) -> (f64, f64, f64) {
         1.0 / share,
         guided
             .analysis
+            .found
+            .cost
             .effort
             .map(|effort| effort.exhaustive_seconds),
         judge.mean(&exhaustive.table, &grid),

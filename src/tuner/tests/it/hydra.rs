@@ -4,8 +4,8 @@
 #[path = "../../examples/hydra/study/mod.rs"]
 mod study;
 
-use fit::{HeldOut, Method};
 use model::Rates;
+use results::{HeldOut, Method};
 use study::gain::{BLOCK, Pipeline, gains, rates, residuals, steady};
 use study::{ELEMENT_BYTES, analyse, decisions, held_out, rows};
 

@@ -53,12 +53,19 @@ fn the_table_beats_a_slow_default_with_what_the_model_says_is_best() {
 #[test]
 fn the_fit_recovers_the_machine_and_its_block_prediction_is_measured() {
     let (_bench, tuned) = tuned();
-    let machine = tuned.analysis.machine.machine.as_ref().expect("identified");
+    let machine = tuned
+        .analysis
+        .found
+        .machine
+        .machine
+        .as_ref()
+        .expect("identified");
     let node = machine.node.as_ref().expect("a node's link");
     assert!((node.alpha / 1e-6 - 1.0).abs() < 0.05, "{node:?}");
     assert!((node.beta / 1e-9 - 1.0).abs() < 0.05, "{node:?}");
     let pipelined = tuned
         .analysis
+        .found
         .blocks
         .iter()
         .filter(|b| b.cell.bytes == 4 << 20);

@@ -1,6 +1,6 @@
 //! What a table made of every second count costs.
 
-use fit::{HeldOut, Method};
+use results::{HeldOut, Method};
 use tuner::Analysis;
 
 use super::markdown::{list, percent, table};
@@ -42,7 +42,7 @@ pub(crate) fn mean<'a>(points: impl Iterator<Item = &'a Point>) -> f64 {
 
 /// The held-out counts at which the table costs more than 5 %.
 pub(crate) fn wrong(points: &[Point]) -> Vec<&Point> {
-    let is_wrong = |point: &&Point| point.is_held_out && point.regret > fit::WITHIN;
+    let is_wrong = |point: &&Point| point.is_held_out && point.regret > results::WITHIN;
     points.iter().filter(is_wrong).collect()
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn section(rows: &[Row], analysis: &Analysis) -> Fallible<String> {
     let points = points(rows)?;
     let held = || points.iter().filter(|point| point.is_held_out);
     let wrong = wrong(&points);
-    let is_right = |point: &&Point| point.regret <= fit::WITHIN;
+    let is_right = |point: &&Point| point.regret <= results::WITHIN;
     let reasons: Vec<String> = wrong.iter().map(|point| reason(rows, point)).collect();
     let header = ["method", "held-out counts", "median", "all counts"];
     Ok(format!(

@@ -10,10 +10,11 @@ pub(crate) mod markdown;
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use import::{Format, ImportOptions, import};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
-use tuner::{Analysis, Format, ImportOptions, import};
+use tuner::Analysis;
 use vocabulary::{CommShape, Library};
 
 /// Table 2 of the paper, as `colltune import` reads it.

@@ -24,11 +24,11 @@ use std::path::Path;
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
 
-use super::benchmark::{self, Sized};
-use super::error::{ImportError, OptionNeeded};
-use super::problem::LineProblem;
-use super::row::{Reading, Row};
-use super::{Format, ImportOptions};
+use crate::benchmark::{self, Sized};
+use crate::error::{ImportError, OptionNeeded};
+use crate::problem::LineProblem;
+use crate::row::{Reading, Row};
+use crate::{Format, ImportOptions};
 
 /// The first release in which a reduce_scatter is sized by part.
 const SIZED_BY_PART: u32 = 2019;
@@ -61,7 +61,7 @@ struct Columns {
 
 /// Reads one or several outputs, one after the other; another table of a benchmark on as many
 /// processes is another launch.
-pub(super) fn read(
+pub(crate) fn read(
     path: &Path,
     text: &str,
     options: &ImportOptions,

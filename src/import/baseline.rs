@@ -5,15 +5,15 @@ use std::path::Path;
 
 use vocabulary::{Candidate, Cell, Warning};
 
-use super::error::ImportError;
-use super::problem::LineProblem;
-use super::row::Row;
+use crate::error::ImportError;
+use crate::problem::LineProblem;
+use crate::row::Row;
 
 /// Makes a candidate stand for the default wherever it was measured, and warns of it.
 ///
 /// # Errors
 /// If nobody is called that, or if a cell has the default or another such candidate beside it.
-pub(super) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
+pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
     let is_baseline = |row: &Row| names(row).iter().any(|known| known == name);
     let mut found: BTreeMap<(u32, Cell), Candidate> = BTreeMap::new();
     let mut full_names = BTreeSet::new();
@@ -63,7 +63,7 @@ pub(super) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warn
 /// Checks that something can be decided.
 ///
 /// Another file cannot make up for it: candidates are only compared within a launch.
-pub(super) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError> {
+pub(crate) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError> {
     if !cells_with_default(rows).is_empty() {
         return Ok(());
     }
@@ -77,7 +77,7 @@ pub(super) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError
     })
 }
 
-pub(super) fn cells_with_default(rows: &[Row]) -> BTreeSet<Cell> {
+pub(crate) fn cells_with_default(rows: &[Row]) -> BTreeSet<Cell> {
     let defaults = rows
         .iter()
         .filter(|row| row.candidate == Candidate::Default);

@@ -1,8 +1,7 @@
 //! The best of several candidates against the best of others.
 
-use fit::{CONFIDENCE, Summary};
-use report::Ratio;
-use statistics::{median, median_interval};
+use results::{CONFIDENCE, Summary};
+use statistics::{PairedRatio, median, median_interval};
 
 /// The time of the best of the first divided by that of the best of the second, in one cell: the
 /// median over the launches that measured both, and its interval.
@@ -11,7 +10,7 @@ use statistics::{median, median_interval};
 /// speed, and the side with more candidates would have more of it. So each launch is judged by
 /// choices from all the others: on either side the candidate whose median over the other launches
 /// is the least. A single launch must choose for itself; the coverage is then 0.
-pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<Ratio> {
+pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<PairedRatio> {
     let mut launches: Vec<u32> = first
         .iter()
         .flat_map(|summary| &summary.launch_medians)
@@ -23,12 +22,10 @@ pub(super) fn ratio(first: &[&Summary], second: &[&Summary]) -> Option<Ratio> {
         .into_iter()
         .filter_map(|launch| Some(seconds(first, launch)? / seconds(second, launch)?))
         .collect();
-    let interval = median_interval(&ratios, CONFIDENCE)?;
-    Some(Ratio {
-        value: median(&ratios)?,
-        low: interval.low,
-        high: interval.high,
-        coverage: interval.coverage,
+    Some(PairedRatio {
+        median: median(&ratios)?,
+        interval: median_interval(&ratios, CONFIDENCE)?,
+        launches: ratios.len() as u32,
     })
 }
 

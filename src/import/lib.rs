@@ -11,26 +11,25 @@ mod error;
 mod imb;
 mod osu;
 mod problem;
+mod record;
 mod row;
-mod stored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use store::{Import, ImportedLaunch, ImportedSample, Lock, Store};
 use vocabulary::{Candidate, Cell, Library, Subject, Warning};
 use wire::Environment;
 
-use self::row::{Reading, Row};
-pub(crate) use self::stored::{Definition, Record};
-use crate::TunerError;
+use crate::row::{Reading, Row};
 
-pub use self::error::ImportError;
-pub use self::problem::LineProblem;
-pub use self::row::Skipped;
+pub use crate::error::ImportError;
+pub use crate::problem::LineProblem;
+pub use crate::record::Record;
+pub use crate::row::Skipped;
 
 /// The forms of files that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,12 +58,12 @@ pub struct ImportOptions {
     pub machine: Option<String>,
     /// What stands for the default where that was not measured: `source:algorithm`.
     pub baseline: Option<String>,
-    /// What decisions count as a gain: [`fit::DecideOptions::materiality`].
+    /// What decisions count as a gain: how much faster than the default a candidate must be, as a share.
     pub materiality: f64,
 }
 
 /// What was imported.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Imported {
     /// The library that it belongs to.
     pub library: Library,
@@ -80,17 +79,21 @@ pub struct Imported {
     pub without_default: usize,
     /// What of the file was left out.
     pub skipped: Vec<Skipped>,
-    /// What makes the times less trustworthy; stored with them.
+    /// What makes the times less trustworthy; stored with them, and serialized as sentences.
+    #[serde(serialize_with = "sentences")]
     pub warnings: Vec<Warning>,
+}
+
+fn sentences<S: Serializer>(warnings: &[Warning], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(warnings.iter().map(Warning::to_string))
 }
 
 /// Reads a file of measurements and adds them to a store, which is created if need be.
 ///
 /// # Errors
-/// [`TunerError::Import`] for what is wrong with the file or the options; a store that has the
-/// file already, holds measurements of colltune's own of that library, or cannot be written.
-/// Nothing is stored then.
-pub fn import(file: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, TunerError> {
+/// What is wrong with the file or the options; a store that has the file already, holds measurements of
+/// colltune's own of that library, or cannot be written. Nothing is stored then.
+pub fn import(file: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
     let text = fs::read_to_string(file).map_err(|source| ImportError::Read {
         path: file.to_owned(),
         source,
@@ -194,7 +197,7 @@ fn environment(
 }
 
 /// Adds the import, unless the store has measurements that must not be mixed with it.
-fn write(path: &Path, import: &Import) -> Result<Vec<u32>, TunerError> {
+fn write(path: &Path, import: &Import) -> Result<Vec<u32>, ImportError> {
     let _lock = Lock::acquire(path)?;
     let mut store = Store::open_or_create(path)?;
     let measured: BTreeSet<String> = store
@@ -204,12 +207,12 @@ fn write(path: &Path, import: &Import) -> Result<Vec<u32>, TunerError> {
         .map(|launch| launch.campaign)
         .collect();
     for row in store.campaigns()? {
-        if measured.contains(&row.digest) && !stored::is_import(&row) {
-            return Err(TunerError::from(ImportError::Measured {
+        if measured.contains(&row.digest) && Record::of(&row).is_none() {
+            return Err(ImportError::Measured {
                 store: path.to_owned(),
                 library: import.library.clone(),
                 campaign: row.name,
-            }));
+            });
         }
     }
     Ok(store.import(import)?)

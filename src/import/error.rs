@@ -4,13 +4,13 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use store::StoreError;
 use thiserror::Error;
 use vocabulary::Library;
 
-use super::Format;
-use super::problem::LineProblem;
-use super::row::Skipped;
-use crate::TunerError;
+use crate::Format;
+use crate::problem::LineProblem;
+use crate::row::Skipped;
 
 /// A file that cannot be imported.
 #[derive(Debug, Error)]
@@ -105,6 +105,9 @@ pub enum ImportError {
         /// The campaign.
         campaign: String,
     },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(Box<StoreError>),
 }
 
 /// What can be wrong with the header of a CSV file.
@@ -156,7 +159,7 @@ impl Format {
 }
 
 impl ImportError {
-    pub(super) fn at(path: &Path, line: u64, problem: LineProblem) -> Self {
+    pub(crate) fn at(path: &Path, line: u64, problem: LineProblem) -> Self {
         Self::Line {
             path: path.to_owned(),
             line,
@@ -165,7 +168,7 @@ impl ImportError {
         }
     }
 
-    pub(super) fn needs(path: &Path, format: Format, option: OptionNeeded) -> Self {
+    pub(crate) fn needs(path: &Path, format: Format, option: OptionNeeded) -> Self {
         Self::Needs {
             path: path.to_owned(),
             format,
@@ -174,14 +177,14 @@ impl ImportError {
     }
 
     /// What the user can do about it, where the message does not say so itself.
-    pub(crate) fn help(&self) -> Option<String> {
+    pub fn help(&self) -> Option<String> {
         Some(match self {
-            Self::Read { .. } => return None,
+            Self::Read { .. } | Self::Store(_) => return None,
             Self::Line { problem, .. } => problem.help(),
             Self::Header { .. } => format!(
                 "the columns are {}; `{}` are needed, the others may be left out",
-                super::csv::COLUMNS.join(", "),
-                super::csv::NEEDED.join("`, `")
+                crate::csv::COLUMNS.join(", "),
+                crate::csv::NEEDED.join("`, `")
             ),
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
@@ -204,8 +207,8 @@ impl ImportError {
     }
 }
 
-impl From<ImportError> for TunerError {
-    fn from(error: ImportError) -> Self {
-        Self::Import(Box::new(error))
+impl From<StoreError> for ImportError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Box::new(error))
     }
 }

@@ -7,13 +7,13 @@ use ::csv::{ReaderBuilder, StringRecord, Trim};
 use schedule::{Collective, Parameter, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
-use super::error::{HeaderProblem, ImportError, OptionNeeded};
-use super::problem::LineProblem;
-use super::row::{Reading, Row};
-use super::{Format, ImportOptions, benchmark};
+use crate::error::{HeaderProblem, ImportError, OptionNeeded};
+use crate::problem::LineProblem;
+use crate::row::{Reading, Row};
+use crate::{Format, ImportOptions, benchmark};
 
 /// All columns.
-pub(super) const COLUMNS: [&str; 11] = [
+pub(crate) const COLUMNS: [&str; 11] = [
     "collective",
     "library",
     "algorithm",
@@ -28,13 +28,13 @@ pub(super) const COLUMNS: [&str; 11] = [
 ];
 
 /// Those that must be there.
-pub(super) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
+pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
 /// Where algorithms are from if nobody says.
 const ELSEWHERE: &str = "imported";
 
 /// Reads the rows. Lines that begin with `#` are comments.
-pub(super) fn read(
+pub(crate) fn read(
     path: &Path,
     text: &str,
     options: &ImportOptions,

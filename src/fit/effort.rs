@@ -2,35 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use results::{Effort, MeasuringCost};
 use statistics::median;
-use vocabulary::{Cell, CommShape, Sample, Subject};
+use vocabulary::{Cell, Sample, Subject};
 
-use crate::Agenda;
-
-/// What a guided campaign has spent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
-    /// Time spent measuring, in seconds; simulated ones of a simulated machine.
-    pub spent_seconds: f64,
-    /// About what every candidate in every cell in every launch would have taken.
-    pub exhaustive_seconds: f64,
-    /// Nodes that each launch held.
+/// All that a guided campaign would measure if it measured everything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Everything {
+    /// Cells with their numbers of candidates.
+    pub cells: Vec<(Cell, usize)>,
+    /// Launches that each would be measured in.
+    pub launches: u32,
+    /// Nodes that each launch holds.
     pub nodes: u32,
 }
 
-/// The effort of a guided campaign; `None` of any other, and before anything was measured twice.
+/// What a guided campaign has saved; `None` before anything was measured twice.
 ///
 /// What was not measured is taken to cost what a turn took that was, in a launch after the first look: the
 /// median of those in the cell, or else in the nearest cell of the collective, by shape and then by size.
 /// Racing may make an exhaustive campaign cheaper, candidates that are much slower make it dearer.
 pub(crate) fn effort(
-    agenda: &Agenda,
+    everything: &Everything,
     samples: &[Sample],
-    spent_seconds: f64,
-    call_seconds: f64,
-    largest: CommShape,
+    cost: &MeasuringCost,
 ) -> Option<Effort> {
-    if !agenda.is_guided() || call_seconds <= 0.0 {
+    if cost.call_seconds <= 0.0 {
         return None;
     }
     let mut first: BTreeMap<Cell, u32> = BTreeMap::new();
@@ -43,7 +40,7 @@ pub(crate) fn effort(
     let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
     let mut experiments = 0.0;
     for sample in samples {
-        let seconds = sample.seconds.iter().sum::<f64>() * f64::from(sample.batch);
+        let seconds = call_seconds(sample);
         match sample.subject {
             Subject::Experiment(_) => experiments += seconds,
             Subject::Cell(cell) if first.get(&cell) != Some(&sample.launch) => {
@@ -57,16 +54,20 @@ pub(crate) fn effort(
         .filter_map(|(cell, seconds)| Some((cell, median(&seconds)?)))
         .collect();
     let mut calls = experiments;
-    for (cell, candidates) in &agenda.cells {
-        let count = candidates.len() as f64 * f64::from(agenda.launches);
+    for (cell, candidates) in &everything.cells {
+        let count = *candidates as f64 * f64::from(everything.launches);
         calls += count * nearest(&turns, cell)?;
     }
     Some(Effort {
-        spent_seconds,
         // Starts and warming up cost as much more as they did.
-        exhaustive_seconds: calls * spent_seconds / call_seconds,
-        nodes: largest.nodes,
+        exhaustive_seconds: calls * cost.seconds / cost.call_seconds,
+        nodes: everything.nodes,
     })
+}
+
+/// The time within the calls of a sample, in seconds.
+pub(crate) fn call_seconds(sample: &Sample) -> f64 {
+    sample.seconds.iter().sum::<f64>() * f64::from(sample.batch)
 }
 
 /// The turn in a cell, or in the nearest one of the same collective.

@@ -3,11 +3,11 @@
 use std::fmt;
 
 use model::Level;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 use vocabulary::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParameterEstimate {
     /// As in `node.alpha`, `network.exchange_bandwidth` or `gamma.float64.sum`.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct ParameterEstimate {
 }
 
 /// An estimated value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median over launches of the launch's own estimate.
     pub value: f64,
@@ -35,9 +35,27 @@ pub struct Estimate {
     pub residual: f64,
 }
 
+impl Serialize for ParameterEstimate {
+    /// With `identified`, whether the value is used, and `note`, why not; all keys are always there.
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let identified = self.value().is_some();
+        let known = |part: fn(&Estimate) -> f64| self.estimate.as_ref().map(part);
+        let mut to = to.serialize_struct("ParameterEstimate", 9)?;
+        to.serialize_field("name", &self.name)?;
+        to.serialize_field("unit", self.unit)?;
+        to.serialize_field("identified", &identified)?;
+        to.serialize_field("note", &(!identified).then(|| self.status.to_string()))?;
+        to.serialize_field("value", &known(|known| known.value))?;
+        to.serialize_field("low", &known(|known| known.low))?;
+        to.serialize_field("high", &known(|known| known.high))?;
+        to.serialize_field("coverage", &known(|known| known.coverage))?;
+        to.serialize_field("residual", &known(|known| known.residual))?;
+        to.end()
+    }
+}
+
 /// Whether a parameter's value may be used.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// It is determined by the measurements, and used. From a single launch this rests on the sizes
     /// measured and on its share of the time alone: how far launches differ is not known then, as
@@ -143,7 +161,7 @@ impl fmt::Display for Status {
 
 impl Status {
     /// What is compared with a level's messages one by one has to wait for these.
-    pub(crate) fn needs_link(level: Level) -> Self {
+    pub fn needs_link(level: Level) -> Self {
         Self::Needs {
             parameter: format!("{}.alpha or beta", level.name()),
         }
@@ -155,7 +173,7 @@ const WIDEST: f64 = 4.0;
 
 impl ParameterEstimate {
     /// An estimated value, used unless its interval is too wide.
-    pub(crate) fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
+    pub fn judged(name: String, unit: &'static str, estimate: Estimate) -> Self {
         let factor = estimate.high / estimate.low;
         let status = if factor <= WIDEST {
             Status::Identified
@@ -171,7 +189,7 @@ impl ParameterEstimate {
     }
 
     /// A value that could not be estimated.
-    pub(crate) fn unknown(name: String, unit: &'static str, status: Status) -> Self {
+    pub fn unknown(name: String, unit: &'static str, status: Status) -> Self {
         Self {
             name,
             unit,
@@ -181,7 +199,7 @@ impl ParameterEstimate {
     }
 
     /// The same in another unit.
-    pub(crate) fn scaled(self, factor: f64, unit: &'static str) -> Self {
+    pub fn scaled(self, factor: f64, unit: &'static str) -> Self {
         let estimate = self.estimate.map(|known| Estimate {
             value: known.value * factor,
             low: known.low * factor,
@@ -201,4 +219,24 @@ impl ParameterEstimate {
             .filter(|_| self.status == Status::Identified)
             .map(|known| known.value)
     }
+}
+
+/// Sizes whose messages follow one line, `alpha + beta n` seconds for `n` bytes.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ProtocolSegment {
+    /// Between ranks of one node, or of two.
+    pub level: Level,
+    /// The smallest size measured in it.
+    pub from_bytes: u64,
+    /// The largest size measured in it: the next segment begins somewhere between this and its own
+    /// smallest one.
+    pub to_bytes: u64,
+    /// How many sizes were measured in it.
+    pub sizes: usize,
+    /// Start-up time in seconds.
+    pub alpha: ParameterEstimate,
+    /// Time per byte in seconds.
+    pub beta: ParameterEstimate,
+    /// Whether it ends where senders begin to wait for their receivers.
+    pub ends_at_eager_limit: bool,
 }

@@ -7,15 +7,15 @@ use vocabulary::{Candidate, Cell, Warning};
 
 /// One time.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Where it stands, from 1.
-    pub(super) line: u64,
+    pub(crate) line: u64,
     /// The launch, in the file's own numbers.
-    pub(super) launch: u32,
-    pub(super) cell: Cell,
-    pub(super) candidate: Candidate,
+    pub(crate) launch: u32,
+    pub(crate) cell: Cell,
+    pub(crate) candidate: Candidate,
     /// A repetition, or the mean of several.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 /// Something in a file that is not imported.
@@ -29,14 +29,14 @@ pub struct Skipped {
 
 /// All that was found in a file.
 #[derive(Debug, Default)]
-pub(super) struct Reading {
-    pub(super) rows: Vec<Row>,
-    pub(super) skipped: Vec<Skipped>,
-    pub(super) warnings: BTreeSet<Warning>,
+pub(crate) struct Reading {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) warnings: BTreeSet<Warning>,
 }
 
 impl Reading {
-    pub(super) fn skip(&mut self, line: u64, what: impl Into<String>) {
+    pub(crate) fn skip(&mut self, line: u64, what: impl Into<String>) {
         let what = what.into();
         self.skipped.push(Skipped { line, what });
     }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use campaign::Family;
-use fit::{CellDecision, Ranked};
-use report::{Expected, ModelCurve};
+use results::{CellDecision, Expected, ModelCurve, Ranked};
 use schedule::Collective;
 use table::Operators;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::CommShape;
+
+use crate::family::family;
 
 /// The curves of those algorithms of ours that are the best of ours at some size, in every shape, by
 /// collective and shape.
-pub(crate) fn of(decisions: &[CellDecision]) -> Vec<ModelCurve> {
+pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
     let mut shapes: BTreeMap<(Collective, CommShape), Vec<&CellDecision>> = BTreeMap::new();
     // What noncommutative operators may use is among the others.
     let once = decisions
@@ -26,7 +26,9 @@ pub(crate) fn of(decisions: &[CellDecision]) -> Vec<ModelCurve> {
         let best = decisions
             .iter()
             .filter_map(|decision| ours(decision).next());
-        let names: BTreeSet<String> = best.map(|ranked| name(&ranked.candidate)).collect();
+        let names: BTreeSet<String> = best
+            .map(|ranked| family(&ranked.candidate).to_string())
+            .collect();
         for algorithm in names {
             let points = decisions
                 .iter()
@@ -49,19 +51,12 @@ fn ours(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
 }
 
 fn point(decision: &CellDecision, algorithm: &str) -> Option<Expected> {
-    let ranked = ours(decision).find(|ranked| name(&ranked.candidate) == algorithm)?;
+    let ranked =
+        ours(decision).find(|ranked| family(&ranked.candidate).to_string() == algorithm)?;
     Some(Expected {
         bytes: decision.cell.bytes,
         candidate: ranked.candidate.clone(),
         measured_seconds: ranked.median_seconds,
         expected_seconds: ranked.predicted_seconds?,
     })
-}
-
-/// A candidate's name without its blocks.
-fn name(candidate: &Candidate) -> String {
-    match Family::of(candidate) {
-        Some(family) => format!("{}{}", family.algorithm.name(), family.parameters),
-        None => candidate.to_string(),
-    }
 }

@@ -5,7 +5,7 @@ use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 /// What the sizes in an output count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sized {
+pub(crate) enum Sized {
     /// What [`Cell::bytes`] counts.
     Alike,
     /// The whole vector, of a collective that is sized by part.
@@ -15,7 +15,7 @@ pub(super) enum Sized {
 }
 
 /// The cell that a row is about; `None` if the size is no whole number of elements of each rank.
-pub(super) fn cell(
+pub(crate) fn cell(
     collective: Collective,
     shape: CommShape,
     bytes: u64,
@@ -43,7 +43,7 @@ pub(super) fn cell(
 }
 
 /// The element type with a name of MPI's; `None` for those that are not measured here.
-pub(super) fn datatype(name: &str) -> Option<Datatype> {
+pub(crate) fn datatype(name: &str) -> Option<Datatype> {
     match name {
         "MPI_INT" | "MPI_INT32_T" => Some(Datatype::Int32),
         "MPI_LONG" | "MPI_LONG_LONG" | "MPI_LONG_LONG_INT" | "MPI_INT64_T" => Some(Datatype::Int64),
@@ -54,7 +54,7 @@ pub(super) fn datatype(name: &str) -> Option<Datatype> {
 }
 
 /// The operator with a name of MPI's; `None` for those that are not measured here.
-pub(super) fn operator(name: &str) -> Option<Operator> {
+pub(crate) fn operator(name: &str) -> Option<Operator> {
     match name {
         "MPI_SUM" => Some(Operator::Sum),
         "MPI_MAX" => Some(Operator::Max),
@@ -63,7 +63,7 @@ pub(super) fn operator(name: &str) -> Option<Operator> {
 }
 
 /// Microseconds as seconds; `None` for what is no time above 0.
-pub(super) fn seconds(microseconds: &str) -> Option<f64> {
+pub(crate) fn seconds(microseconds: &str) -> Option<f64> {
     let time: f64 = microseconds.parse().ok()?;
     (time > 0.0 && time.is_finite()).then_some(time * 1e-6)
 }

@@ -88,7 +88,7 @@ pub enum LineProblem {
 }
 
 impl LineProblem {
-    pub(super) fn value(found: &str, expected: &'static str) -> Self {
+    pub(crate) fn value(found: &str, expected: &'static str) -> Self {
         Self::Value {
             found: found.to_owned(),
             expected,
@@ -96,7 +96,7 @@ impl LineProblem {
     }
 
     /// What to do about it.
-    pub(super) fn help(&self) -> String {
+    pub(crate) fn help(&self) -> String {
         match self {
             Self::Value { .. } | Self::Missing(_) => {
                 "correct the value, or leave the row out".into()

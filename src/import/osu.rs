@@ -19,11 +19,11 @@ use std::path::Path;
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
 
-use super::benchmark::{self, Sized};
-use super::error::{ImportError, OptionNeeded};
-use super::problem::LineProblem;
-use super::row::{Reading, Row};
-use super::{Format, ImportOptions};
+use crate::benchmark::{self, Sized};
+use crate::error::{ImportError, OptionNeeded};
+use crate::problem::LineProblem;
+use crate::row::{Reading, Row};
+use crate::{Format, ImportOptions};
 
 /// The names of tests, and which collective they are about.
 const TESTS: [(&str, Collective); 10] = [
@@ -50,7 +50,7 @@ struct Test {
 }
 
 /// Reads one or several outputs, one after the other; another run of a test is another launch.
-pub(super) fn read(
+pub(crate) fn read(
     path: &Path,
     text: &str,
     options: &ImportOptions,

@@ -1,10 +1,12 @@
 //! The outputs of benchmark programs.
 
+use std::collections::BTreeSet;
+
+use import::{Format, ImportOptions};
 use schedule::Collective;
-use tuner::{Format, ImportOptions};
 use vocabulary::{Candidate, Datatype, Sample, Subject, Warning};
 
-use super::{Desk, hydra, options};
+use crate::{CSV, Desk, library, options};
 
 const OSU: &str = "\
 Loading openmpi/4.0.5
@@ -91,8 +93,12 @@ fn osu_takes_the_slowest_rank_and_every_run_is_a_launch() {
         .collect();
     assert_eq!(skipped, [8, 27], "an alltoallv, and half an element a rank");
     assert!(!imported.warnings.contains(&Warning::AverageOverRanks));
-    let table = desk.analysis().table().expect("a table");
-    assert_eq!(table.collectives.len(), 6);
+    let stored = |sample: &Sample| match sample.subject {
+        Subject::Cell(cell) => Some(cell.collective),
+        Subject::Experiment(_) => None,
+    };
+    let collectives: BTreeSet<_> = desk.samples().iter().filter_map(stored).collect();
+    assert_eq!(collectives.len(), 6);
 }
 
 #[test]
@@ -105,14 +111,10 @@ fn averages_of_osu_are_taken_with_a_warning_that_stays() {
         short(&desk.samples())[0],
         ("allreduce 2x4 4 float32 #1".to_owned(), 140)
     );
-    let warnings = desk
-        .analysis()
-        .table()
-        .expect("a table")
-        .provenance
-        .warnings;
+    let starts = desk.store().environments(&library()).expect("stored");
+    let warnings = &starts[0].1.environment.warnings;
     assert!(
-        warnings.iter().any(|w| w.contains("averages over ranks")),
+        warnings.contains(&Warning::AverageOverRanks),
         "{warnings:?}"
     );
 }
@@ -149,7 +151,7 @@ fn what_osu_leaves_open_must_be_said() {
         },
         "--library openmpi-4.1.4",
     );
-    check(&hydra(), all.clone(), "no output of an OSU latency test");
+    check(CSV, all.clone(), "no output of an OSU latency test");
     let broken = OSU.replace("3.73          10", "-              10");
     check(
         &broken,

@@ -1,0 +1,184 @@
+//! Everything that follows from the samples of one library.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::{
+    BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
+};
+use table::{Deployment, Provenance, Table};
+use vocabulary::{Candidate, Cell, CommShape, Sample, Subject};
+
+use crate::effort::{Everything, call_seconds, effort};
+use crate::repetitions::about_repetitions;
+use crate::starts::common_starts;
+use crate::{
+    CandidateCurve, DecideOptions, FitError, MachineFit, build_table, compare_blocks, decide_for,
+    evaluate, extend, fit_curves, fit_machine, judge, summarise,
+};
+
+/// What was measured with one library, and what is asked of it.
+pub struct Measurements<'a> {
+    /// The name of the campaign, which the machine is called by.
+    pub name: &'a str,
+    /// The library's name, from which follows which of its algorithms combine in order.
+    pub library: &'a str,
+    /// All that was measured.
+    pub samples: &'a [Sample],
+    /// What failed, and where.
+    pub failures: Vec<(Subject, Candidate)>,
+    /// Wall-clock seconds spent measuring, and where they went.
+    pub cost: MeasuringCost,
+    /// Whether something is asked for: a store may hold more, sizes and candidates of earlier campaigns.
+    pub asks_for: &'a dyn Fn(&Subject, &Candidate) -> bool,
+    /// When a difference counts.
+    pub options: DecideOptions,
+    /// Shapes to decide for that were not measured.
+    pub extend_to: &'a [CommShape],
+    /// What a guided campaign would measure without its search.
+    pub everything: Option<Everything>,
+}
+
+/// Summaries, fits and decisions of one library.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// One entry a candidate and cell, and one an experiment.
+    pub summaries: Vec<Summary>,
+    /// What failed, and where.
+    pub failures: Vec<(Subject, Candidate)>,
+    /// The machine's parameters.
+    pub machine: MachineFit,
+    /// When a difference counts in the decisions.
+    pub options: DecideOptions,
+    /// What to use in each cell and why.
+    pub decisions: Vec<CellDecision>,
+    /// The same where only the library's own settings are to be had; cells in which none of its own
+    /// algorithms was measured are left out.
+    pub library_decisions: Vec<CellDecision>,
+    /// What to use on shapes that were not measured, by the model, if that is asked for.
+    pub extended: Vec<CellDecision>,
+    /// Predicted and measured block sizes.
+    pub blocks: Vec<BlockComparison>,
+    /// What measuring has cost.
+    pub cost: MeasuringCost,
+    /// What to know of repetitions.
+    pub repetitions: Repetitions,
+    /// How ranks came to common starts.
+    pub starts: Starts,
+}
+
+impl Analysis {
+    /// Analyses measurements.
+    ///
+    /// # Errors
+    /// Samples that make no sense.
+    pub fn of(measured: Measurements<'_>) -> Result<Self, FitError> {
+        let Measurements {
+            samples, options, ..
+        } = measured;
+        let mut summaries = summarise(samples)?;
+        summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
+        let machine = fit_machine(measured.name, &summaries)?;
+        let decide = |deployment| {
+            let (library, machine) = (measured.library, Some(&machine));
+            let failures = &measured.failures;
+            decide_for(deployment, library, &summaries, failures, machine, &options)
+        };
+        let mut decisions = decide(Deployment::Colltune);
+        let extended = extend(
+            measured.library,
+            &summaries,
+            &decisions,
+            &machine,
+            options.materiality,
+            measured.extend_to,
+        );
+        let library_decisions = decide(Deployment::Library);
+        choose_in_library(&mut decisions, &library_decisions);
+        let mut cost = MeasuringCost {
+            cells: count_cells(&decisions),
+            repetitions: summaries.iter().map(|s| s.counts.repetitions).sum(),
+            call_seconds: samples.iter().map(call_seconds).sum(),
+            races: races(samples),
+            ..measured.cost
+        };
+        let everything = measured.everything.as_ref();
+        cost.effort = everything.and_then(|everything| effort(everything, samples, &cost));
+        Ok(Self {
+            cost,
+            blocks: compare_blocks(&summaries, Some(&machine)),
+            repetitions: about_repetitions(samples, &summaries, measured.asks_for),
+            starts: common_starts(samples),
+            failures: measured.failures,
+            machine,
+            options,
+            decisions,
+            library_decisions,
+            extended,
+            summaries,
+        })
+    }
+
+    /// The decision table; without entries if no default was measured.
+    pub fn table(&self, name: &str, provenance: Provenance) -> Table {
+        let (decisions, of_library) = (&self.decisions, &self.library_decisions);
+        build_table(name, provenance, decisions, of_library, &self.extended)
+    }
+
+    /// The curve of every candidate in every shape, from its times alone.
+    pub fn curves(&self) -> Vec<CandidateCurve> {
+        fit_curves(&self.summaries)
+    }
+
+    /// What decisions are worth at measured points that are held out from them; empty if there are too
+    /// few sizes and shapes.
+    pub fn evaluate(&self, provenance: &Provenance) -> Vec<SplitScores> {
+        evaluate(&self.summaries, &self.failures, &self.options, provenance)
+    }
+
+    /// What the choices of a table that was made from other measurements cost here; empty if there is no
+    /// point with a choice.
+    pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
+        judge(table, deployment, &self.summaries, &self.failures)
+    }
+
+    /// The decisions for a deployment.
+    pub fn decisions_for(&self, deployment: Deployment) -> &[CellDecision] {
+        match deployment {
+            Deployment::Colltune => &self.decisions,
+            Deployment::Library => &self.library_decisions,
+        }
+    }
+
+    /// Launches that the best-measured cell rests on: the number of independent observations.
+    pub fn launches(&self) -> u32 {
+        let is_cell = |summary: &&Summary| matches!(summary.subject, Subject::Cell(_));
+        let cells = self.summaries.iter().filter(is_cell);
+        cells
+            .map(|summary| summary.counts.launches)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Enters what the library's own settings would choose.
+fn choose_in_library(decisions: &mut [CellDecision], of_library: &[CellDecision]) {
+    let key = |decision: &CellDecision| (decision.cell, decision.operators);
+    let chosen: BTreeMap<_, _> = of_library.iter().map(|d| (key(d), &d.chosen)).collect();
+    for decision in decisions {
+        decision.chosen_in_library = chosen.get(&key(decision)).map(|chosen| (*chosen).clone());
+    }
+}
+
+fn count_cells(decisions: &[CellDecision]) -> usize {
+    let cells: BTreeSet<Cell> = decisions.iter().map(|decision| decision.cell).collect();
+    cells.len()
+}
+
+/// What was not measured to the end, over all cells and launches.
+fn races(samples: &[Sample]) -> Races {
+    let left = samples.iter().filter_map(|sample| sample.left);
+    left.fold(Races::default(), |races, left| Races {
+        left: races.left + 1,
+        saved_seconds: races.saved_seconds + left.saved_seconds,
+    })
+}

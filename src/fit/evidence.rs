@@ -1,0 +1,93 @@
+//! The evidence behind a decision.
+
+use results::{CellDecision, Evidence, OftenInvalid};
+use table::{Decision, OperatorClass, Operators, Query, ShapeMatch};
+use vocabulary::CommShape;
+
+use crate::Analysis;
+
+/// What to know where the measurements are not those that the table was made from, or would be
+/// decided otherwise.
+pub fn dissent(evidence: &[Evidence], query: &Query, decision: &Decision<'_>) -> String {
+    let candidate = decision.candidate.to_string();
+    let says = evidence
+        .iter()
+        .find(|found| found.bytes == query.bytes && found.chosen != candidate)
+        .map(|found| {
+            format!(
+                "; where the table says {candidate}, they say {}",
+                found.chosen
+            )
+        })
+        .unwrap_or_default();
+    format!(
+        "the table was made from other measurements than those now in the store, or with other \
+         settings{says}: `colltune decide` makes a table of these"
+    )
+}
+
+impl Analysis {
+    /// What was measured at the sizes nearest to a query that a table has answered: at most one below or
+    /// at its size and one above.
+    pub fn evidence(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
+        let shape = match decision.matched {
+            ShapeMatch::Measured | ShapeMatch::Model => query.shape,
+            ShapeMatch::Nearest(shape) => shape,
+            ShapeMatch::Absent => return Vec::new(),
+        };
+        let known = match decision.matched {
+            ShapeMatch::Model => &self.extended,
+            _ => self.decisions_for(query.deployment),
+        };
+        let cells: Vec<&CellDecision> =
+            known.iter().filter(|d| concerns(d, query, shape)).collect();
+        let below = cells
+            .iter()
+            .filter(|d| d.cell.bytes <= query.bytes)
+            .max_by_key(|d| d.cell.bytes);
+        let above = cells
+            .iter()
+            .filter(|d| d.cell.bytes > query.bytes)
+            .min_by_key(|d| d.cell.bytes);
+        let exact = below.is_some_and(|d| d.cell.bytes == query.bytes);
+        below
+            .into_iter()
+            .chain(above.filter(|_| !exact))
+            .map(|decision| spell_out(decision, &self.repetitions.never_valid))
+            .collect()
+    }
+}
+
+fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
+    let class = match query.operators {
+        OperatorClass::Commutative => Operators::Commutative,
+        OperatorClass::Noncommutative => Operators::Noncommutative,
+    };
+    decision.cell.collective == query.collective
+        && decision.cell.shape == shape
+        && (decision.operators == Operators::Any || decision.operators == class)
+}
+
+fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence {
+    let chosen = decision.ranked(&decision.chosen);
+    let runner_up = decision
+        .ranking
+        .iter()
+        .filter(|ranked| ranked.candidate != decision.chosen)
+        .map(|ranked| ranked.median_seconds)
+        .min_by(f64::total_cmp);
+    Evidence {
+        bytes: decision.cell.bytes,
+        chosen: decision.chosen.to_string(),
+        why: decision.verdict.to_string(),
+        margin: chosen
+            .zip(runner_up)
+            .map(|(chosen, other)| other / chosen.median_seconds - 1.0),
+        ranking: decision.ranking.clone(),
+        never_valid: never_valid
+            .iter()
+            .filter(|never| never.cell == decision.cell)
+            .cloned()
+            .collect(),
+    }
+}

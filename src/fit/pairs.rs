@@ -1,0 +1,148 @@
+//! Our algorithms beside the library's own: twins, and the best of each.
+
+mod best;
+
+use std::collections::BTreeMap;
+
+use results::{CONFIDENCE, Pair, Pairs, Summary};
+use schedule::Collective;
+use statistics::{PairedRatio, paired_ratio};
+use vocabulary::{Candidate, Cell, CommShape, Subject};
+
+/// What was measured in each cell, by collective and shape.
+type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
+
+/// Which algorithms are compared one with another.
+#[derive(Clone, Copy)]
+pub struct Rivalry<'a> {
+    /// The library's own algorithm that does the same as one of ours, if it has one.
+    pub twin: &'a dyn Fn(&Cell, &Candidate) -> Option<Candidate>,
+    /// Pairs among ours, by full name, that are a question of their own: each at its best block size.
+    pub rivals: &'a [(&'a str, &'a str)],
+}
+
+/// All pairs for which both were measured; nothing where no algorithm of the library was forced.
+pub fn compare_pairs(summaries: &[Summary], rivalry: Rivalry<'_>) -> Vec<Pairs> {
+    let mut series: Series<'_> = BTreeMap::new();
+    for summary in summaries {
+        if let Subject::Cell(cell) = summary.subject {
+            let cells = series.entry((cell.collective, cell.shape)).or_default();
+            cells.entry(cell).or_default().push(summary);
+        }
+    }
+    let has_natives = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
+        let mut all = cells.values().flatten();
+        all.any(|summary| is_native(&summary.candidate))
+    };
+    series
+        .into_iter()
+        .filter(|(_, cells)| has_natives(cells))
+        .map(|((collective, shape), cells)| {
+            let (twins, left_twins) = twins(&cells, rivalry.twin);
+            Pairs {
+                collective,
+                shape,
+                twins,
+                left_twins,
+                best: best(&cells, rivalry.rivals),
+            }
+        })
+        .collect()
+}
+
+fn is_ours(candidate: &Candidate) -> bool {
+    matches!(candidate, Candidate::Ours { .. })
+}
+
+fn is_native(candidate: &Candidate) -> bool {
+    matches!(candidate, Candidate::Native { .. })
+}
+
+/// One row a candidate that has a twin, in the order of candidates; and how many points are missing
+/// because one of the two left the race. Whoever leaves does so when it looks slow.
+fn twins(
+    cells: &BTreeMap<Cell, Vec<&Summary>>,
+    twin: &dyn Fn(&Cell, &Candidate) -> Option<Candidate>,
+) -> (Vec<Pair>, usize) {
+    let mut left = 0;
+    let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();
+    for (cell, summaries) in cells {
+        for ours in summaries {
+            let Some(native) = twin(cell, &ours.candidate) else {
+                continue;
+            };
+            let mut others = summaries.iter();
+            let Some(theirs) = others.find(|other| other.candidate == native) else {
+                continue;
+            };
+            if ours.counts.left_launches > 0 || theirs.counts.left_launches > 0 {
+                left += 1;
+            } else if let Some(ratio) = ratio(ours, theirs) {
+                let row = rows.entry((&ours.candidate, native)).or_default();
+                row.push((cell.bytes, ratio));
+            }
+        }
+    }
+    let pair = |((name, against), points): ((&Candidate, Candidate), _)| Pair {
+        name: name.to_string(),
+        against: against.to_string(),
+        points,
+    };
+    (rows.into_iter().map(pair).collect(), left)
+}
+
+/// Ours at best against the library's at best and against its default, and rivals among ours.
+fn best(cells: &BTreeMap<Cell, Vec<&Summary>>, rivals: &[(&str, &str)]) -> Vec<Pair> {
+    let is_default = |candidate: &Candidate| *candidate == Candidate::Default;
+    let mut pairs = vec![
+        (
+            "colltune",
+            "the library, forced",
+            row(cells, is_ours, is_native),
+        ),
+        ("colltune", "default", row(cells, is_ours, is_default)),
+        (
+            "the library, forced",
+            "default",
+            row(cells, is_native, is_default),
+        ),
+    ];
+    for &(one, other) in rivals {
+        let first = |candidate: &Candidate| candidate.algorithm() == one;
+        let second = |candidate: &Candidate| candidate.algorithm() == other;
+        pairs.extend([
+            (one, other, row(cells, first, second)),
+            (one, "the library, forced", row(cells, first, is_native)),
+            (one, "default", row(cells, first, is_default)),
+        ]);
+    }
+    let measured = pairs.into_iter().filter(|(.., points)| !points.is_empty());
+    measured
+        .map(|(name, against, points)| Pair {
+            name: name.to_owned(),
+            against: against.to_owned(),
+            points,
+        })
+        .collect()
+}
+
+fn row(
+    cells: &BTreeMap<Cell, Vec<&Summary>>,
+    first: impl Fn(&Candidate) -> bool,
+    second: impl Fn(&Candidate) -> bool,
+) -> Vec<(u64, PairedRatio)> {
+    let point = |(cell, summaries): (&Cell, &Vec<&Summary>)| {
+        let (first, second) = (those(summaries, &first), those(summaries, &second));
+        Some((cell.bytes, best::ratio(&first, &second)?))
+    };
+    cells.iter().filter_map(point).collect()
+}
+
+fn those<'a>(summaries: &[&'a Summary], which: impl Fn(&Candidate) -> bool) -> Vec<&'a Summary> {
+    let chosen = summaries.iter().filter(|summary| which(&summary.candidate));
+    chosen.copied().collect()
+}
+
+fn ratio(first: &Summary, second: &Summary) -> Option<PairedRatio> {
+    paired_ratio(&first.launch_medians, &second.launch_medians, CONFIDENCE)
+}

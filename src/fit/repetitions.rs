@@ -1,0 +1,69 @@
+//! Which repetitions a reader is to be told of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::{OFTEN_INVALID, OftenInvalid, Repetitions, Summary};
+use vocabulary::{Candidate, Cell, Sample, Subject};
+
+/// What to know of the repetitions in cells, of the candidates that are asked for.
+pub fn about_repetitions(
+    samples: &[Sample],
+    summaries: &[Summary],
+    asks_for: impl Fn(&Subject, &Candidate) -> bool,
+) -> Repetitions {
+    let mut about = Repetitions {
+        never_valid: never_valid(samples, asks_for),
+        ..Repetitions::default()
+    };
+    let mut batched = BTreeSet::new();
+    for summary in summaries {
+        let Subject::Cell(cell) = summary.subject else {
+            continue;
+        };
+        let counts = summary.counts;
+        if counts.batch > 1 {
+            batched.insert(cell);
+            about.most_calls = about.most_calls.max(counts.batch);
+        }
+        about.other_batches += u64::from(counts.other_batches);
+        let (invalid, repetitions) = (counts.invalid, counts.repetitions + counts.invalid);
+        if invalid as f64 > OFTEN_INVALID * repetitions as f64 {
+            about.often_invalid.push(OftenInvalid {
+                candidate: summary.candidate.clone(),
+                cell,
+                invalid,
+                repetitions,
+            });
+        }
+    }
+    about.batched_cells = batched.len();
+    about
+}
+
+/// Candidates of which repetitions in a cell were taken and none is valid: no summary tells of them.
+fn never_valid(
+    samples: &[Sample],
+    asks_for: impl Fn(&Subject, &Candidate) -> bool,
+) -> Vec<OftenInvalid> {
+    let mut counts: BTreeMap<(Cell, &Candidate), (usize, u64)> = BTreeMap::new();
+    for sample in samples {
+        if let Subject::Cell(cell) = sample.subject
+            && asks_for(&sample.subject, &sample.candidate)
+        {
+            let (valid, invalid) = counts.entry((cell, &sample.candidate)).or_default();
+            *valid += sample.seconds.len();
+            *invalid += u64::from(sample.invalid);
+        }
+    }
+    let never = counts
+        .into_iter()
+        .filter(|(_, (valid, invalid))| *valid == 0 && *invalid > 0);
+    never
+        .map(|((cell, candidate), (_, invalid))| OftenInvalid {
+            candidate: candidate.clone(),
+            cell,
+            invalid,
+            repetitions: invalid,
+        })
+        .collect()
+}

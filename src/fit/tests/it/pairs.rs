@@ -1,0 +1,188 @@
+//! Our algorithms beside the library's own.
+
+use fit::{Rivalry, compare_pairs};
+use results::{Counts, Pairs, Summary};
+use statistics::{Interval, Quartiles};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Subject};
+
+/// A candidate that took so long in three launches.
+fn summary(bytes: u64, candidate: Candidate, seconds: [f64; 3]) -> Summary {
+    let cell = Cell {
+        collective: schedule::Collective::Bcast,
+        shape: CommShape { nodes: 1, ppn: 4 },
+        bytes,
+        datatype: Datatype::Byte,
+        operator: None,
+    };
+    let [first, second, third] = seconds;
+    Summary {
+        subject: Subject::Cell(cell),
+        candidate,
+        counts: Counts {
+            launches: 3,
+            left_launches: 0,
+            other_batches: 0,
+            batch: 1,
+            repetitions: 3,
+            invalid: 0,
+        },
+        median_seconds: second,
+        quartiles: Quartiles {
+            lower: second,
+            median: second,
+            upper: second,
+        },
+        minimum_seconds: first,
+        interval: Interval {
+            low: first,
+            high: third,
+            coverage: 0.75,
+        },
+        launch_medians: vec![(1, first), (2, second), (3, third)],
+    }
+}
+
+fn named(algorithm: &str, bytes: Option<u64>) -> Candidate {
+    let algorithm = algorithm.to_owned();
+    match algorithm.starts_with(Candidate::NATIVE) {
+        true => Candidate::Native {
+            algorithm,
+            parameters: Parameters {
+                segment_bytes: bytes,
+                ..Parameters::default()
+            },
+        },
+        false => Candidate::Ours {
+            algorithm,
+            parameters: Parameters {
+                block_bytes: bytes,
+                ..Parameters::default()
+            },
+        },
+    }
+}
+
+/// Of algorithms of which the library has a chain, with segments for our blocks.
+fn of(summaries: &[Summary]) -> Vec<Pairs> {
+    let twin = |_: &Cell, candidate: &Candidate| {
+        let is_chain = candidate.algorithm() == "bcast/chain";
+        is_chain.then(|| named("native:bcast/pipeline", candidate.parameters().block_bytes))
+    };
+    let rivalry = Rivalry {
+        twin: &twin,
+        rivals: &[],
+    };
+    compare_pairs(summaries, rivalry)
+}
+
+#[test]
+fn ratios_are_paired_in_launches_and_blocks_match() {
+    let slow_second_launch = [1.0, 3.0, 1.0];
+    let summaries = [
+        summary(8, Candidate::Default, [1.0, 1.0, 1.0]),
+        summary(
+            8,
+            named("bcast/chain", Some(4)),
+            slow_second_launch.map(|s| 2.0 * s),
+        ),
+        summary(
+            8,
+            named("native:bcast/pipeline", Some(4)),
+            slow_second_launch,
+        ),
+        summary(
+            8,
+            named("native:bcast/pipeline", Some(2)),
+            [0.25, 0.25, 0.25],
+        ),
+    ];
+    let pairs = of(&summaries);
+    assert_eq!(pairs.len(), 1);
+    let twins = &pairs[0].twins;
+    assert_eq!(twins.len(), 1, "{twins:?}");
+    assert_eq!(twins[0].name, "bcast/chain[block_bytes=4]");
+    assert_eq!(twins[0].against, "native:bcast/pipeline[segment_bytes=4]");
+    let [(8, ratio)] = twins[0].points[..] else {
+        panic!("{twins:?}");
+    };
+    let interval = ratio.interval;
+    assert_eq!([interval.low, ratio.median, interval.high], [2.0, 2.0, 2.0]);
+
+    // At its best the library has the short segments, and the default is not forced.
+    let best = |name: &str, against: &str| {
+        let mut rows = pairs[0].best.iter();
+        let row = rows.find(|row| row.name == name && row.against == against);
+        row.unwrap_or_else(|| panic!("{name}")).points[0].1.median
+    };
+    assert_eq!(best("colltune", "the library, forced"), 8.0);
+    assert_eq!(best("the library, forced", "default"), 0.25);
+    assert_eq!(best("colltune", "default"), 2.0);
+}
+
+#[test]
+fn twins_that_left_the_race_are_left_out_and_counted() {
+    let twins = |left_launches| {
+        let left = |summary: Summary| Summary {
+            counts: Counts {
+                left_launches,
+                ..summary.counts
+            },
+            ..summary
+        };
+        let summaries = [
+            left(summary(8, named("bcast/chain", Some(4)), [2.0; 3])),
+            summary(8, named("native:bcast/pipeline", Some(4)), [1.0; 3]),
+            summary(64, named("bcast/chain", Some(4)), [2.0; 3]),
+            summary(64, named("native:bcast/pipeline", Some(4)), [1.0; 3]),
+            summary(512, named("bcast/chain", Some(4)), [1.0; 3]),
+            left(summary(
+                512,
+                named("native:bcast/pipeline", Some(4)),
+                [1.5; 3],
+            )),
+        ];
+        let pairs = of(&summaries);
+        let points = &pairs[0].twins[0].points;
+        let sizes: Vec<u64> = points.iter().map(|(bytes, _)| *bytes).collect();
+        (sizes, pairs[0].left_twins)
+    };
+    assert_eq!(twins(0), (vec![8, 64, 512], 0));
+    assert_eq!(twins(1), (vec![64], 2));
+}
+
+#[test]
+fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
+    // By all launches the second is better, thanks to the one in which it was lucky.
+    let summaries = [
+        summary(8, named("bcast/chain", Some(2)), [0.9; 3]),
+        summary(8, named("bcast/chain", Some(1)), [0.4, 1.2, 0.8]),
+        summary(8, named("native:bcast/linear", None), [1.0; 3]),
+    ];
+    let ratio = |summaries: &[Summary]| {
+        let pairs = of(summaries);
+        assert_eq!(pairs[0].best[0].against, "the library, forced");
+        let (_, ratio) = pairs[0].best[0].points[0];
+        let interval = ratio.interval;
+        (
+            [interval.low, ratio.median, interval.high],
+            interval.coverage,
+        )
+    };
+    // Without that launch the first is chosen for it; for the others the second.
+    assert_eq!(ratio(&summaries), ([0.8, 0.9, 1.2], 0.75));
+    // A single launch has nothing but itself.
+    let alone = summaries.map(|summary| Summary {
+        launch_medians: summary.launch_medians[..1].to_vec(),
+        ..summary
+    });
+    assert_eq!(ratio(&alone), ([0.4; 3], 0.0));
+}
+
+#[test]
+fn where_nothing_was_forced_there_are_no_pairs() {
+    let summaries = [
+        summary(8, Candidate::Default, [1.0; 3]),
+        summary(8, named("bcast/chain", Some(4)), [2.0; 3]),
+    ];
+    assert!(of(&summaries).is_empty());
+}

@@ -1,0 +1,75 @@
+//! Block sizes of pipelined algorithms, predicted and measured.
+
+use serde::{Serialize, Serializer};
+use vocabulary::Cell;
+
+use crate::at;
+
+/// The best block size of a pipelined algorithm in a cell: predicted, and as measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlockComparison {
+    /// Where; serialized without datatype and operator.
+    #[serde(flatten, serialize_with = "at")]
+    pub cell: Cell,
+    /// The algorithm's full name, with parameters that do not concern blocks; serialized as `candidate`,
+    /// and without them as `algorithm`.
+    #[serde(flatten, serialize_with = "with_bare_id")]
+    pub algorithm: String,
+    /// The best block by the pipelining lemma; absent where the machine's parameters are unknown
+    /// or there is no closed form.
+    pub predicted: Option<BlockPoint>,
+    /// The fastest of the measured blocks.
+    pub measured: BlockPoint,
+    /// The predicted time of that block.
+    #[serde(skip)]
+    pub predicted_of_measured: Option<f64>,
+    /// The measured block nearest to the predicted one (by ratio), which shows what following the
+    /// prediction would have cost.
+    pub measured_near_prediction: Option<BlockPoint>,
+    /// How many block sizes were measured.
+    #[serde(skip)]
+    pub blocks_measured: usize,
+    /// All of them, by ascending size.
+    #[serde(skip)]
+    pub points: Vec<BlockPoint>,
+    /// The predicted time of each of `points`, in seconds.
+    #[serde(skip)]
+    pub predicted_of_points: Vec<Option<f64>>,
+}
+
+impl BlockComparison {
+    /// The time measured with the predicted block, which was measured rounded to a power of two;
+    /// nothing if the nearest one measured is further away than that.
+    pub fn seconds_at_predicted(&self) -> Option<f64> {
+        let (predicted, near) = (self.predicted?, self.measured_near_prediction?);
+        let ratio = near.block_bytes as f64 / predicted.block_bytes.max(1) as f64;
+        let rounded = (std::f64::consts::FRAC_1_SQRT_2..=std::f64::consts::SQRT_2).contains(&ratio);
+        (rounded || near.blocks == predicted.blocks).then_some(near.seconds)
+    }
+}
+
+/// A block size with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BlockPoint {
+    /// Size of the largest block.
+    pub block_bytes: u64,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Time of the collective.
+    pub seconds: f64,
+}
+
+/// `dual_root` of `allreduce/dual_root`, whatever parameters follow.
+fn with_bare_id<S: Serializer>(name: &str, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        algorithm: &'a str,
+        candidate: &'a str,
+    }
+    let full = name.split('[').next().unwrap_or(name);
+    let parts = Parts {
+        algorithm: full.split_once('/').map_or(full, |(_, id)| id),
+        candidate: name,
+    };
+    parts.serialize(to)
+}

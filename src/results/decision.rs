@@ -1,0 +1,229 @@
+//! What to use in a cell, and the evidence for it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use statistics::{Interval, PairedRatio};
+use table::{Confidence, Operators};
+use vocabulary::{Candidate, Cell, Parameters};
+
+use crate::Counts;
+
+/// The decision for one cell and class of operators, with its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellDecision {
+    /// Where.
+    pub cell: Cell,
+    /// The operators it holds for; `any` where nothing is combined.
+    pub operators: Operators,
+    /// What to use.
+    pub chosen: Candidate,
+    /// Why.
+    pub verdict: Verdict,
+    /// How certain it is that the chosen one beats the default, or that no other does; high only
+    /// where the intervals attain a coverage of 95 %.
+    pub confidence: Confidence,
+    /// Every candidate of this class that was measured, fastest first.
+    pub ranking: Vec<Ranked>,
+    /// Candidates that failed here at least once and are therefore out of the race.
+    pub failed: Vec<Candidate>,
+    /// What to use where only the library's own settings are to be had; absent where none of the
+    /// library's own algorithms was measured.
+    pub chosen_in_library: Option<Candidate>,
+}
+
+/// Why a candidate was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its median is the fastest, and it beats the default as [`DecideOptions`] say.
+    Fastest,
+    /// It beats the default and is about as fast as the fastest of those that do; chosen so that
+    /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
+    /// does not beat the default significantly.
+    NearFastest,
+    /// The best other candidate is slower than the default: the interval of the ratio lies below 1.
+    DefaultFastest,
+    /// The best other candidate is faster than the default: the interval lies above 1; but the
+    /// median gains less than `materiality`.
+    Immaterial,
+    /// The interval includes 1: whether the best other candidate is faster or slower than the
+    /// default cannot be told.
+    WithinNoise,
+    /// A candidate beats the default here, but none is acceptable for every datatype and operator
+    /// measured at this size, which tables do not tell apart.
+    TypesDisagree,
+    /// Nothing but the default was measured.
+    NoRival,
+    /// Nothing was measured on this shape: it is what the model expects.
+    Extrapolated,
+    /// The default was not measured or failed, so that nothing can be compared with it.
+    DefaultNotMeasured,
+    /// A table says so, and only the measurements that it was made from could tell why.
+    OfTable,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fastest => {
+                "it is the fastest by its median and beats the default by enough to matter"
+            }
+            Self::NearFastest => {
+                "it beats the default by enough to matter and is about as fast as the fastest that \
+                 does"
+            }
+            Self::DefaultFastest => "the default is faster than the best other candidate",
+            Self::Immaterial => {
+                "the best other candidate is faster than the default, but by too little to matter"
+            }
+            Self::WithinNoise => {
+                "the difference between the default and the best other candidate may be noise"
+            }
+            Self::TypesDisagree => {
+                "no one candidate is good enough for every datatype and operator measured"
+            }
+            Self::NoRival => "nothing else was measured",
+            Self::Extrapolated => "nothing was measured on this shape; the model expects it",
+            Self::DefaultNotMeasured => "the default was not measured",
+            Self::OfTable => "the table says so",
+        })
+    }
+}
+
+impl CellDecision {
+    /// The entry of a candidate in the ranking.
+    pub fn ranked(&self, candidate: &Candidate) -> Option<&Ranked> {
+        self.ranking
+            .iter()
+            .find(|ranked| ranked.candidate == *candidate)
+    }
+
+    /// The entry of the library's default.
+    pub fn default(&self) -> Option<&Ranked> {
+        self.ranked(&Candidate::Default)
+    }
+
+    /// The fastest candidate that beats the default, or else the fastest other one. Of a table alone
+    /// that is what it chooses.
+    pub fn rival(&self) -> Option<&Ranked> {
+        let rivals = || {
+            self.ranking
+                .iter()
+                .filter(|ranked| ranked.speedup.is_some())
+        };
+        match self.verdict {
+            Verdict::OfTable => rivals().find(|ranked| ranked.candidate == self.chosen),
+            _ => rivals()
+                .find(|ranked| ranked.beats_default)
+                .or_else(|| rivals().next()),
+        }
+    }
+
+    /// The default's time divided by a candidate's: 1 of the default itself, nothing where that is not
+    /// known.
+    pub fn speedup_of(&self, candidate: &Candidate) -> Option<PairedRatio> {
+        match candidate {
+            Candidate::Default => Some(PairedRatio::point(1.0)),
+            other => self.ranked(other)?.speedup,
+        }
+    }
+
+    /// What the choice gains over the default.
+    pub fn gain(&self) -> Option<PairedRatio> {
+        self.speedup_of(&self.chosen)
+    }
+
+    /// Whether it rests on measurements, and not on the model.
+    pub fn is_measured(&self) -> bool {
+        self.verdict != Verdict::Extrapolated
+    }
+
+    /// Whether measurements say that something else than the default is to be used.
+    pub fn replaces_default(&self) -> bool {
+        match self.verdict {
+            Verdict::Fastest | Verdict::NearFastest => true,
+            Verdict::OfTable => self.chosen != Candidate::Default,
+            _ => false,
+        }
+    }
+}
+
+/// A candidate in a cell, beside the library's default.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Which; serialized as `candidate`, its full name, `algorithm`, its id, and `parameters`.
+    #[serde(flatten, serialize_with = "in_parts")]
+    pub candidate: Candidate,
+    /// From how much.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Median time over launches.
+    pub median_seconds: f64,
+    /// Confidence interval of that median.
+    pub interval: Interval,
+    /// The default's time divided by the candidate's, paired within launches; above 1 the
+    /// candidate is faster. Absent for the default, and where no launch measured both. Serialized as
+    /// `speedup` and `speedup_interval`.
+    #[serde(flatten, serialize_with = "with_interval")]
+    pub speedup: Option<PairedRatio>,
+    /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
+    pub behind_fastest: f64,
+    /// What the fitted machine makes one expect; see [`predicted_seconds`].
+    pub predicted_seconds: Option<f64>,
+    /// Whether the candidate beats the default, as [`DecideOptions`] say.
+    pub beats_default: bool,
+    /// Whether it beats the default and, compared with the fastest that does, costs no more than
+    /// the noise, or is the same algorithm with other blocks that costs next to nothing.
+    #[serde(skip)]
+    pub acceptable: bool,
+    /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
+    /// shorter table is worth it ([`DecideOptions::max_regret`]); it beats the default itself.
+    #[serde(skip)]
+    pub tolerable: bool,
+}
+
+impl Ranked {
+    /// An entry that rests on no measurement, or on one of which only the time is known.
+    pub fn unmeasured(candidate: Candidate, seconds: f64) -> Self {
+        Self {
+            candidate,
+            counts: Counts::default(),
+            median_seconds: seconds,
+            interval: Interval::point(seconds),
+            speedup: None,
+            behind_fastest: 0.0,
+            predicted_seconds: None,
+            beats_default: false,
+            acceptable: false,
+            tolerable: false,
+        }
+    }
+}
+
+fn in_parts<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        candidate: String,
+        algorithm: &'a str,
+        parameters: Parameters,
+    }
+    let parts = Parts {
+        candidate: candidate.to_string(),
+        algorithm: candidate.id(),
+        parameters: candidate.parameters(),
+    };
+    parts.serialize(to)
+}
+
+fn with_interval<S: Serializer>(ratio: &Option<PairedRatio>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts {
+        speedup: Option<f64>,
+        speedup_interval: Option<Interval>,
+    }
+    let parts = Parts {
+        speedup: ratio.map(|ratio| ratio.median),
+        speedup_interval: ratio.map(|ratio| ratio.interval),
+    };
+    parts.serialize(to)
+}

@@ -1,0 +1,53 @@
+//! The evidence behind a decision.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use table::DecisionJson;
+use wire::Shares;
+
+use crate::{OftenInvalid, Ranked};
+
+/// Why a table decides as it does for one query: what `colltune explain --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The decision.
+    pub decision: DecisionJson,
+    /// What was measured at the nearest sizes: at most one below or at the query's size and one
+    /// above. Empty if the store is not at hand.
+    pub evidence: Vec<Evidence>,
+    /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
+    #[serde(rename = "common_starts")]
+    pub starts: Option<String>,
+    /// That calls found nothing in caches, as a clause; absent where they might have.
+    #[serde(rename = "cold_cache")]
+    pub cold: Option<String>,
+    /// Where measuring time went, in all that the store holds; absent if unknown.
+    #[serde(rename = "measuring_time")]
+    pub shares: Option<Shares>,
+    /// The store that the evidence is from; absent if only the table spoke.
+    pub store: Option<PathBuf>,
+    /// Why the store could not speak.
+    #[serde(rename = "no_evidence")]
+    pub silence: Option<String>,
+    /// Where the measurements in the store would now be decided otherwise than the table does.
+    pub dissent: Option<String>,
+}
+
+/// What was measured in one cell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Evidence {
+    /// Length of the call, as in [`vocabulary::Cell::bytes`].
+    pub bytes: u64,
+    /// The full name of what was chosen there.
+    pub chosen: String,
+    /// Why, as a sentence without a full stop.
+    pub why: String,
+    /// How much longer the best other one takes than the chosen one, as a share; negative if it is
+    /// faster.
+    pub margin: Option<f64>,
+    /// The candidates, fastest first.
+    pub ranking: Vec<Ranked>,
+    /// Those that are not among them as none of their repetitions was valid.
+    pub never_valid: Vec<OftenInvalid>,
+}

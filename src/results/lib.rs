@@ -1,0 +1,53 @@
+//! What is found in samples, as it is shown: summaries, decisions, parameters of the machine, scores.
+//!
+//! The crate `fit` makes these values; `report` and the command line show them, and need nothing of how
+//! they are found. Times are seconds, sizes bytes.
+
+mod blocks;
+mod decision;
+mod evidence;
+mod expected;
+mod measuring;
+mod pairs;
+mod parameter;
+mod scores;
+mod summary;
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+use vocabulary::{Cell, CommShape};
+
+pub use blocks::{BlockComparison, BlockPoint};
+pub use decision::{CellDecision, Ranked, Verdict};
+pub use evidence::{Evidence, Explanation};
+pub use expected::{Expected, ModelCurve};
+pub use measuring::{
+    Effort, MeasuringCost, OFTEN_INVALID, OftenInvalid, Races, Repetitions, Starts,
+};
+pub use pairs::{Pair, Pairs};
+pub use parameter::{Estimate, ParameterEstimate, ProtocolSegment, Status};
+pub use scores::{HeldOut, Method, Score, SplitScores, WITHIN, Worst};
+pub use summary::{CONFIDENCE, Counts, Summary};
+
+/// Where something was measured, of a cell whose datatype and operator need not be told.
+pub(crate) fn at<S: Serializer>(cell: &Cell, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts {
+        collective: &'static str,
+        #[serde(flatten)]
+        shape: CommShape,
+        bytes: u64,
+    }
+    let parts = Parts {
+        collective: cell.collective.name(),
+        shape: cell.shape,
+        bytes: cell.bytes,
+    };
+    parts.serialize(to)
+}
+
+/// What is shown to programs by its name.
+pub(crate) fn by_name<S: Serializer>(value: &impl Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(value)
+}

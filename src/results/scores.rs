@@ -1,0 +1,142 @@
+//! What decisions are worth at points that they were not made on.
+
+use std::fmt;
+
+use schedule::Collective;
+use serde::{Serialize, Serializer};
+use vocabulary::{Candidate, Cell};
+
+use crate::{at, by_name};
+
+/// The regret of a method at points that it has not seen.
+///
+/// Regret is how much longer the choice takes than the best candidate measured at the point, as a
+/// share of the latter, by median times.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// The method.
+    pub method: Method,
+    /// Points at which what it chose was measured, so that its regret is known.
+    pub points: usize,
+    /// Mean regret; absent if there is no such point, as all that follows.
+    pub mean: Option<f64>,
+    /// Median regret.
+    pub median: Option<f64>,
+    /// Where the regret is largest; serialized as `worst` and `maximum`.
+    #[serde(flatten, serialize_with = "with_maximum")]
+    pub worst: Option<Worst>,
+    /// Share of the points with a regret of [`WITHIN`] or less.
+    #[serde(rename = "within_5_percent")]
+    pub within: Option<f64>,
+    /// Mean regret at all points, held out or not; known where sizes are held out.
+    pub mean_everywhere: Option<f64>,
+}
+
+/// The regret that counts as good, as a share.
+pub const WITHIN: f64 = 0.05;
+
+/// A choice that was wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// Where; serialized without datatype and operator.
+    #[serde(flatten, serialize_with = "at")]
+    pub cell: Cell,
+    /// What was chosen; serialized by name.
+    #[serde(serialize_with = "by_name")]
+    pub chosen: Candidate,
+    /// Its regret.
+    pub regret: f64,
+}
+
+/// How the methods do at points of one sort.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SplitScores {
+    /// What was held out.
+    pub held_out: HeldOut,
+    /// The collective, or all together; serialized by name.
+    #[serde(serialize_with = "collective_name")]
+    pub collective: Option<Collective>,
+    /// Points held out.
+    pub points: usize,
+    /// Points decided on, where sizes are held out; each shape has its own.
+    pub decided_on: Option<usize>,
+    /// One entry a method, in the order of [`Method::ALL`].
+    #[serde(rename = "methods")]
+    pub scores: Vec<Score>,
+}
+
+fn with_maximum<S: Serializer>(worst: &Option<Worst>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parts<'a> {
+        maximum: Option<f64>,
+        worst: &'a Option<Worst>,
+    }
+    let maximum = worst.as_ref().map(|worst| worst.regret);
+    Parts { maximum, worst }.serialize(to)
+}
+
+fn collective_name<S: Serializer>(of: &Option<Collective>, to: S) -> Result<S::Ok, S::Error> {
+    of.map(Collective::name).serialize(to)
+}
+
+/// What was held out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HeldOut {
+    /// Every second size of each shape, without the smallest and the largest.
+    Sizes,
+    /// Each shape in turn that has measured shapes on both sides: fewer and more nodes with as many
+    /// ranks on each, or fewer and more ranks a node on as many nodes.
+    Shapes,
+    /// Everything: the decisions come from other measurements.
+    All,
+}
+
+/// A way to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// The library's default.
+    Default,
+    /// For each collective, datatype and operator the one candidate with the lowest mean regret where
+    /// decisions are made, of those measured at most of these points.
+    BestSingle,
+    /// The fastest candidate at the next lower size; in the shape that tables take.
+    NearestLower,
+    /// The fastest by straight lines: one `alpha` and `beta` for each candidate and shape.
+    StraightLines,
+    /// The fastest by interpolation on logarithmic scales.
+    LogLog,
+    /// The fastest by [`Predictor`]: interpolation or protocol segments, whichever has less regret at
+    /// sizes left out of the training.
+    Model,
+    /// What the table says that colltune makes.
+    Table,
+}
+
+impl Method {
+    /// All, baselines first.
+    pub const ALL: [Self; 7] = [
+        Self::Default,
+        Self::BestSingle,
+        Self::NearestLower,
+        Self::StraightLines,
+        Self::LogLog,
+        Self::Model,
+        Self::Table,
+    ];
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Default => "library default",
+            Self::BestSingle => "best single candidate",
+            Self::NearestLower => "nearest lower size",
+            Self::StraightLines => "straight lines",
+            Self::LogLog => "log-log interpolation",
+            Self::Model => "fits of candidates",
+            Self::Table => "colltune's table",
+        })
+    }
+}

@@ -1,7 +1,8 @@
 //! Starting MPI programs, such that nothing of them survives.
 //!
 //! [`discover`] finds the MPI libraries of a machine, [`LocalLauncher`] starts a program with one
-//! of them, [`find_driver`] finds the measuring program that was built for it.
+//! of them, [`BatchLauncher`] does so in jobs of a [`BatchSystem`], and [`find_driver`] finds the
+//! measuring program that was built for a library.
 
 mod ask;
 mod batch;

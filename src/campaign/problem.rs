@@ -13,54 +13,6 @@ use crate::validate::LARGEST_SIZE_BYTES;
 /// What is wrong at one place of a campaign file.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Problem {
-    /// Not YAML.
-    #[error("this is not valid YAML: {message}")]
-    Syntax {
-        /// What the parser says.
-        message: String,
-    },
-    /// Not one mapping of keys to values.
-    #[error("a campaign is one mapping of keys to values")]
-    NotAMapping,
-    /// A key is written twice.
-    #[error("the key `{key}` is written twice")]
-    DuplicateKey {
-        /// The key.
-        key: String,
-    },
-    /// A key without a value.
-    #[error("this key has no value")]
-    NoValue,
-    /// A key that does not exist.
-    #[error("unknown key `{key}`")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The keys that exist here.
-        known: Vec<String>,
-    },
-    /// A key that must be given.
-    #[error("the key `{key}` is missing")]
-    MissingKey {
-        /// The key.
-        key: String,
-    },
-    /// A value of another form than expected.
-    #[error("expected {expected}, found {found}")]
-    Form {
-        /// The form that the key takes.
-        expected: String,
-        /// What is written.
-        found: String,
-    },
-    /// A number or truth value in the place of a text.
-    #[error("YAML reads `{text}` as a number or truth value, where a text is expected")]
-    Unquoted {
-        /// The key; none in a list.
-        key: Option<String>,
-        /// What is written.
-        text: String,
-    },
     /// A path that ends in no name.
     #[error("the path `{}` does not name a file", path.display())]
     NoFileName {
@@ -80,16 +32,6 @@ pub enum Problem {
     Name {
         /// The name.
         name: String,
-    },
-    /// A word that is not one of the known ones.
-    #[error("unknown {what} `{value}`")]
-    Unknown {
-        /// What is chosen here.
-        what: &'static str,
-        /// What is written.
-        value: String,
-        /// What there is to choose from.
-        known: Vec<String>,
     },
     /// Not a size, a range or a duration.
     #[error(transparent)]
@@ -197,9 +139,6 @@ pub enum Problem {
         /// Why.
         reason: String,
     },
-    /// A job specification that is something else.
-    #[error("a job specification is one mapping of keys to values")]
-    JobNotAMapping,
     /// A template of a script that cannot be read.
     #[error("cannot read the template `{}`: {reason}", path.display())]
     TemplateFile {
@@ -298,26 +237,15 @@ pub enum Problem {
     },
 }
 
-impl Problem {
-    /// What the user can do about it: one sentence without a full stop.
-    pub fn help(&self) -> String {
+impl strict_yaml::Problem for Problem {
+    fn help(&self) -> String {
         match self {
-            Self::UnknownKey { key, known } => choose(key, known, "keys here"),
-            Self::Unknown { value, known, .. } => choose(value, known, "choose one of"),
             Self::NoMatch {
                 suggestion: Some(suggestion),
                 ..
             } => {
                 format!("did you mean `{suggestion}`?")
             }
-            Self::Form { expected, .. } => {
-                format!("write {expected}; tuning/reference.yaml shows every key in use")
-            }
-            Self::Unquoted { key, text } => {
-                let key = key.as_ref().map(|key| format!("{key}: "));
-                format!("quote it: `{}\"{text}\"`", key.unwrap_or_default())
-            }
-            Self::MissingKey { key } => format!("add `{key}: ...`"),
             Self::TooManyNodes { shape } => {
                 format!(
                     "write 1x{} to put all ranks on this machine, or name a file that lists the \
@@ -346,16 +274,12 @@ impl Problem {
             fixed => fixed.remedy().to_owned(),
         }
     }
+}
 
+impl Problem {
     /// The remedies that do not depend on the values.
     fn remedy(&self) -> &'static str {
         match self {
-            Self::Syntax { .. } => {
-                "check indentation, and quote texts that hold a `: ` or begin with `*` or `[`"
-            }
-            Self::NotAMapping => "begin with `name: ...`; `colltune init` writes an example",
-            Self::DuplicateKey { .. } => "keep one of them",
-            Self::NoValue => "give it a value, or remove the key to get its default",
             Self::NoFileName { .. } => "name a file, or remove the key to get its default",
             Self::SamePath { .. } => "give store, table and report a path each",
             Self::Name { .. } => {
@@ -377,9 +301,6 @@ impl Problem {
             Self::BatchShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x32]`",
             Self::JobFile { .. } | Self::TemplateFile { .. } => {
                 "name a file by its path from the working directory; jobs/README.md shows one"
-            }
-            Self::JobNotAMapping => {
-                "write keys such as `partition: NAME`; jobs/cluster.yaml has all"
             }
             Self::TemplateSyntax { .. } => "jobs/README.md says how templates are written",
             Self::JobWord { .. } => {
@@ -412,25 +333,4 @@ impl Problem {
 pub(crate) fn is_library_only(name: &str) -> bool {
     let collective = name.parse::<Collective>();
     collective.is_ok_and(|collective| !collective.has_algorithms())
-}
-
-/// The likeliest of `known`, or all of them.
-fn choose(written: &str, known: &[String], all: &str) -> String {
-    match nearest(written, known.iter().map(String::as_str)) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("{all}: {}", known.join(", ")),
-    }
-}
-
-/// The name that is most like `written`, if any is like it.
-pub(crate) fn nearest<'n>(
-    written: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), name), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }

@@ -13,14 +13,13 @@ mod sizes;
 pub(crate) use shapes::auto_shapes;
 
 use ::launcher::Launching;
+use strict_yaml::{Diagnostic, Document, Field, Scalar};
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Synchronisation};
 
 use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
-use crate::form::{Real, Scalar, Whole};
-use crate::source::Source;
-use crate::{Campaign, CampaignError, Field, Problem, Strategy};
+use crate::{Campaign, Problem, Strategy};
 
 /// More ranks on one node than this are taken for a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -40,11 +39,11 @@ const DEFAULT_MAXIMUM: u32 = 10_000;
 const DEFAULT_PRECISION: f64 = 0.03;
 
 /// The result of one check.
-type Checked<T> = Result<T, CampaignError>;
+type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// What checks need to know beside the value.
 struct Check<'a> {
-    source: &'a Source<'a>,
+    document: &'a Document<'a>,
     machine: Machine,
 }
 
@@ -70,12 +69,12 @@ impl Machine {
 /// # Errors
 /// The first thing that makes no sense, with its place.
 pub(crate) fn campaign(
-    source: &Source<'_>,
+    document: &Document<'_>,
     definition: &Definition,
     text: &str,
     machine: Machine,
-) -> Result<Campaign, CampaignError> {
-    let check = Check { source, machine };
+) -> Result<Campaign, Box<Diagnostic>> {
+    let check = Check { document, machine };
     let name = check.name(&definition.name)?;
     let launcher = check.launcher(definition.launcher.as_ref())?;
     let library = check.library(definition.library.as_ref(), &launcher)?;
@@ -115,14 +114,14 @@ pub(crate) fn campaign(
         selection,
         datatype,
         operator,
-        text: batch::with_job(source, &launcher, text),
+        text: batch::with_job(document, &launcher, text),
         launcher,
     })
 }
 
 impl Check<'_> {
-    fn error(&self, field: &Field, problem: Problem) -> CampaignError {
-        self.source.at_value(field, problem)
+    fn error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
+        self.document.at_value(field, problem)
     }
 
     fn name(&self, name: &str) -> Checked<String> {
@@ -148,25 +147,11 @@ impl Check<'_> {
         what: &'static str,
         known: &[(&str, T)],
     ) -> Checked<T> {
-        known
-            .iter()
-            .find(|(name, _)| *name == word.0)
-            .map(|(_, value)| *value)
-            .ok_or_else(|| {
-                let known = known.iter().map(|(name, _)| (*name).to_owned()).collect();
-                self.error(
-                    field,
-                    Problem::Unknown {
-                        what,
-                        value: word.0.clone(),
-                        known,
-                    },
-                )
-            })
+        self.document.word(field, &word.0, what, known)
     }
 
     fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
-        match value.map(|given| given.nodes.0) {
+        match value.map(|given| given.nodes) {
             None => Ok(None),
             Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
             Some(nodes) => {
@@ -186,11 +171,11 @@ impl Check<'_> {
         })
     }
 
-    fn launches(&self, value: Option<Whole>) -> Checked<u32> {
+    fn launches(&self, value: Option<u32>) -> Checked<u32> {
         match value {
             None => Ok(DEFAULT_LAUNCHES),
-            Some(Whole(value @ 1..=1000)) => Ok(value),
-            Some(Whole(value)) => {
+            Some(value @ 1..=1000) => Ok(value),
+            Some(value) => {
                 let expected = "between 1 and 1000";
                 let problem = Problem::OutOfRange {
                     value: value.to_string(),
@@ -201,16 +186,16 @@ impl Check<'_> {
         }
     }
 
-    fn share(&self, key: &str, value: Option<Real>, default: f64) -> Checked<f64> {
+    fn share(&self, key: &str, value: Option<f64>, default: f64) -> Checked<f64> {
         self.share_at(&Field::of(key), value, default)
     }
 
     /// A share between 0 and 1, both excluded.
-    fn share_at(&self, field: &Field, value: Option<Real>, default: f64) -> Checked<f64> {
+    fn share_at(&self, field: &Field, value: Option<f64>, default: f64) -> Checked<f64> {
         match value {
             None => Ok(default),
-            Some(Real(value)) if value > 0.0 && value < 1.0 => Ok(value),
-            Some(Real(value)) => {
+            Some(value) if value > 0.0 && value < 1.0 => Ok(value),
+            Some(value) => {
                 let expected = "a share between 0 and 1, as in 0.05 for 5 %";
                 Err(self.error(
                     field,
@@ -277,10 +262,8 @@ impl Check<'_> {
     fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {
         let field = Field::of("repetitions");
         let given = definition.cloned().unwrap_or_default();
-        let minimum = given.minimum.map_or(DEFAULT_MINIMUM, |whole| whole.0);
-        let maximum = given
-            .maximum
-            .map_or(DEFAULT_MAXIMUM.max(minimum), |whole| whole.0);
+        let minimum = given.minimum.unwrap_or(DEFAULT_MINIMUM);
+        let maximum = given.maximum.unwrap_or(DEFAULT_MAXIMUM.max(minimum));
         if minimum == 0 {
             let problem = Problem::OutOfRange {
                 value: "0".into(),

@@ -216,7 +216,7 @@ impl TunerError {
         match self {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
-            Self::Machine(error) => Some(error.help()),
+            Self::Machine(error) => error.help(),
             Self::Import(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingToJudge { .. } => Some(

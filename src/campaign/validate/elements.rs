@@ -1,9 +1,9 @@
 //! What reductions combine, and how.
 
+use strict_yaml::Field;
 use vocabulary::{Datatype, Operator};
 
 use super::{Check, Checked};
-use crate::Field;
 use crate::definition::Definition;
 
 const DATATYPES: [Datatype; 4] = [

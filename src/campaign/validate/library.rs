@@ -2,11 +2,11 @@
 
 use launcher::Launching;
 use launcher::{LibraryChoice, LibraryName};
+use strict_yaml::{Field, Scalar, Shorthand};
 
 use super::{Check, Checked};
+use crate::Problem;
 use crate::definition::LibraryDefinition;
-use crate::form::{Scalar, Shorthand};
-use crate::{Field, Problem};
 
 impl Check<'_> {
     pub(super) fn library(

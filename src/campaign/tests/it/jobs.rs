@@ -262,8 +262,8 @@ fn mistakes_in_files_are_shown_there() {
         assert_eq!(found.path, path, "{found}");
         assert_eq!((found.line, found.column), place, "{found}");
         assert_eq!(found.field.to_string(), field, "{found}");
-        assert!(found.problem.to_string().contains(message), "{found}");
-        assert!(found.problem.help().contains(help), "{found}");
+        assert!(found.message.contains(message), "{found}");
+        assert!(found.help.contains(help), "{found}");
     };
     check(
         "# ours\nwalltime: 1h\n",

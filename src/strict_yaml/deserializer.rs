@@ -1,0 +1,401 @@
+//! From a tree to the types of serde, with the place of what does not fit.
+
+use std::fmt::Display;
+
+use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::field::{Field, Step};
+use crate::form::{ARGUMENT, ONE_OR_MANY, SCALAR, SHORTHAND, VERBATIM};
+use crate::plain::Meaning;
+use crate::tree::{Content, Entry, Extent, Node};
+use crate::{Kind, Mistake};
+
+/// What does not fit, and where as far as that is known.
+#[derive(Debug)]
+pub(crate) struct Error {
+    what: What,
+    extent: Option<Extent>,
+    /// From the innermost one.
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum What {
+    Unfit { expected: String, found: String },
+    Unquoted { text: String },
+    Mistake(Mistake),
+}
+
+impl Error {
+    fn new(what: What) -> Self {
+        let (extent, steps) = (None, Vec::new());
+        Self {
+            what,
+            extent,
+            steps,
+        }
+    }
+
+    fn unfit(expected: &str) -> Self {
+        let expected = match expected {
+            "u8" => format!("a whole number from 0 to {}", u8::MAX),
+            "u16" => format!("a whole number from 0 to {}", u16::MAX),
+            "u32" => format!("a whole number from 0 to {}", u32::MAX),
+            "u64" | "usize" => format!("a whole number from 0 to {}", u64::MAX),
+            "f32" | "f64" => "a number".to_owned(),
+            "a string" | "path string" => "a text".to_owned(),
+            "a sequence" => "a list".to_owned(),
+            "a map" => "a mapping (`key: value`)".to_owned(),
+            structure if structure.starts_with("struct ") => "a mapping (`key: value`)".to_owned(),
+            other => other.to_owned(),
+        };
+        let found = String::new();
+        Self::new(What::Unfit { expected, found })
+    }
+
+    fn mistake(mistake: Mistake) -> Self {
+        Self::new(What::Mistake(mistake))
+    }
+
+    /// Places an error that has no place yet at a value.
+    pub(crate) fn at(mut self, node: &Node<'_>) -> Self {
+        if self.extent.is_none() {
+            self.extent = Some(node.extent);
+            if let What::Unfit { found, .. } = &mut self.what {
+                *found = node.describe();
+            }
+        }
+        self
+    }
+
+    fn under(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    pub(crate) fn resolve(self, kind: &Kind) -> (Extent, Field, Mistake) {
+        let field: Field = self.steps.into_iter().rev().collect();
+        let mistake = match &self.what {
+            What::Unfit { expected, found } => Mistake::form(kind, expected, found),
+            What::Unquoted { text } => Mistake::unquoted(field.last_key(), text),
+            What::Mistake(mistake) => mistake.clone(),
+        };
+        (self.extent.unwrap_or(Extent::START), field, mistake)
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.what {
+            What::Unfit { expected, .. } => write!(f, "expected {expected}"),
+            What::Unquoted { text } => write!(f, "`{text}` is no text"),
+            What::Mistake(mistake) => mistake.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::mistake(Mistake::new(message.to_string(), "change the value"))
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::unfit(&expected.to_string())
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::unfit(&expected.to_string())
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        Self::mistake(Mistake::unknown("word", word, known.iter().copied()))
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Self::mistake(Mistake::unknown_key(key, known))
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::mistake(Mistake::missing_key(key))
+    }
+
+    fn duplicate_field(key: &'static str) -> Self {
+        Self::mistake(Mistake::duplicate_key(key, None))
+    }
+}
+
+/// What `form` says of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Scalar,
+    Argument,
+    Verbatim,
+    OneOrMany,
+}
+
+/// A value to read.
+#[derive(Clone, Copy)]
+pub(crate) struct Value<'de> {
+    node: &'de Node<'de>,
+    form: Form,
+}
+
+impl<'de> Value<'de> {
+    pub(crate) fn new(node: &'de Node<'de>) -> Self {
+        let form = Form::Plain;
+        Self { node, form }
+    }
+}
+
+impl<'de> Deserializer<'de> for Value<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &self.node.content {
+            Content::Scalar {
+                text,
+                quoted: false,
+                ..
+            } => match Meaning::of(text) {
+                Meaning::Nothing => visitor.visit_unit(),
+                Meaning::Truth(value) => visitor.visit_bool(value),
+                Meaning::Whole(number) => visitor.visit_u64(number),
+                Meaning::Negative(number) => visitor.visit_i64(number),
+                Meaning::Fraction(number) => visitor.visit_f64(number),
+                Meaning::Text => visitor.visit_borrowed_str(text),
+            },
+            Content::Scalar { text, .. } => visitor.visit_borrowed_str(text),
+            Content::Sequence(items) => {
+                let mut items = Items::new(items, true);
+                let value = visitor.visit_seq(&mut items)?;
+                match items.rest {
+                    [] => Ok(value),
+                    _ => Err(Error::unfit(&format!("a list of {} entries", items.index))),
+                }
+            }
+            Content::Mapping(entries) => visitor.visit_map(Entries {
+                rest: entries,
+                value: None,
+            }),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let Content::Scalar { text, quoted, .. } = &self.node.content else {
+            return Err(Error::unfit(match self.form {
+                Form::Scalar => "a text or a whole number",
+                _ => "a text",
+            }));
+        };
+        let meaning = if *quoted {
+            Meaning::Text
+        } else {
+            Meaning::of(text)
+        };
+        match (self.form, meaning) {
+            (_, Meaning::Text) | (Form::Verbatim, _) => visitor.visit_borrowed_str(text),
+            (Form::Scalar | Form::Argument, Meaning::Whole(number)) => {
+                visitor.visit_string(number.to_string())
+            }
+            (Form::Scalar | Form::Argument, Meaning::Negative(number)) => {
+                visitor.visit_string(number.to_string())
+            }
+            (Form::Scalar, _) => Err(Error::unfit("a text or a whole number")),
+            _ => Err(Error::new(What::Unquoted {
+                text: text.clone().into_owned(),
+            })),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &self.node.content {
+            Content::Scalar { .. } | Content::Mapping(_) if self.form == Form::OneOrMany => {
+                visitor.visit_seq(&mut Items::new(std::slice::from_ref(self.node), false))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    // What has no value has been refused before.
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        let form = match name {
+            SCALAR => Form::Scalar,
+            ARGUMENT => Form::Argument,
+            VERBATIM => Form::Verbatim,
+            ONE_OR_MANY => Form::OneOrMany,
+            _ => self.form,
+        };
+        visitor.visit_newtype_struct(Self { form, ..self })
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.node.content {
+            content if name == SHORTHAND => {
+                let is_full = matches!(content, Content::Mapping(_));
+                let variant = if is_full { "Full" } else { "Short" };
+                visitor.visit_enum(Choice {
+                    variant,
+                    value: self,
+                })
+            }
+            Content::Scalar { text, .. } => visitor.visit_enum(StrDeserializer::new(text)),
+            _ => Err(Error::unfit("a word")),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// The entries of a list; a single value in the place of one has no index.
+struct Items<'de> {
+    rest: &'de [Node<'de>],
+    index: usize,
+    is_list: bool,
+}
+
+impl<'de> Items<'de> {
+    fn new(rest: &'de [Node<'de>], is_list: bool) -> Self {
+        let index = 0;
+        Self {
+            rest,
+            index,
+            is_list,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        let Some((node, rest)) = self.rest.split_first() else {
+            return Ok(None);
+        };
+        let (index, is_list) = (self.index, self.is_list);
+        (self.rest, self.index) = (rest, index + 1);
+        let read = seed.deserialize(Value::new(node)).map_err(|error| {
+            let error = error.at(node);
+            if is_list {
+                error.under(Step::Index(index))
+            } else {
+                error
+            }
+        });
+        read.map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The entries of a mapping.
+struct Entries<'de> {
+    rest: &'de [Entry<'de>],
+    /// The one whose key was read last.
+    value: Option<&'de Entry<'de>>,
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        let Some((entry, rest)) = self.rest.split_first() else {
+            return Ok(None);
+        };
+        (self.rest, self.value) = (rest, Some(entry));
+        let key = seed.deserialize(BorrowedStrDeserializer::new(&entry.key));
+        let key = key.map_err(|error: Error| Error {
+            extent: error.extent.or(Some(entry.extent)),
+            ..error.under(Step::Key(entry.key.clone().into_owned()))
+        });
+        key.map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
+        let entry = self.value.take();
+        let entry = entry.ok_or_else(|| <Error as de::Error>::custom("a value without a key"))?;
+        let value = seed.deserialize(Value::new(&entry.value));
+        value.map_err(|error| {
+            let step = Step::Key(entry.key.clone().into_owned());
+            error.at(&entry.value).under(step)
+        })
+    }
+}
+
+/// A short form or its mapping.
+struct Choice<'de> {
+    variant: &'static str,
+    value: Value<'de>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'de> {
+    type Error = Error;
+    type Variant = Value<'de>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Value<'de>), Error> {
+        let variant = seed.deserialize(StrDeserializer::new(self.variant))?;
+        Ok((variant, self.value))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Value<'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        Err(Error::unfit("a word"))
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
+        seed.deserialize(Value::new(self.node))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.deserialize_any(visitor)
+    }
+}

@@ -26,8 +26,17 @@ pub(crate) struct Error {
 
 #[derive(Debug)]
 enum What {
-    Unfit { expected: String, found: String },
-    Unquoted { text: String },
+    Unfit {
+        expected: String,
+        found: String,
+    },
+    Unquoted {
+        text: String,
+    },
+    Unknown {
+        word: String,
+        known: &'static [&'static str],
+    },
     Mistake(Mistake),
 }
 
@@ -83,6 +92,10 @@ impl Error {
         let mistake = match &self.what {
             What::Unfit { expected, found } => Mistake::form(kind, expected, found),
             What::Unquoted { text } => Mistake::unquoted(field.last_key(), text),
+            What::Unknown { word, known } => {
+                let what = field.last_key().unwrap_or("word");
+                Mistake::unknown(what, word, known.iter().copied())
+            }
             What::Mistake(mistake) => mistake.clone(),
         };
         (self.extent.unwrap_or(Extent::START), field, mistake)
@@ -93,7 +106,9 @@ impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.what {
             What::Unfit { expected, .. } => write!(f, "expected {expected}"),
-            What::Unquoted { text } => write!(f, "`{text}` is no text"),
+            What::Unquoted { text: word } | What::Unknown { word, .. } => {
+                write!(f, "`{word}` does not fit")
+            }
             What::Mistake(mistake) => mistake.fmt(f),
         }
     }
@@ -115,7 +130,8 @@ impl de::Error for Error {
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
-        Self::mistake(Mistake::unknown("word", word, known.iter().copied()))
+        let word = word.to_owned();
+        Self::new(What::Unknown { word, known })
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {

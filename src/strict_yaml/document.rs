@@ -114,6 +114,11 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The line of a field, from 1.
+    pub fn line(&self, field: &Field) -> usize {
+        self.find(field).1.extent.line
+    }
+
     /// The text of a scalar, as it is written but for quotes; `None` if the field is something else.
     pub fn text_of(&self, field: &Field) -> Option<&str> {
         let mut steps = field.steps().iter();

@@ -35,7 +35,8 @@ impl Mistake {
         Self::new(message, choose(word, known, "choose one of"))
     }
 
-    pub(crate) fn unknown_key(key: &str, known: &[&str]) -> Self {
+    /// A key that means nothing here.
+    pub fn unknown_key(key: &str, known: &[&str]) -> Self {
         let known = known.iter().copied();
         Self::new(
             format!("unknown key `{key}`"),

@@ -49,10 +49,8 @@
 
 mod decimal;
 mod diff;
-mod document;
 mod emit;
 mod error;
-mod field;
 mod file;
 mod interpolate;
 mod json;
@@ -66,7 +64,7 @@ mod scalar;
 mod types;
 
 pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
-pub use error::{Invalid, TableError};
+pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
 pub use problem::Problem;

@@ -4,33 +4,12 @@ use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use vocabulary::CommShape;
 
-use crate::document::Extent;
 use crate::{Deployments, FORMAT_VERSION, Operators};
-
-/// A problem and its place within a text.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) problem: Problem,
-    pub(crate) extent: Extent,
-    pub(crate) field: String,
-}
 
 /// What is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Not YAML.
-    #[error("this is not valid YAML: {message}")]
-    Syntax {
-        /// The parser's words.
-        message: String,
-    },
-    /// Valid YAML, of a kind that tables do without.
-    #[error("{feature} is not allowed in a table")]
-    Yaml {
-        /// The offending feature, with its article.
-        feature: &'static str,
-    },
     /// No `format` at all.
     #[error("this is not a decision table: it has no `format`")]
     NotATable,
@@ -48,36 +27,6 @@ pub enum Problem {
         /// The file's version.
         found: u32,
     },
-    /// A key that means nothing here.
-    #[error("unknown key `{key}`")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The keys that do.
-        known: &'static [&'static str],
-    },
-    /// A key given twice.
-    #[error("key `{key}` is given twice, first in line {first_line}")]
-    DuplicateKey {
-        /// The key.
-        key: String,
-        /// Where it stands first.
-        first_line: usize,
-    },
-    /// A key that must be given.
-    #[error("missing key `{key}`")]
-    MissingKey {
-        /// The key.
-        key: &'static str,
-    },
-    /// A list where a number should stand, and the like.
-    #[error("expected {expected}, found {found}")]
-    WrongType {
-        /// What should stand here.
-        expected: &'static str,
-        /// What stands here.
-        found: String,
-    },
     /// A list that must not be empty.
     #[error("`{key}` is empty")]
     Empty {
@@ -91,16 +40,6 @@ pub enum Problem {
     Zero {
         /// The key.
         key: &'static str,
-    },
-    /// A word that is not one of a fixed list.
-    #[error("unknown {kind} `{name}`")]
-    UnknownName {
-        /// What kind of word.
-        kind: &'static str,
-        /// The word.
-        name: String,
-        /// The words of that kind.
-        known: Vec<String>,
     },
     /// An algorithm of another collective.
     #[error("`{name}` is an algorithm of {of}, not of {collective}")]
@@ -200,27 +139,15 @@ pub enum Problem {
     },
 }
 
-impl Problem {
-    /// What to do about it, as a sentence without a full stop.
-    pub fn help(&self) -> String {
+impl strict_yaml::Problem for Problem {
+    fn help(&self) -> String {
         match self {
-            Self::Syntax { .. } => "compare with the neighbouring lines: indentation, brackets, \
-                                    quotes; colltune writes tables itself"
-                .to_owned(),
-            Self::Yaml { .. } => {
-                "write plain keys, values, lists and mappings, in one document".to_owned()
-            }
             Self::NotATable | Self::Format { .. } => {
                 format!("a table begins with `format: colltune-table {FORMAT_VERSION}`")
             }
             Self::NewerFormat { .. } => {
                 "update colltune, or decide again with this version: `colltune decide`".to_owned()
             }
-            Self::UnknownKey { key, known } => one_of(key, known),
-            Self::UnknownName { name, known, .. } => one_of(name, known),
-            Self::DuplicateKey { .. } => "remove one of the two".to_owned(),
-            Self::MissingKey { key } => format!("add `{key}: ...` here"),
-            Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
             Self::Zero { key } => format!("write a positive number, or leave `{key}` out"),
             Self::OtherCollective { collective, .. } => algorithms_of(*collective),
@@ -272,23 +199,4 @@ fn algorithms_of(collective: Collective) -> String {
     }
     let names: Vec<_> = schedule::of(collective).map(|a| a.name()).collect();
     format!("algorithms of {collective}: {}", names.join(", "))
-}
-
-/// "Did you mean", or the list of what is known.
-fn one_of(name: &str, known: &[impl AsRef<str>]) -> String {
-    let distance = |word: &str| {
-        let bare = word.rsplit('/').next().unwrap_or(word);
-        strsim::damerau_levenshtein(name, word).min(strsim::damerau_levenshtein(name, bare))
-    };
-    let nearest = known
-        .iter()
-        .map(AsRef::as_ref)
-        .min_by_key(|word| distance(word));
-    match nearest {
-        Some(word) if distance(word) <= 1 + name.len() / 4 => format!("did you mean `{word}`?"),
-        _ => {
-            let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
-            format!("known: {}", known.join(", "))
-        }
-    }
 }

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
+use vocabulary::{Cache, Operator, Synchronisation};
+
+use crate::Strategy;
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -19,10 +22,10 @@ pub(crate) struct Definition {
     pub(crate) collectives: Option<OneOrMany<Scalar>>,
     pub(crate) sizes: Option<SizesDefinition>,
     pub(crate) datatype: Option<Scalar>,
-    pub(crate) operator: Option<Scalar>,
+    pub(crate) operator: Option<Operator>,
     pub(crate) candidates: Option<CandidatesDefinition>,
     pub(crate) parameters: Option<ParametersDefinition>,
-    pub(crate) strategy: Option<Scalar>,
+    pub(crate) strategy: Option<Strategy>,
     pub(crate) target_regret: Option<f64>,
     pub(crate) launches: Option<u32>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
@@ -31,8 +34,8 @@ pub(crate) struct Definition {
     pub(crate) max_regret: Option<f64>,
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
-    pub(crate) synchronisation: Option<Scalar>,
-    pub(crate) cache: Option<Scalar>,
+    pub(crate) synchronisation: Option<Synchronisation>,
+    pub(crate) cache: Option<Cache>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }

@@ -30,6 +30,6 @@ mod validate;
 pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};
 pub use candidates::{Family, Selection};
 pub use error::CampaignError;
-pub use problem::Problem;
+pub(crate) use problem::Problem;
 pub use strategy::Strategy;
 pub use template::template;

@@ -2,7 +2,6 @@
 //! here.
 
 mod batch;
-mod elements;
 mod launcher;
 mod library;
 mod output;
@@ -15,11 +14,11 @@ pub(crate) use shapes::auto_shapes;
 use ::launcher::Launching;
 use strict_yaml::{Diagnostic, Document, Field, Scalar};
 use vocabulary::units::parse_seconds;
-use vocabulary::{Cache, Synchronisation};
+use vocabulary::{Cache, Datatype, Operator};
 
 use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
-use crate::{Campaign, Problem, Strategy};
+use crate::{Campaign, Problem};
 
 /// More ranks on one node than this are taken for a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -28,6 +27,13 @@ pub(crate) const LARGEST_SIMULATED_RANKS: u32 = 1 << 20;
 /// Longest vector of a call: counts in MPI calls are 32-bit integers.
 pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 
+/// What reductions combine.
+const DATATYPES: [Datatype; 4] = [
+    Datatype::Int32,
+    Datatype::Int64,
+    Datatype::Float32,
+    Datatype::Float64,
+];
 const DEFAULT_LAUNCHES: u32 = 6;
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
@@ -80,14 +86,13 @@ pub(crate) fn campaign(
     let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
     let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
-    let (datatype, operator) = check.elements(definition)?;
     let repetitions = definition.repetitions.as_ref();
     let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
-        strategy: check.strategy(definition.strategy.as_ref())?,
+        strategy: definition.strategy.unwrap_or_default(),
         target_regret: check.share(
             "target_regret",
             definition.target_regret,
@@ -105,15 +110,15 @@ pub(crate) fn campaign(
         )?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
-        synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
-        cache: check.cache(definition.cache.as_ref(), &launcher)?,
+        synchronisation: definition.synchronisation.unwrap_or_default(),
+        cache: check.cache(definition.cache, &launcher)?,
         extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
         selection,
-        datatype,
-        operator,
+        datatype: check.datatype(definition.datatype.as_ref())?,
+        operator: definition.operator.unwrap_or(Operator::Sum),
         text: batch::with_job(document, &launcher, text),
         launcher,
     })
@@ -154,35 +159,22 @@ impl Check<'_> {
         match value.map(|given| given.nodes) {
             None => Ok(None),
             Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
-            Some(nodes) => {
-                let problem = Problem::OutOfRange {
-                    value: nodes.to_string(),
-                    expected: "between 2 and 1048576 nodes",
-                };
-                Err(self.error(&Field::of("extend_to").key("nodes"), problem))
+            Some(_) => {
+                let field = Field::of("extend_to").key("nodes");
+                Err(self
+                    .document
+                    .unfit(&field, "a number between 2 and 1048576"))
             }
         }
-    }
-
-    fn strategy(&self, value: Option<&Scalar>) -> Checked<Strategy> {
-        let known = [Strategy::Guided, Strategy::Exhaustive].map(|s| (s.name(), s));
-        value.map_or(Ok(Strategy::default()), |word| {
-            self.word(&Field::of("strategy"), word, "strategy", &known)
-        })
     }
 
     fn launches(&self, value: Option<u32>) -> Checked<u32> {
         match value {
             None => Ok(DEFAULT_LAUNCHES),
             Some(value @ 1..=1000) => Ok(value),
-            Some(value) => {
-                let expected = "between 1 and 1000";
-                let problem = Problem::OutOfRange {
-                    value: value.to_string(),
-                    expected,
-                };
-                Err(self.error(&Field::of("launches"), problem))
-            }
+            Some(_) => Err(self
+                .document
+                .unfit(&Field::of("launches"), "a number between 1 and 1000")),
         }
     }
 
@@ -195,15 +187,9 @@ impl Check<'_> {
         match value {
             None => Ok(default),
             Some(value) if value > 0.0 && value < 1.0 => Ok(value),
-            Some(value) => {
+            Some(_) => {
                 let expected = "a share between 0 and 1, as in 0.05 for 5 %";
-                Err(self.error(
-                    field,
-                    Problem::OutOfRange {
-                        value: value.to_string(),
-                        expected,
-                    },
-                ))
+                Err(self.document.unfit(field, expected))
             }
         }
     }
@@ -220,42 +206,25 @@ impl Check<'_> {
         if seconds > 0.0 && seconds.is_finite() {
             Ok(seconds)
         } else {
-            let expected = "a duration longer than nothing";
-            Err(self.error(
-                field,
-                Problem::OutOfRange {
-                    value: text.0.clone(),
-                    expected,
-                },
-            ))
+            Err(self.document.unfit(field, "a duration longer than nothing"))
         }
     }
 
-    fn synchronisation(&self, word: Option<&Scalar>) -> Checked<Synchronisation> {
-        const WAYS: [Synchronisation; 2] = [Synchronisation::Barrier, Synchronisation::Window];
-        let known = WAYS.map(|way| (way.name(), way));
-        let check = |word| {
-            self.word(
-                &Field::of("synchronisation"),
-                word,
-                "synchronisation",
-                &known,
-            )
-        };
-        word.map_or(Ok(Synchronisation::default()), check)
+    fn datatype(&self, word: Option<&Scalar>) -> Checked<Datatype> {
+        let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
+        let field = Field::of("datatype");
+        word.map_or(Ok(Datatype::Float64), |word| {
+            self.word(&field, word, "datatype", &known)
+        })
     }
 
-    fn cache(&self, word: Option<&Scalar>, launcher: &Launching) -> Checked<Cache> {
-        let known = [Cache::Warm, Cache::Cold].map(|cache| (cache.name(), cache));
-        let field = Field::of("cache");
-        let check = |word| self.word(&field, word, "state of caches", &known);
-        let cache = word.map_or(Ok(Cache::default()), check)?;
-        match (cache, launcher) {
+    fn cache(&self, cache: Option<Cache>, launcher: &Launching) -> Checked<Cache> {
+        match (cache.unwrap_or_default(), launcher) {
             // Its times would go by the name of what they are not.
             (Cache::Cold, Launching::Simulated(_)) => {
-                Err(self.error(&field, Problem::SimulatedCache))
+                Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }
-            _ => Ok(cache),
+            (cache, _) => Ok(cache),
         }
     }
 
@@ -265,11 +234,7 @@ impl Check<'_> {
         let minimum = given.minimum.unwrap_or(DEFAULT_MINIMUM);
         let maximum = given.maximum.unwrap_or(DEFAULT_MAXIMUM.max(minimum));
         if minimum == 0 {
-            let problem = Problem::OutOfRange {
-                value: "0".into(),
-                expected: "at least 1",
-            };
-            return Err(self.error(&field.key("minimum"), problem));
+            return Err(self.document.unfit(&field.key("minimum"), "at least 1"));
         }
         if minimum > maximum {
             // A maximum was written, since the default is never below the minimum.

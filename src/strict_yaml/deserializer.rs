@@ -1,151 +1,18 @@
 //! From a tree to the types of serde, with the place of what does not fit.
 
-use std::fmt::Display;
-
-use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::value::{
+    BorrowedStrDeserializer, MapAccessDeserializer, MapDeserializer, StrDeserializer,
+};
 use serde::de::{
-    self, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected,
-    VariantAccess, Visitor,
+    DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
 
-use crate::field::{Field, Step};
+use crate::error::{Error, What};
+use crate::field::Step;
 use crate::form::{ARGUMENT, ONE_OR_MANY, SCALAR, SHORTHAND, VERBATIM};
 use crate::plain::Meaning;
-use crate::tree::{Content, Entry, Extent, Node};
-use crate::{Kind, Mistake};
-
-/// What does not fit, and where as far as that is known.
-#[derive(Debug)]
-pub(crate) struct Error {
-    what: What,
-    extent: Option<Extent>,
-    /// From the innermost one.
-    steps: Vec<Step>,
-}
-
-#[derive(Debug)]
-enum What {
-    Unfit {
-        expected: String,
-        found: String,
-    },
-    Unquoted {
-        text: String,
-    },
-    Unknown {
-        word: String,
-        known: &'static [&'static str],
-    },
-    Mistake(Mistake),
-}
-
-impl Error {
-    fn new(what: What) -> Self {
-        let (extent, steps) = (None, Vec::new());
-        Self {
-            what,
-            extent,
-            steps,
-        }
-    }
-
-    fn unfit(expected: &str) -> Self {
-        let expected = match expected {
-            "u8" => format!("a whole number from 0 to {}", u8::MAX),
-            "u16" => format!("a whole number from 0 to {}", u16::MAX),
-            "u32" => format!("a whole number from 0 to {}", u32::MAX),
-            "u64" | "usize" => format!("a whole number from 0 to {}", u64::MAX),
-            "f32" | "f64" => "a number".to_owned(),
-            "a string" | "path string" => "a text".to_owned(),
-            "a sequence" => "a list".to_owned(),
-            "a map" => "a mapping (`key: value`)".to_owned(),
-            structure if structure.starts_with("struct ") => "a mapping (`key: value`)".to_owned(),
-            other => other.to_owned(),
-        };
-        let found = String::new();
-        Self::new(What::Unfit { expected, found })
-    }
-
-    fn mistake(mistake: Mistake) -> Self {
-        Self::new(What::Mistake(mistake))
-    }
-
-    /// Places an error that has no place yet at a value.
-    pub(crate) fn at(mut self, node: &Node<'_>) -> Self {
-        if self.extent.is_none() {
-            self.extent = Some(node.extent);
-            if let What::Unfit { found, .. } = &mut self.what {
-                *found = node.describe();
-            }
-        }
-        self
-    }
-
-    fn under(mut self, step: Step) -> Self {
-        self.steps.push(step);
-        self
-    }
-
-    pub(crate) fn resolve(self, kind: &Kind) -> (Extent, Field, Mistake) {
-        let field: Field = self.steps.into_iter().rev().collect();
-        let mistake = match &self.what {
-            What::Unfit { expected, found } => Mistake::form(kind, expected, found),
-            What::Unquoted { text } => Mistake::unquoted(field.last_key(), text),
-            What::Unknown { word, known } => {
-                let what = field.last_key().unwrap_or("word");
-                Mistake::unknown(what, word, known.iter().copied())
-            }
-            What::Mistake(mistake) => mistake.clone(),
-        };
-        (self.extent.unwrap_or(Extent::START), field, mistake)
-    }
-}
-
-impl Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.what {
-            What::Unfit { expected, .. } => write!(f, "expected {expected}"),
-            What::Unquoted { text: word } | What::Unknown { word, .. } => {
-                write!(f, "`{word}` does not fit")
-            }
-            What::Mistake(mistake) => mistake.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl de::Error for Error {
-    fn custom<T: Display>(message: T) -> Self {
-        Self::mistake(Mistake::new(message.to_string(), "change the value"))
-    }
-
-    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::unfit(&expected.to_string())
-    }
-
-    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::unfit(&expected.to_string())
-    }
-
-    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
-        let word = word.to_owned();
-        Self::new(What::Unknown { word, known })
-    }
-
-    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self::mistake(Mistake::unknown_key(key, known))
-    }
-
-    fn missing_field(key: &'static str) -> Self {
-        Self::mistake(Mistake::missing_key(key))
-    }
-
-    fn duplicate_field(key: &'static str) -> Self {
-        Self::mistake(Mistake::duplicate_key(key, None))
-    }
-}
+use crate::tree::{Content, Entry, Node};
 
 /// What `form` says of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -274,10 +141,9 @@ impl<'de> Deserializer<'de> for Value<'de> {
             content if name == SHORTHAND => {
                 let is_full = matches!(content, Content::Mapping(_));
                 let variant = if is_full { "Full" } else { "Short" };
-                visitor.visit_enum(Choice {
-                    variant,
-                    value: self,
-                })
+                let entry = (variant, Self::new(self.node));
+                let entries = MapDeserializer::new(std::iter::once(entry));
+                visitor.visit_enum(MapAccessDeserializer::new(entries))
             }
             Content::Scalar { text, .. } => visitor.visit_enum(StrDeserializer::new(text)),
             _ => Err(Error::unfit("a word")),
@@ -355,16 +221,16 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         };
         (self.rest, self.value) = (rest, Some(entry));
         let key = seed.deserialize(BorrowedStrDeserializer::new(&entry.key));
-        let key = key.map_err(|error: Error| Error {
-            extent: error.extent.or(Some(entry.extent)),
-            ..error.under(Step::Key(entry.key.clone().into_owned()))
+        let key = key.map_err(|error: Error| {
+            let step = Step::Key(entry.key.clone().into_owned());
+            error.with(entry.extent).under(step)
         });
         key.map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         let entry = self.value.take();
-        let entry = entry.ok_or_else(|| <Error as de::Error>::custom("a value without a key"))?;
+        let entry = entry.ok_or_else(|| Error::custom("a value without a key"))?;
         let value = seed.deserialize(Value::new(&entry.value));
         value.map_err(|error| {
             let step = Step::Key(entry.key.clone().into_owned());
@@ -373,45 +239,10 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// A short form or its mapping.
-struct Choice<'de> {
-    variant: &'static str,
-    value: Value<'de>,
-}
+impl<'de> IntoDeserializer<'de, Error> for Value<'de> {
+    type Deserializer = Self;
 
-impl<'de> EnumAccess<'de> for Choice<'de> {
-    type Error = Error;
-    type Variant = Value<'de>;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(
-        self,
-        seed: V,
-    ) -> Result<(V::Value, Value<'de>), Error> {
-        let variant = seed.deserialize(StrDeserializer::new(self.variant))?;
-        Ok((variant, self.value))
-    }
-}
-
-impl<'de> VariantAccess<'de> for Value<'de> {
-    type Error = Error;
-
-    fn unit_variant(self) -> Result<(), Error> {
-        Err(Error::unfit("a word"))
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Error> {
-        seed.deserialize(Value::new(self.node))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
-        self.deserialize_any(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        self.deserialize_any(visitor)
+    fn into_deserializer(self) -> Self {
+        self
     }
 }

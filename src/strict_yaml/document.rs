@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::deserializer::Value;
+use crate::error::Error;
 use crate::tree::{self, Content, Extent, Node};
 use crate::{Diagnostic, Field, Mistake, Problem};
 
@@ -39,28 +40,22 @@ impl<'a> Document<'a> {
         path: &'a Path,
         text: &'a str,
     ) -> Result<Self, Box<Diagnostic>> {
-        let root = tree::read(kind, text).map_err(|fault| {
-            Diagnostic::new(path, text, fault.extent, fault.field, &fault.mistake)
-        })?;
-        match root {
-            Some(root) if matches!(root.content, Content::Mapping(_)) => Ok(Self {
-                kind,
-                path,
-                text,
-                root,
-            }),
-            root => {
-                let extent = root.map_or(Extent::START, |root| root.extent);
-                let mistake = Mistake::not_a_mapping(kind);
-                Err(Diagnostic::new(
+        let error = match tree::read(text) {
+            Ok(Some(root)) if matches!(root.content, Content::Mapping(_)) => {
+                return Ok(Self {
+                    kind,
                     path,
                     text,
-                    extent,
-                    Field::default(),
-                    &mistake,
-                ))
+                    root,
+                });
             }
-        }
+            Ok(root) => {
+                let extent = root.map_or(Extent::START, |root| root.extent);
+                Error::from(Mistake::not_a_mapping(kind)).with(extent)
+            }
+            Err(error) => error,
+        };
+        Err(error.diagnose(kind, path, text))
     }
 
     /// Reads all keys and values.
@@ -68,10 +63,12 @@ impl<'a> Document<'a> {
     /// # Errors
     /// Keys that are unknown or missing, values of another form than expected.
     pub fn read<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Box<Diagnostic>> {
-        T::deserialize(Value::new(&self.root)).map_err(|error| {
-            let (extent, field, mistake) = error.at(&self.root).resolve(self.kind);
-            Diagnostic::new(self.path, self.text, extent, field, &mistake)
-        })
+        let diagnose = |error: Error| {
+            error
+                .at(&self.root)
+                .diagnose(self.kind, self.path, self.text)
+        };
+        T::deserialize(Value::new(&self.root)).map_err(diagnose)
     }
 
     /// An error about the value of a field.

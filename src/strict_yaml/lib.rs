@@ -41,6 +41,7 @@
 mod deserializer;
 mod diagnostic;
 mod document;
+mod error;
 mod field;
 mod form;
 mod mistake;

@@ -5,11 +5,12 @@
 
 use std::borrow::Cow;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
-use crate::field::{Field, Step};
+use crate::Mistake;
+use crate::error::{Error, What};
+use crate::field::Step;
 use crate::plain::Meaning;
-use crate::{Kind, Mistake};
 
 /// Nesting beyond this is no sensible file. Whatever walks a tree may recurse so deep.
 const MAXIMUM_DEPTH: usize = 16;
@@ -104,186 +105,133 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn is_nothing(&self) -> bool {
+    /// The node, unless it is null: the value of a key, or an entry of a list.
+    fn refuse_nothing(self, key: Option<Extent>) -> Result<Self, Error> {
         match &self.content {
-            Content::Scalar { text, quoted, .. } => {
-                !quoted && Meaning::of(text) == Meaning::Nothing
+            Content::Scalar { text, quoted, .. }
+                if !quoted && Meaning::of(text) == Meaning::Nothing =>
+            {
+                let mistake = Mistake::no_value(key.is_none());
+                Err(Error::from(mistake).with(key.unwrap_or(self.extent)))
             }
-            _ => false,
+            _ => Ok(self),
         }
     }
-}
-
-/// A mistake and its place within a text.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) mistake: Mistake,
-    pub(crate) extent: Extent,
-    pub(crate) field: Field,
-}
-
-/// A collection whose end has not been reached.
-struct Open<'a> {
-    extent: Extent,
-    items: Items<'a>,
-}
-
-enum Items<'a> {
-    Sequence(Vec<Node<'a>>),
-    Mapping {
-        entries: Vec<Entry<'a>>,
-        key: Option<(Cow<'a, str>, Extent)>,
-    },
 }
 
 /// Reads the only document of a text; `None` if there is nothing in it.
-pub(crate) fn read<'a>(kind: &'static Kind, text: &'a str) -> Result<Option<Node<'a>>, Fault> {
-    let mut builder = Builder {
-        kind,
-        open: Vec::new(),
-        root: None,
-    };
-    for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| {
-            let extent = Extent::of(error.marker(), 1);
-            builder.fault(Mistake::syntax(error.info()), extent)
-        })?;
-        builder.take(event, span)?;
+pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
+    let mut reader = Reader(Parser::new_from_str(text));
+    let mut root = None;
+    loop {
+        match reader.next()? {
+            (Event::StreamEnd, _) => return Ok(root),
+            (Event::DocumentStart(_), span) if root.is_some() => {
+                return Err(refuse("a second document", span.into()));
+            }
+            (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd, _) => {}
+            (event, span) => root = Some(reader.node(event, span, 0)?),
+        }
     }
-    Ok(builder.root)
 }
 
-struct Builder<'a> {
-    kind: &'static Kind,
-    open: Vec<Open<'a>>,
-    root: Option<Node<'a>>,
-}
+struct Reader<'a>(Parser<'a, StrInput<'a>>);
 
-impl<'a> Builder<'a> {
-    fn take(&mut self, event: Event<'a>, span: Span) -> Result<(), Fault> {
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Error> {
+        let error = match self.0.next() {
+            None => return Ok((Event::StreamEnd, Span::default())),
+            Some(Ok((Event::Nothing, _))) => return self.next(),
+            Some(Ok(next)) => return Ok(next),
+            Some(Err(error)) => error,
+        };
+        let mistake = Mistake::syntax(error.info());
+        Err(Error::from(mistake).with(Extent::of(error.marker(), 1)))
+    }
+
+    /// The node that begins with an event, within `depth` others.
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
         let extent = Extent::from(span);
-        match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_decoration(anchor, tag.is_some(), extent)?;
-                let content = Content::Scalar {
-                    text,
-                    quoted: style != ScalarStyle::Plain,
-                    end: span.end.index(),
-                };
-                self.place(Node { extent, content })
-            }
-            Event::SequenceStart(anchor, tag) => {
-                self.refuse_decoration(anchor, tag.is_some(), extent)?;
-                self.enter(extent, Items::Sequence(Vec::new()))
-            }
-            Event::MappingStart(anchor, tag) => {
-                self.refuse_decoration(anchor, tag.is_some(), extent)?;
-                let (entries, key) = (Vec::new(), None);
-                self.enter(extent, Items::Mapping { entries, key })
-            }
-            Event::SequenceEnd | Event::MappingEnd => self.leave(),
-            Event::Alias(_) => Err(self.refuse("an alias", extent)),
-            Event::DocumentStart(_) if self.root.is_some() => {
-                Err(self.refuse("a second document", extent))
-            }
-            Event::DocumentStart(_)
-            | Event::DocumentEnd
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::Nothing => Ok(()),
-        }
-    }
-
-    fn refuse_decoration(&self, anchor: usize, tag: bool, extent: Extent) -> Result<(), Fault> {
-        match (anchor, tag) {
-            (0, false) => Ok(()),
-            (0, true) => Err(self.refuse("a tag", extent)),
-            _ => Err(self.refuse("an anchor", extent)),
-        }
-    }
-
-    fn enter(&mut self, extent: Extent, items: Items<'a>) -> Result<(), Fault> {
-        let innermost = self.open.last().map(|open| &open.items);
-        if matches!(innermost, Some(Items::Mapping { key: None, .. })) {
-            return Err(self.refuse("a key that is not text", extent));
-        }
-        if self.open.len() == MAXIMUM_DEPTH {
-            return Err(self.refuse("such deep nesting", extent));
-        }
         // The start of a collection spans its bracket at most; a caret there says enough.
-        let extent = Extent {
+        let bracket = Extent {
             length: 1,
             ..extent
         };
-        self.open.push(Open { extent, items });
-        Ok(())
+        let (extent, content) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                let quoted = style != ScalarStyle::Plain;
+                let end = span.end.index();
+                (extent, Content::Scalar { text, quoted, end })
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if depth == MAXIMUM_DEPTH => {
+                return Err(refuse("such deep nesting", extent));
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                (bracket, Content::Sequence(self.items(depth + 1)?))
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                (bracket, Content::Mapping(self.entries(depth + 1)?))
+            }
+            _ => return Err(refuse("an alias", extent)),
+        };
+        Ok(Node { extent, content })
     }
 
-    fn leave(&mut self) -> Result<(), Fault> {
-        let Some(Open { extent, items }) = self.open.pop() else {
-            return Ok(());
-        };
-        let content = match items {
-            Items::Sequence(nodes) => Content::Sequence(nodes),
-            Items::Mapping { entries, .. } => Content::Mapping(entries),
-        };
-        self.place(Node { extent, content })
+    fn items(&mut self, depth: usize) -> Result<Vec<Node<'a>>, Error> {
+        let mut items = Vec::new();
+        loop {
+            let item = match self.next() {
+                Ok((Event::SequenceEnd, _)) => return Ok(items),
+                Ok((event, span)) => self.node(event, span, depth),
+                Err(error) => Err(error),
+            };
+            let item = item.and_then(|item| item.refuse_nothing(None));
+            items.push(item.map_err(|error| error.under(Step::Index(items.len())))?);
+        }
     }
 
-    /// Puts a complete value, or a key, where it belongs.
-    fn place(&mut self, node: Node<'a>) -> Result<(), Fault> {
-        let is_nothing = node.is_nothing();
-        match self.open.last_mut().map(|open| &mut open.items) {
-            None => self.root = Some(node),
-            Some(Items::Sequence(_)) if is_nothing => {
-                return Err(self.fault(Mistake::no_value(true), node.extent));
-            }
-            Some(Items::Sequence(nodes)) => nodes.push(node),
-            Some(Items::Mapping {
-                key: Some((_, extent)),
-                ..
-            }) if is_nothing => {
-                let extent = *extent;
-                return Err(self.fault(Mistake::no_value(false), extent));
-            }
-            Some(Items::Mapping { entries, key }) => match (key.take(), node.content) {
-                (Some((key, extent)), content) => entries.push(Entry {
-                    key,
-                    extent,
-                    value: Node { content, ..node },
-                }),
-                (None, Content::Scalar { text, .. }) => {
-                    let earlier = entries.iter().find(|entry| entry.key == text);
-                    let earlier = earlier.map(|entry| entry.extent.line);
-                    let mistake = earlier.map(|line| Mistake::duplicate_key(&text, Some(line)));
-                    *key = Some((text, node.extent));
-                    if let Some(mistake) = mistake {
-                        return Err(self.fault(mistake, node.extent));
-                    }
+    fn entries(&mut self, depth: usize) -> Result<Vec<Entry<'a>>, Error> {
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            let (key, extent) = match event {
+                Event::MappingEnd => return Ok(entries),
+                Event::SequenceStart(..) | Event::MappingStart(..) => {
+                    return Err(refuse("a key that is not text", span.into()));
                 }
-                (None, _) => {}
-            },
-        }
-        Ok(())
-    }
-
-    fn refuse(&self, feature: &str, extent: Extent) -> Fault {
-        self.fault(Mistake::feature(self.kind, feature), extent)
-    }
-
-    fn fault(&self, mistake: Mistake, extent: Extent) -> Fault {
-        let steps = self.open.iter().filter_map(|open| match &open.items {
-            Items::Sequence(nodes) => Some(Step::Index(nodes.len())),
-            Items::Mapping { key, .. } => {
-                let (key, _) = key.as_ref()?;
-                Some(Step::Key(key.clone().into_owned()))
+                event => match self.node(event, span, depth)? {
+                    Node {
+                        content: Content::Scalar { text, .. },
+                        extent,
+                    } => (text, extent),
+                    Node { extent, .. } => return Err(refuse("a key that is not text", extent)),
+                },
+            };
+            let under = |error: Error| error.under(Step::Key(key.clone().into_owned()));
+            if let Some(earlier) = entries.iter().find(|entry| entry.key == key) {
+                let mistake = Mistake::duplicate_key(&key, Some(earlier.extent.line));
+                return Err(under(Error::from(mistake).with(extent)));
             }
-        });
-        let field = steps.collect();
-        Fault {
-            mistake,
-            extent,
-            field,
+            let value = self.next();
+            let value = value.and_then(|(event, span)| self.node(event, span, depth));
+            let value = value.and_then(|value| value.refuse_nothing(Some(extent)));
+            let value = value.map_err(under)?;
+            entries.push(Entry { key, extent, value });
         }
+    }
+}
+
+fn refuse(feature: &'static str, extent: Extent) -> Error {
+    Error::new(What::Feature(feature)).with(extent)
+}
+
+fn refuse_decoration(anchor: usize, tag: bool, extent: Extent) -> Result<(), Error> {
+    match (anchor, tag) {
+        (0, false) => Ok(()),
+        (0, true) => Err(refuse("a tag", extent)),
+        _ => Err(refuse("an anchor", extent)),
     }
 }

@@ -67,7 +67,7 @@ pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
-pub use problem::Problem;
+pub(crate) use problem::Problem;
 pub use rule::out_of_order;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,

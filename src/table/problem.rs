@@ -9,134 +9,75 @@ use crate::{Deployments, FORMAT_VERSION, Operators};
 /// What is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum Problem {
-    /// No `format` at all.
+pub(crate) enum Problem {
     #[error("this is not a decision table: it has no `format`")]
     NotATable,
-    /// A `format` that is none of ours.
     #[error("`{found}` is not the format of a decision table")]
-    Format {
-        /// What the file says.
-        found: String,
-    },
-    /// Written by a later colltune.
+    Format { found: String },
     #[error(
         "the table has format version {found}; this colltune reads versions up to {FORMAT_VERSION}"
     )]
-    NewerFormat {
-        /// The file's version.
-        found: u32,
-    },
-    /// A list that must not be empty.
+    NewerFormat { found: u32 },
     #[error("`{key}` is empty")]
     Empty {
-        /// The list's key.
         key: &'static str,
-        /// What to do about it.
         remedy: &'static str,
     },
-    /// Zero where something is counted.
     #[error("`{key}` must not be zero")]
-    Zero {
-        /// The key.
-        key: &'static str,
-    },
-    /// An algorithm of another collective.
+    Zero { key: &'static str },
     #[error("`{name}` is an algorithm of {of}, not of {collective}")]
     OtherCollective {
-        /// The algorithm.
         name: String,
-        /// Its collective.
         of: Collective,
-        /// The collective whose rule names it.
         collective: Collective,
     },
-    /// A message size that means something else than here.
     #[error("message size of {collective} is defined as `{found}`")]
     MessageSize {
-        /// The collective.
         collective: Collective,
-        /// What the file says.
         found: String,
     },
-    /// A parameter that the candidate does not have.
     #[error("`{candidate}` takes no `{parameter}`")]
     NotTaken {
-        /// The candidate.
         candidate: String,
-        /// The parameter.
         parameter: &'static str,
-        /// The parameters that it has.
         takes: Vec<&'static str>,
     },
-    /// Two ways to say how a vector is cut.
     #[error("`blocks` and `block_bytes` are both given")]
     BothBlocks,
-    /// What the registry does not allow: a radix out of range, a number of ranks that the algorithm
-    /// cannot serve.
     #[error(transparent)]
     Unsupported(Unsupported),
-    /// An unordered algorithm where operators need not commute.
     #[error(
         "`{candidate}` combines out of rank order: wrong results for noncommutative operators, \
          which `operators: {operators}` includes"
     )]
     Unordered {
-        /// The algorithm.
         candidate: String,
-        /// The class of the group that names it.
         operators: Operators,
     },
-    /// Something that the library's own settings cannot choose.
     #[error("`{candidate}` is not the library's own, as `deployment: {deployments}` asks")]
     NotInLibrary {
-        /// The candidate.
         candidate: String,
-        /// The deployments of the group that names it.
         deployments: Deployments,
     },
-    /// An operator class where nothing is combined.
     #[error("{collective} combines nothing: `operators: {operators}` has no meaning")]
     NothingCombined {
-        /// The collective.
         collective: Collective,
-        /// The class given.
         operators: Operators,
     },
-    /// The sizes below the first rule are left open.
     #[error("the first rule starts at {from_bytes} bytes: smaller messages have no rule")]
-    Gap {
-        /// Where it starts.
-        from_bytes: u64,
-    },
-    /// Sizes that do not ascend.
+    Gap { from_bytes: u64 },
     #[error("{bytes} bytes does not come after {previous} bytes")]
-    NotAscending {
-        /// The offending size.
-        bytes: u64,
-        /// The one before it.
-        previous: u64,
-    },
-    /// Two groups that hold for the same calls.
+    NotAscending { bytes: u64, previous: u64 },
     #[error(
         "`operators: {operators}` at shape {shape} overlaps an earlier entry, in line {first_line}"
     )]
     DuplicateShape {
-        /// The shape.
         shape: CommShape,
-        /// The class of the later entry.
         operators: Operators,
-        /// Where the earlier entry stands.
         first_line: usize,
     },
-    /// Rows of evidence that do not match.
     #[error("{found} values for {expected} sizes")]
-    RowLength {
-        /// Sizes listed in `bytes`.
-        expected: usize,
-        /// Values in this row.
-        found: usize,
-    },
+    RowLength { expected: usize, found: usize },
 }
 
 impl strict_yaml::Problem for Problem {

@@ -179,11 +179,8 @@ impl Check<'_> {
         match (LEAST_WALL_TIME..=MOST_WALL_TIME).contains(&seconds) {
             true => Ok(Duration::from_secs_f64(seconds.ceil())),
             false => {
-                let problem = Problem::OutOfRange {
-                    value: text.0.clone(),
-                    expected: "between a minute and a year",
-                };
-                Err(self.error(field, problem))
+                let expected = "a time between a minute and a year";
+                Err(self.document.unfit(field, expected))
             }
         }
     }

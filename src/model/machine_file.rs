@@ -7,7 +7,7 @@ use strict_yaml::{Diagnostic, Document, Field, Kind, Problem};
 use crate::{InvalidMachine, Machine};
 
 const KIND: Kind = Kind {
-    name: "a machine",
+    name: "a machine file",
     start: "begin with `name: ...`; tuning/machines/reference.yaml explains every key",
     reference: Some("tuning/machines/reference.yaml explains every key"),
 };

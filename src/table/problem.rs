@@ -8,7 +8,6 @@ use crate::{Deployments, FORMAT_VERSION, Operators};
 
 /// What is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[non_exhaustive]
 pub(crate) enum Problem {
     #[error("this is not a decision table: it has no `format`")]
     NotATable,

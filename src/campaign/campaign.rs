@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use launcher::{LibraryChoice, cores};
 use schedule::Collective;
+use strict_yaml::Document;
 use vocabulary::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
 
 use crate::Launching;
 use crate::definition::Definition;
-use crate::source::Source;
+use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Selection, Strategy, digest, reading};
+use crate::{CampaignError, Selection, Strategy, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -178,9 +179,9 @@ impl Campaign {
     }
 
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
-        let source = Source::parse(path, text)?;
-        let definition: Definition = reading::read(&source, text)?;
-        validate::campaign(&source, &definition, text, machine)
+        let document = Document::parse(&CAMPAIGN, path, text)?;
+        let definition: Definition = document.read()?;
+        Ok(validate::campaign(&document, &definition, text, machine)?)
     }
 
     /// The file as it was read, with what it names of jobs (`job`, `template`) in the place of the names.

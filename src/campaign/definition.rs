@@ -10,12 +10,14 @@ use std::sync::LazyLock;
 use launcher::{BATCH_SYSTEMS, BatchSystem};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
+use vocabulary::{Cache, Operator, Synchronisation};
 
-use crate::form::{OneOrMany, Real, Scalar, Shorthand, Whole};
+use crate::Strategy;
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) library: Option<Shorthand<Scalar, LibraryDefinition>>,
@@ -24,20 +26,20 @@ pub(crate) struct Definition {
     pub(crate) collectives: Option<OneOrMany<Scalar>>,
     pub(crate) sizes: Option<SizesDefinition>,
     pub(crate) datatype: Option<Scalar>,
-    pub(crate) operator: Option<Scalar>,
+    pub(crate) operator: Option<Operator>,
     pub(crate) candidates: Option<CandidatesDefinition>,
     pub(crate) parameters: Option<ParametersDefinition>,
-    pub(crate) strategy: Option<Scalar>,
-    pub(crate) target_regret: Option<Real>,
-    pub(crate) launches: Option<Whole>,
+    pub(crate) strategy: Option<Strategy>,
+    pub(crate) target_regret: Option<f64>,
+    pub(crate) launches: Option<u32>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
-    pub(crate) confidence: Option<Real>,
-    pub(crate) materiality: Option<Real>,
-    pub(crate) max_regret: Option<Real>,
+    pub(crate) confidence: Option<f64>,
+    pub(crate) materiality: Option<f64>,
+    pub(crate) max_regret: Option<f64>,
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
-    pub(crate) synchronisation: Option<Scalar>,
-    pub(crate) cache: Option<Scalar>,
+    pub(crate) synchronisation: Option<Synchronisation>,
+    pub(crate) cache: Option<Cache>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
 }
@@ -47,7 +49,7 @@ pub(crate) type SizesDefinition = Shorthand<OneOrMany<Scalar>, BTreeMap<String, 
 
 /// `library`, spelled out.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LibraryDefinition {
     pub(crate) name: Option<Scalar>,
     pub(crate) version: Option<String>,
@@ -131,11 +133,11 @@ impl<'de> Deserialize<'de> for LaunchersDefinition {
 
 /// `launcher.SYSTEM`, by the name of a batch system.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct BatchDefinition {
     pub(crate) job: Option<Shorthand<Scalar, JobDefinition>>,
-    pub(crate) options: Option<OneOrMany<Scalar>>,
-    pub(crate) environment: Option<BTreeMap<String, Scalar>>,
+    pub(crate) options: Option<OneOrMany<Argument>>,
+    pub(crate) environment: Option<BTreeMap<String, Argument>>,
     pub(crate) placement: Option<Scalar>,
     pub(crate) allocation: Option<Scalar>,
     pub(crate) spread: Option<Scalar>,
@@ -143,7 +145,7 @@ pub(crate) struct BatchDefinition {
 
 /// A job specification, in a file of its own or under `job`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct JobDefinition {
     pub(crate) account: Option<Scalar>,
     #[serde(alias = "queue")]
@@ -159,42 +161,42 @@ pub(crate) struct JobDefinition {
 
 /// `template`, spelled out.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct TemplateDefinition {
     pub(crate) text: String,
 }
 
 /// `launcher.simulated`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SimulatedDefinition {
     pub(crate) machine: Option<PathBuf>,
     pub(crate) placement: Option<Scalar>,
-    pub(crate) seed: Option<Whole>,
+    pub(crate) seed: Option<u32>,
 }
 
 /// `launcher.local`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LocalDefinition {
     pub(crate) hostfile: Option<PathBuf>,
     pub(crate) placement: Option<Scalar>,
-    pub(crate) options: Option<OneOrMany<Scalar>>,
+    pub(crate) options: Option<OneOrMany<Argument>>,
     pub(crate) oversubscribe: Option<Scalar>,
-    pub(crate) environment: Option<BTreeMap<String, Scalar>>,
+    pub(crate) environment: Option<BTreeMap<String, Argument>>,
 }
 
 /// One entry of `shapes`, spelled out.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a shape such as 1x2 or a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ShapeDefinition {
-    pub(crate) nodes: Option<Whole>,
-    pub(crate) ppn: OneOrMany<Whole>,
+    pub(crate) nodes: Option<u32>,
+    pub(crate) ppn: OneOrMany<u32>,
 }
 
 /// `candidates`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CandidatesDefinition {
     pub(crate) include: Option<OneOrMany<Scalar>>,
     pub(crate) exclude: Option<OneOrMany<Scalar>>,
@@ -202,36 +204,36 @@ pub(crate) struct CandidatesDefinition {
 
 /// `parameters`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ParametersDefinition {
     pub(crate) block_bytes: Option<OneOrMany<Scalar>>,
     pub(crate) predicted: Option<bool>,
-    pub(crate) radix: Option<OneOrMany<Whole>>,
+    pub(crate) radix: Option<OneOrMany<u32>>,
     pub(crate) reduce: Option<OneOrMany<Scalar>>,
     pub(crate) bcast: Option<OneOrMany<Scalar>>,
 }
 
 /// `repetitions`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RepetitionsDefinition {
-    pub(crate) minimum: Option<Whole>,
-    pub(crate) maximum: Option<Whole>,
-    pub(crate) precision: Option<Real>,
+    pub(crate) minimum: Option<u32>,
+    pub(crate) maximum: Option<u32>,
+    pub(crate) precision: Option<f64>,
     pub(crate) racing: Option<bool>,
     pub(crate) slice: Option<Scalar>,
 }
 
 /// `extend_to`.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ExtendDefinition {
-    pub(crate) nodes: Whole,
+    pub(crate) nodes: u32,
 }
 
 /// `output`.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a mapping")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct OutputDefinition {
     pub(crate) store: Option<PathBuf>,
     pub(crate) table: Option<PathBuf>,

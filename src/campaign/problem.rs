@@ -13,319 +13,117 @@ use crate::validate::LARGEST_SIZE_BYTES;
 
 /// What is wrong at one place of a campaign file.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum Problem {
-    /// Not YAML.
-    #[error("this is not valid YAML: {message}")]
-    Syntax {
-        /// What the parser says.
-        message: String,
-    },
-    /// Not one mapping of keys to values.
-    #[error("a campaign is one mapping of keys to values")]
-    NotAMapping,
-    /// A key is written twice.
-    #[error("the key `{key}` is written twice")]
-    DuplicateKey {
-        /// The key.
-        key: String,
-    },
-    /// A key without a value.
-    #[error("this key has no value")]
-    NoValue,
-    /// A key that does not exist.
-    #[error("unknown key `{key}`")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The keys that exist here.
-        known: Vec<String>,
-    },
-    /// A key that must be given.
-    #[error("the key `{key}` is missing")]
-    MissingKey {
-        /// The key.
-        key: String,
-    },
-    /// A value of another form than expected.
-    #[error("expected {expected}, found {found}")]
-    Form {
-        /// The form that the key takes.
-        expected: String,
-        /// What is written.
-        found: String,
-    },
-    /// A number or truth value in the place of a text.
-    #[error("YAML reads `{text}` as a number or truth value, where a text is expected")]
-    Unquoted {
-        /// The key; none in a list.
-        key: Option<String>,
-        /// What is written.
-        text: String,
-    },
-    /// A path that ends in no name.
+pub(crate) enum Problem {
     #[error("the path `{}` does not name a file", path.display())]
-    NoFileName {
-        /// The path.
-        path: PathBuf,
-    },
-    /// A path that is used for something else as well.
+    NoFileName { path: PathBuf },
     #[error("`{}` is the path of `output.{other}` too", path.display())]
-    SamePath {
-        /// The path.
-        path: PathBuf,
-        /// The other key.
-        other: &'static str,
-    },
-    /// A name that cannot be part of file names.
+    SamePath { path: PathBuf, other: &'static str },
     #[error("`{name}` cannot be the name of a campaign")]
-    Name {
-        /// The name.
-        name: String,
-    },
-    /// A word that is not one of the known ones.
-    #[error("unknown {what} `{value}`")]
-    Unknown {
-        /// What is chosen here.
-        what: &'static str,
-        /// What is written.
-        value: String,
-        /// What there is to choose from.
-        known: Vec<String>,
-    },
-    /// Not a size, a range or a duration.
+    Name { name: String },
     #[error(transparent)]
     Unit(#[from] UnitError),
-    /// A size of nothing or a size beyond what is supported.
     #[error("the size {bytes} is not between 1 and {LARGEST_SIZE_BYTES} bytes")]
-    Size {
-        /// The size in bytes.
-        bytes: u64,
-    },
-    /// Sizes of a collective that moves nothing.
+    Size { bytes: u64 },
     #[error("{collective} has no sizes: it moves no data")]
-    NoData {
-        /// The collective.
-        collective: Collective,
-    },
-    /// A vector that holds a part of every rank and is thereby too long.
+    NoData { collective: Collective },
     #[error(
         "{collective} of {bytes} bytes a rank on {shape} is a vector of {} bytes, more than \
          {LARGEST_SIZE_BYTES}",
         bytes.saturating_mul(u64::from(shape.ranks()))
     )]
     Vector {
-        /// The collective.
         collective: Collective,
-        /// The largest shape.
         shape: CommShape,
-        /// The size in bytes.
         bytes: u64,
     },
-    /// A radix that no tree has.
     #[error(
         "the radix {radix} is not between {} and {}",
         Parameters::RADICES.start(),
         Parameters::RADICES.end()
     )]
-    Radix {
-        /// The radix.
-        radix: u32,
-    },
-    /// A list without entries.
+    Radix { radix: u32 },
     #[error("this list is empty")]
     EmptyList,
-    /// A number outside its range.
-    #[error("{value} is not {expected}")]
-    OutOfRange {
-        /// What is written.
-        value: String,
-        /// The range in words.
-        expected: &'static str,
-    },
-    /// Fewer repetitions allowed than required.
     #[error("the minimum of {minimum} repetitions is larger than the maximum of {maximum}")]
-    MinimumAboveMaximum {
-        /// Repetitions required.
-        minimum: u32,
-        /// Repetitions allowed.
-        maximum: u32,
-    },
-    /// Not a shape.
+    MinimumAboveMaximum { minimum: u32, maximum: u32 },
     #[error("`{text}` is not a shape")]
-    Shape {
-        /// What is written.
-        text: String,
-    },
-    /// A shape without a second rank.
+    Shape { text: String },
     #[error("impossible shape {shape}: a collective needs at least two ranks")]
-    TooFewRanks {
-        /// The shape.
-        shape: CommShape,
-    },
-    /// A shape of several nodes where only this machine is known.
+    TooFewRanks { shape: CommShape },
     #[error("impossible shape {shape}: without a host file there is one node, this machine")]
-    TooManyNodes {
-        /// The shape.
-        shape: CommShape,
-    },
-    /// A shape of more ranks than is sensible on one machine, or can be simulated.
+    TooManyNodes { shape: CommShape },
     #[error("impossible shape {shape}: more than {limit} ranks{}", if *on_node { " on a node" } else { "" })]
     TooManyRanks {
-        /// The shape.
         shape: CommShape,
-        /// The most that the launcher can have.
         limit: u32,
-        /// Whether that is the most on each node, not in all.
         on_node: bool,
     },
-    /// A host file that cannot be used, or has too few hosts for a shape.
     #[error(transparent)]
     HostFile(#[from] HostFileError),
-    /// A placement on one node.
     #[error("there is nothing to place on one node")]
     PlacementWithoutHosts,
-    /// A cluster, and no word on how many of its nodes to use.
     #[error("`auto` is about one machine: with a host file, `shapes` must name nodes and ranks")]
     HostShapes,
-    /// A batch system, and no word on how many nodes to ask it for.
     #[error("`auto` is about one machine: with a batch system, `shapes` must name nodes and ranks")]
     BatchShapes,
-    /// A job specification that cannot be read.
     #[error("cannot read the job specification `{}`: {reason}", path.display())]
-    JobFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// A job specification that is something else.
-    #[error("a job specification is one mapping of keys to values")]
-    JobNotAMapping,
-    /// A template of a script that cannot be read.
+    JobFile { path: PathBuf, reason: String },
     #[error("cannot read the template `{}`: {reason}", path.display())]
-    TemplateFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// A template of a script that makes no sense.
+    TemplateFile { path: PathBuf, reason: String },
     #[error("this is not a template: {message}")]
-    TemplateSyntax {
-        /// What the engine says.
-        message: String,
-    },
-    /// A word that cannot stand in a directive.
+    TemplateSyntax { message: String },
     #[error("`{}` cannot be the {what} of a job", value.escape_debug())]
-    JobWord {
-        /// The key in words.
-        what: &'static str,
-        /// What is written.
-        value: String,
-    },
-    /// A directive that is no single line, or not only what stands behind the system's mark.
+    JobWord { what: &'static str, value: String },
     #[error("`{}` cannot be a directive", text.escape_debug())]
-    Directive {
-        /// What is written.
-        text: String,
-        /// The system's mark.
-        mark: &'static str,
-    },
-    /// A key of a job that its batch system has nothing for.
+    Directive { text: String, mark: &'static str },
     #[error("{system} has no {what}")]
     Lacking {
-        /// The batch system.
         system: &'static str,
-        /// The key in words.
         what: &'static str,
     },
-    /// Something that a variable of a shell cannot be called.
     #[error("`{name}` cannot be the name of a variable in a job's script")]
-    ShellVariable {
-        /// The name.
-        name: String,
-    },
-    /// Cold caches of a machine that has none.
+    ShellVariable { name: String },
     #[error("a simulated machine has no caches that could be cold")]
     SimulatedCache,
-    /// A launcher section that names no launcher, or several.
     #[error("exactly one launcher must be named")]
     NotOneLauncher,
-    /// A simulation of something that is not simulated.
     #[error("there is no MPI library in a simulation")]
     SimulatedLibrary,
-    /// A collective that has no schedules, in a simulation.
     #[error("{collective} cannot be simulated: only MPI libraries have algorithms of it")]
-    NotSimulated {
-        /// The collective.
-        collective: Collective,
-    },
-    /// A simulation that does not say on how many nodes.
+    NotSimulated { collective: Collective },
     #[error("a simulated machine has as many nodes as are asked for: `shapes` must name them")]
     SimulatedShapes,
-    /// A shape that needs what `oversubscribe: never` forbids.
     #[error(
         "impossible shape {shape}: this machine has {cores} cores and `oversubscribe` is never"
     )]
-    Oversubscribed {
-        /// The shape.
-        shape: CommShape,
-        /// The cores of this machine.
-        cores: u32,
-    },
-    /// A pattern that cannot be read.
+    Oversubscribed { shape: CommShape, cores: u32 },
     #[error("`{pattern}` is not a pattern: {message}")]
     Pattern {
-        /// The pattern.
         pattern: String,
-        /// Why.
         message: &'static str,
     },
-    /// A pattern that selects nothing.
     #[error("the pattern `{pattern}` matches no algorithm")]
     NoMatch {
-        /// The pattern.
         pattern: String,
-        /// A similar one that does match.
         suggestion: Option<String>,
     },
-    /// The default cannot be left out.
     #[error("the candidate `default` cannot be excluded: everything is compared with it")]
     DefaultExcluded,
-    /// Nothing to compare the default with.
     #[error("no algorithm for {collective} is left to compare with the default")]
-    NothingLeft {
-        /// The collective, or "any collective".
-        collective: String,
-    },
-    /// Something that an environment variable cannot be called.
+    NothingLeft { collective: String },
     #[error("`{name}` cannot be the name of an environment variable")]
-    Variable {
-        /// The name.
-        name: String,
-    },
+    Variable { name: String },
 }
 
-impl Problem {
-    /// What the user can do about it: one sentence without a full stop.
-    pub fn help(&self) -> String {
+impl strict_yaml::Problem for Problem {
+    fn help(&self) -> String {
         match self {
-            Self::UnknownKey { key, known } => choose(key, known, "keys here"),
-            Self::Unknown { value, known, .. } => choose(value, known, "choose one of"),
             Self::NoMatch {
                 suggestion: Some(suggestion),
                 ..
             } => {
                 format!("did you mean `{suggestion}`?")
             }
-            Self::Form { expected, .. } => {
-                format!("write {expected}; tuning/reference.yaml shows every key in use")
-            }
-            Self::Unquoted { key, text } => {
-                let key = key.as_ref().map(|key| format!("{key}: "));
-                format!("quote it: `{}\"{text}\"`", key.unwrap_or_default())
-            }
-            Self::MissingKey { key } => format!("add `{key}: ...`"),
             Self::TooManyNodes { shape } => {
                 format!(
                     "write 1x{} to put all ranks on this machine, or name a file that lists the \
@@ -364,16 +162,12 @@ impl Problem {
             fixed => fixed.remedy().to_owned(),
         }
     }
+}
 
+impl Problem {
     /// The remedies that do not depend on the values.
     fn remedy(&self) -> &'static str {
         match self {
-            Self::Syntax { .. } => {
-                "check indentation, and quote texts that hold a `: ` or begin with `*` or `[`"
-            }
-            Self::NotAMapping => "begin with `name: ...`; `colltune init` writes an example",
-            Self::DuplicateKey { .. } => "keep one of them",
-            Self::NoValue => "give it a value, or remove the key to get its default",
             Self::NoFileName { .. } => "name a file, or remove the key to get its default",
             Self::SamePath { .. } => "give store, table and report a path each",
             Self::Name { .. } => {
@@ -385,7 +179,6 @@ impl Problem {
             Self::Radix { .. } => "a node has up to one child less than the radix on each level",
             Self::NoData { .. } => "remove the key: it is measured once on each shape",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
-            Self::OutOfRange { .. } => "change the value",
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
             Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
             Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
@@ -395,9 +188,6 @@ impl Problem {
             Self::BatchShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x32]`",
             Self::JobFile { .. } | Self::TemplateFile { .. } => {
                 "name a file by its path from the working directory; jobs/README.md shows one"
-            }
-            Self::JobNotAMapping => {
-                "write keys such as `partition: NAME`; jobs/cluster.yaml has all"
             }
             Self::TemplateSyntax { .. } => "jobs/README.md says how templates are written",
             Self::JobWord { .. } => {
@@ -428,25 +218,4 @@ impl Problem {
 pub(crate) fn is_library_only(name: &str) -> bool {
     let collective = name.parse::<Collective>();
     collective.is_ok_and(|collective| !collective.has_algorithms())
-}
-
-/// The likeliest of `known`, or all of them.
-fn choose(written: &str, known: &[String], all: &str) -> String {
-    match nearest(written, known.iter().map(String::as_str)) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => format!("{all}: {}", known.join(", ")),
-    }
-}
-
-/// The name that is most like `written`, if any is like it.
-pub(crate) fn nearest<'n>(
-    written: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
-    names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&written.to_lowercase(), name), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }

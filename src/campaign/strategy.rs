@@ -1,7 +1,10 @@
 //! How much of a campaign is measured.
 
+use serde::Deserialize;
+
 /// How much of a campaign is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// What may change a decision.
     #[default]

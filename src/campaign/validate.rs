@@ -2,7 +2,6 @@
 //! here.
 
 mod batch;
-mod elements;
 mod launcher;
 mod library;
 mod output;
@@ -12,15 +11,14 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
+use strict_yaml::{Diagnostic, Document, Field, Scalar};
 use vocabulary::units::parse_seconds;
-use vocabulary::{Cache, Synchronisation};
+use vocabulary::{Cache, Datatype, Operator};
 
 use crate::Launching;
 use crate::campaign::{Repetitions, Slice};
 use crate::definition::{Definition, ExtendDefinition, RepetitionsDefinition};
-use crate::form::{Real, Scalar, Whole};
-use crate::source::Source;
-use crate::{Campaign, CampaignError, Field, Problem, Strategy};
+use crate::{Campaign, Problem};
 
 /// More ranks on one node than this are taken for a mistake.
 pub(crate) const LARGEST_NODE_RANKS: u32 = 1024;
@@ -29,6 +27,13 @@ pub(crate) const LARGEST_SIMULATED_RANKS: u32 = 1 << 20;
 /// Longest vector of a call: counts in MPI calls are 32-bit integers.
 pub(crate) const LARGEST_SIZE_BYTES: u64 = 1 << 30;
 
+/// What reductions combine.
+const DATATYPES: [Datatype; 4] = [
+    Datatype::Int32,
+    Datatype::Int64,
+    Datatype::Float32,
+    Datatype::Float64,
+];
 const DEFAULT_LAUNCHES: u32 = 6;
 const DEFAULT_CONFIDENCE: f64 = 0.95;
 const DEFAULT_MATERIALITY: f64 = 0.05;
@@ -40,11 +45,11 @@ const DEFAULT_MAXIMUM: u32 = 10_000;
 const DEFAULT_PRECISION: f64 = 0.03;
 
 /// The result of one check.
-type Checked<T> = Result<T, CampaignError>;
+type Checked<T> = Result<T, Box<Diagnostic>>;
 
 /// What checks need to know beside the value.
 struct Check<'a> {
-    source: &'a Source<'a>,
+    document: &'a Document<'a>,
     machine: Machine,
 }
 
@@ -70,25 +75,24 @@ impl Machine {
 /// # Errors
 /// The first thing that makes no sense, with its place.
 pub(crate) fn campaign(
-    source: &Source<'_>,
+    document: &Document<'_>,
     definition: &Definition,
     text: &str,
     machine: Machine,
-) -> Result<Campaign, CampaignError> {
-    let check = Check { source, machine };
+) -> Result<Campaign, Box<Diagnostic>> {
+    let check = Check { document, machine };
     let name = check.name(&definition.name)?;
     let launcher = check.launcher(definition.launcher.as_ref())?;
     let library = check.library(definition.library.as_ref(), &launcher)?;
     let selection = check.selection(definition.candidates.as_ref())?;
     let collectives = check.collectives(definition.collectives.as_ref(), &selection, &launcher)?;
-    let (datatype, operator) = check.elements(definition)?;
     let repetitions = definition.repetitions.as_ref();
     let shapes = check.shapes(definition.shapes.as_ref(), &launcher)?;
     Ok(Campaign {
         sizes: check.sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
         shapes,
         parameters: check.parameters(definition.parameters.as_ref())?,
-        strategy: check.strategy(definition.strategy.as_ref())?,
+        strategy: definition.strategy.unwrap_or_default(),
         target_regret: check.share(
             "target_regret",
             definition.target_regret,
@@ -106,23 +110,23 @@ pub(crate) fn campaign(
         )?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
-        synchronisation: check.synchronisation(definition.synchronisation.as_ref())?,
-        cache: check.cache(definition.cache.as_ref(), &launcher)?,
+        synchronisation: definition.synchronisation.unwrap_or_default(),
+        cache: check.cache(definition.cache, &launcher)?,
         extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
         output: check.output(&name, definition.output.as_ref())?,
         name,
         library,
         selection,
-        datatype,
-        operator,
-        text: batch::with_job(source, &launcher, text),
+        datatype: check.datatype(definition.datatype.as_ref())?,
+        operator: definition.operator.unwrap_or(Operator::Sum),
+        text: batch::with_job(document, &launcher, text),
         launcher,
     })
 }
 
 impl Check<'_> {
-    fn error(&self, field: &Field, problem: Problem) -> CampaignError {
-        self.source.at_value(field, problem)
+    fn error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
+        self.document.at_value(field, problem)
     }
 
     fn name(&self, name: &str) -> Checked<String> {
@@ -148,77 +152,44 @@ impl Check<'_> {
         what: &'static str,
         known: &[(&str, T)],
     ) -> Checked<T> {
-        known
-            .iter()
-            .find(|(name, _)| *name == word.0)
-            .map(|(_, value)| *value)
-            .ok_or_else(|| {
-                let known = known.iter().map(|(name, _)| (*name).to_owned()).collect();
-                self.error(
-                    field,
-                    Problem::Unknown {
-                        what,
-                        value: word.0.clone(),
-                        known,
-                    },
-                )
-            })
+        self.document.word(field, &word.0, what, known)
     }
 
     fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
-        match value.map(|given| given.nodes.0) {
+        match value.map(|given| given.nodes) {
             None => Ok(None),
             Some(nodes @ 2..=LARGEST_SIMULATED_RANKS) => Ok(Some(nodes)),
-            Some(nodes) => {
-                let problem = Problem::OutOfRange {
-                    value: nodes.to_string(),
-                    expected: "between 2 and 1048576 nodes",
-                };
-                Err(self.error(&Field::of("extend_to").key("nodes"), problem))
+            Some(_) => {
+                let field = Field::of("extend_to").key("nodes");
+                Err(self
+                    .document
+                    .unfit(&field, "a number between 2 and 1048576"))
             }
         }
     }
 
-    fn strategy(&self, value: Option<&Scalar>) -> Checked<Strategy> {
-        let known = [Strategy::Guided, Strategy::Exhaustive].map(|s| (s.name(), s));
-        value.map_or(Ok(Strategy::default()), |word| {
-            self.word(&Field::of("strategy"), word, "strategy", &known)
-        })
-    }
-
-    fn launches(&self, value: Option<Whole>) -> Checked<u32> {
+    fn launches(&self, value: Option<u32>) -> Checked<u32> {
         match value {
             None => Ok(DEFAULT_LAUNCHES),
-            Some(Whole(value @ 1..=1000)) => Ok(value),
-            Some(Whole(value)) => {
-                let expected = "between 1 and 1000";
-                let problem = Problem::OutOfRange {
-                    value: value.to_string(),
-                    expected,
-                };
-                Err(self.error(&Field::of("launches"), problem))
-            }
+            Some(value @ 1..=1000) => Ok(value),
+            Some(_) => Err(self
+                .document
+                .unfit(&Field::of("launches"), "a number between 1 and 1000")),
         }
     }
 
-    fn share(&self, key: &str, value: Option<Real>, default: f64) -> Checked<f64> {
+    fn share(&self, key: &str, value: Option<f64>, default: f64) -> Checked<f64> {
         self.share_at(&Field::of(key), value, default)
     }
 
     /// A share between 0 and 1, both excluded.
-    fn share_at(&self, field: &Field, value: Option<Real>, default: f64) -> Checked<f64> {
+    fn share_at(&self, field: &Field, value: Option<f64>, default: f64) -> Checked<f64> {
         match value {
             None => Ok(default),
-            Some(Real(value)) if value > 0.0 && value < 1.0 => Ok(value),
-            Some(Real(value)) => {
+            Some(value) if value > 0.0 && value < 1.0 => Ok(value),
+            Some(_) => {
                 let expected = "a share between 0 and 1, as in 0.05 for 5 %";
-                Err(self.error(
-                    field,
-                    Problem::OutOfRange {
-                        value: value.to_string(),
-                        expected,
-                    },
-                ))
+                Err(self.document.unfit(field, expected))
             }
         }
     }
@@ -235,58 +206,35 @@ impl Check<'_> {
         if seconds > 0.0 && seconds.is_finite() {
             Ok(seconds)
         } else {
-            let expected = "a duration longer than nothing";
-            Err(self.error(
-                field,
-                Problem::OutOfRange {
-                    value: text.0.clone(),
-                    expected,
-                },
-            ))
+            Err(self.document.unfit(field, "a duration longer than nothing"))
         }
     }
 
-    fn synchronisation(&self, word: Option<&Scalar>) -> Checked<Synchronisation> {
-        const WAYS: [Synchronisation; 2] = [Synchronisation::Barrier, Synchronisation::Window];
-        let known = WAYS.map(|way| (way.name(), way));
-        let check = |word| {
-            self.word(
-                &Field::of("synchronisation"),
-                word,
-                "synchronisation",
-                &known,
-            )
-        };
-        word.map_or(Ok(Synchronisation::default()), check)
+    fn datatype(&self, word: Option<&Scalar>) -> Checked<Datatype> {
+        let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
+        let field = Field::of("datatype");
+        word.map_or(Ok(Datatype::Float64), |word| {
+            self.word(&field, word, "datatype", &known)
+        })
     }
 
-    fn cache(&self, word: Option<&Scalar>, launcher: &Launching) -> Checked<Cache> {
-        let known = [Cache::Warm, Cache::Cold].map(|cache| (cache.name(), cache));
-        let field = Field::of("cache");
-        let check = |word| self.word(&field, word, "state of caches", &known);
-        let cache = word.map_or(Ok(Cache::default()), check)?;
-        match (cache, launcher) {
+    fn cache(&self, cache: Option<Cache>, launcher: &Launching) -> Checked<Cache> {
+        match (cache.unwrap_or_default(), launcher) {
             // Its times would go by the name of what they are not.
             (Cache::Cold, Launching::Simulated(_)) => {
-                Err(self.error(&field, Problem::SimulatedCache))
+                Err(self.error(&Field::of("cache"), Problem::SimulatedCache))
             }
-            _ => Ok(cache),
+            (cache, _) => Ok(cache),
         }
     }
 
     fn repetitions(&self, definition: Option<&RepetitionsDefinition>) -> Checked<Repetitions> {
         let field = Field::of("repetitions");
         let given = definition.cloned().unwrap_or_default();
-        let minimum = given.minimum.map_or(DEFAULT_MINIMUM, |whole| whole.0);
-        let maximum = given
-            .maximum
-            .map_or(DEFAULT_MAXIMUM.max(minimum), |whole| whole.0);
+        let minimum = given.minimum.unwrap_or(DEFAULT_MINIMUM);
+        let maximum = given.maximum.unwrap_or(DEFAULT_MAXIMUM.max(minimum));
         if minimum == 0 {
-            let problem = Problem::OutOfRange {
-                value: "0".into(),
-                expected: "at least 1",
-            };
-            return Err(self.error(&field.key("minimum"), problem));
+            return Err(self.document.unfit(&field.key("minimum"), "at least 1"));
         }
         if minimum > maximum {
             // A maximum was written, since the default is never below the minimum.

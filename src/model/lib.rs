@@ -23,7 +23,6 @@ mod predict;
 mod simulate;
 
 pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
-pub use machine_file::{MachineFileError, MachineProblem};
 pub use pipeline::{Optimum, Pipeline};
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{

@@ -49,10 +49,8 @@
 
 mod decimal;
 mod diff;
-mod document;
 mod emit;
 mod error;
-mod field;
 mod file;
 mod interpolate;
 mod json;
@@ -66,10 +64,10 @@ mod scalar;
 mod types;
 
 pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
-pub use error::{Invalid, TableError};
+pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
-pub use problem::Problem;
+pub(crate) use problem::Problem;
 pub use rule::out_of_order;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,

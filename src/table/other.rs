@@ -1,15 +1,15 @@
 //! Rules that name what is not ours: the library's own algorithms, mock-ups, what was imported.
 
 use schedule::Collective;
+use strict_yaml::Mistake;
 use vocabulary::{Candidate, MOCKUPS, Mockup, Parameters};
 
-use crate::Operators;
-use crate::field::{Field, Fields};
-use crate::problem::{Fault, Problem};
-use crate::rule::{self, Group};
+use crate::parse::{Checked, Place};
+use crate::rule::{self, Group, RuleDefinition};
+use crate::{Operators, Problem};
 
 /// The parameters of native and imported algorithms, as files spell them.
-pub(crate) const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
+const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 
 /// Reads a candidate whose name begins with what it is: `native:`, `mockup:`, or the source of an
 /// import.
@@ -17,13 +17,14 @@ pub(crate) const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
 /// Which native algorithms there are only the library knows: any name is taken. That they combine in
 /// the order of ranks is known of some ([`libraries::combines_in_order`]).
 pub(crate) fn candidate(
-    fields: &Fields<'_>,
-    field: &Field<'_>,
+    place: &Place<'_>,
+    definition: &RuleDefinition,
     group: Group<'_>,
-) -> Result<Candidate, Fault> {
-    let name = field.text()?;
+) -> Checked<Candidate> {
+    let name = definition.candidate.as_str();
     let (collective, operators) = (group.collective, group.operators);
-    check_collective(field, name, collective)?;
+    let field = place.key("candidate");
+    check_collective(&field, name, collective)?;
     let id = name.rsplit('/').next().unwrap_or(name);
     let is_ordered = name.starts_with(Candidate::NATIVE)
         && libraries::combines_in_order(group.library, collective, id);
@@ -34,28 +35,21 @@ pub(crate) fn candidate(
             operators,
         }));
     }
-    let ours = rule::PARAMETERS.map(|(name, _)| name);
-    let (all, algorithm) = ([&ours[..], &PARAMETERS].concat(), name.to_owned());
+    let algorithm = name.to_owned();
     if name.starts_with(Candidate::MOCKUP) {
-        rule::refuse_parameters(fields, name, &all, &[])?;
-        let known: Vec<String> = MOCKUPS
-            .iter()
-            .filter(|mockup| mockup.collective == collective)
-            .map(Mockup::name)
-            .collect();
+        definition.refuse_parameters(place, &[])?;
+        let of_collective = MOCKUPS.iter().filter(|it| it.collective == collective);
+        let known: Vec<String> = of_collective.map(Mockup::name).collect();
         if known.contains(&algorithm) {
             return Ok(Candidate::Mockup { algorithm });
         }
-        return Err(field.fault(Problem::UnknownName {
-            kind: "mock-up",
-            name: algorithm,
-            known,
-        }));
+        let known = known.iter().map(String::as_str);
+        return Err(field.fault(Mistake::unknown("mock-up", name, known)));
     }
-    rule::refuse_parameters(fields, name, &all, &PARAMETERS)?;
+    definition.refuse_parameters(place, &PARAMETERS)?;
     let parameters = Parameters {
-        segment_bytes: rule::positive(fields, "segment_bytes", Field::bytes)?,
-        fanout: rule::positive(fields, "fanout", Field::count)?,
+        segment_bytes: rule::size(place, "segment_bytes", &definition.segment_bytes)?,
+        fanout: rule::count(place, "fanout", definition.fanout)?,
         ..Parameters::default()
     };
     Ok(if name.starts_with(Candidate::NATIVE) {
@@ -72,7 +66,7 @@ pub(crate) fn candidate(
 }
 
 /// The collective stands between the colon and the slash.
-fn check_collective(field: &Field<'_>, name: &str, collective: Collective) -> Result<(), Fault> {
+fn check_collective(field: &Place<'_>, name: &str, collective: Collective) -> Checked<()> {
     let of = name
         .split_once(':')
         .and_then(|(_, rest)| rest.split_once('/'))
@@ -85,10 +79,9 @@ fn check_collective(field: &Field<'_>, name: &str, collective: Collective) -> Re
             of,
             collective,
         })),
-        None => Err(field.fault(Problem::UnknownName {
-            kind: "candidate",
-            name: name.to_owned(),
-            known: vec![format!("native:{collective}/ID")],
-        })),
+        None => {
+            let known = format!("native:{collective}/ID");
+            Err(field.fault(Mistake::unknown("candidate", name, [known.as_str()])))
+        }
     }
 }

@@ -4,19 +4,65 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
-use vocabulary::{CommShape, Library};
+use serde::Deserialize;
+use strict_yaml::{Diagnostic, Document, Field, Kind, Mistake, Scalar, Verbatim};
+use vocabulary::CommShape;
+use vocabulary::units::parse_bytes;
 
-use crate::document::{self, Extent};
-use crate::field::{Field, Fields};
-use crate::problem::{Fault, Problem};
-use crate::rule::{self, Group};
+use crate::rule::{self, Group, RuleDefinition};
 use crate::{
-    Deployments, FORMAT_VERSION, Invalid, MeasuredPoint, Operators, Provenance, Rule, RuleSource,
-    ShapeRules, Table, TableError, message_size,
+    Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
+    ShapeRules, Table, TableError, decimal, message_size,
 };
 
 /// What stands before the version in `format`.
 pub(crate) const FORMAT_NAME: &str = "colltune-table";
+const KIND: Kind = Kind {
+    name: "a table",
+    start: "a table begins with `format: ...`; colltune writes tables itself",
+    reference: None,
+};
+
+/// The result of one check.
+pub(crate) type Checked<T> = Result<T, Box<Diagnostic>>;
+
+/// The whole file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableDefinition {
+    #[serde(rename = "format")]
+    _format: Verbatim,
+    name: String,
+    provenance: Provenance,
+    collectives: BTreeMap<String, CollectiveDefinition>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CollectiveDefinition {
+    message_size: String,
+    shapes: Vec<ShapeDefinition>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShapeDefinition {
+    nodes: u32,
+    ppn: u32,
+    operators: Option<Operators>,
+    deployment: Option<Deployments>,
+    source: Option<RuleSource>,
+    rules: Vec<RuleDefinition>,
+    measured: Option<MeasuredDefinition>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasuredDefinition {
+    bytes: Vec<Scalar>,
+    microseconds: Vec<Verbatim>,
+    default_microseconds: Vec<Verbatim>,
+}
 
 impl Table {
     /// Reads the text of a table; `path` is only named in errors.
@@ -27,259 +73,239 @@ impl Table {
     /// that the algorithm does not take, sizes that leave a gap or do not ascend, overlapping
     /// entries, an unordered algorithm where operators need not commute.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
-        let result = document::read(text).and_then(|root| match root {
-            Some(root) => table(&Field::root(&root)),
-            None => {
-                let extent = Extent {
-                    line: 1,
-                    column: 1,
-                    length: 1,
-                };
-                Err(Fault {
-                    problem: Problem::NotATable,
-                    extent,
-                    field: String::new(),
-                })
+        let document = Document::parse(&KIND, path, text)?;
+        // A newer format may have other keys, so its version has the first word.
+        let version = format(&document)?;
+        let definition: TableDefinition = document.read()?;
+        let (name, provenance) = (definition.name, definition.provenance);
+        let place = Place {
+            document: &document,
+            field: Field::of("collectives"),
+        };
+        let mut collectives = BTreeMap::new();
+        for (name, definition) in definition.collectives {
+            let place = place.key(&name);
+            let collective = name.parse::<Collective>().map_err(|_| {
+                let known = Collective::MEASURED.map(|known| known.name());
+                place.at_key(Mistake::unknown("collective", &name, known))
+            })?;
+            let found = definition.message_size;
+            if found != message_size(collective) {
+                let problem = Problem::MessageSize { collective, found };
+                return Err(place.key("message_size").fault(problem).into());
             }
-        });
-        result.map_err(|fault| TableError::Invalid(Box::new(Invalid::new(fault, text, path))))
+            let group = Group::of(collective, &provenance.library.name);
+            let shapes = shapes(&place.key("shapes"), definition.shapes, group, version)?;
+            collectives.insert(collective, shapes);
+        }
+        Ok(Self {
+            name,
+            provenance,
+            collectives,
+        })
     }
 }
 
-fn table(root: &Field<'_>) -> Result<Table, Fault> {
-    // A newer format may have other keys, so its version has the first word.
-    let version = format(&root.entries()?)?;
-    let fields = root.mapping(&["format", "name", "provenance", "collectives"])?;
-    let provenance = provenance(&fields.required("provenance")?)?;
-    Ok(Table {
-        name: fields.required_text("name")?,
-        collectives: collectives(
-            &fields.required("collectives")?,
-            &provenance.library.name,
-            version,
-        )?,
-        provenance,
-    })
+/// A value of the document, to place problems there.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    document: &'a Document<'a>,
+    field: Field,
+}
+
+impl Place<'_> {
+    pub(crate) fn key(&self, key: &str) -> Self {
+        let field = self.field.key(key);
+        Self { field, ..*self }
+    }
+
+    fn index(&self, index: usize) -> Self {
+        let field = self.field.index(index);
+        Self { field, ..*self }
+    }
+
+    /// A problem with the value.
+    pub(crate) fn fault(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
+        self.document.at_value(&self.field, problem)
+    }
+
+    fn at_key(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
+        self.document.at_key(&self.field, problem)
+    }
+
+    /// A problem with a value that is not what is expected.
+    pub(crate) fn unfit(&self, expected: &str) -> Box<Diagnostic> {
+        self.document.unfit(&self.field, expected)
+    }
+}
+
+/// A size in bytes, `1500` or `64K`.
+pub(crate) fn bytes(Scalar(text): &Scalar, place: impl Fn() -> Box<Diagnostic>) -> Checked<u64> {
+    parse_bytes(text).map_err(|_| place())
 }
 
 /// The version of the format.
-fn format(fields: &Fields<'_>) -> Result<u32, Fault> {
-    let Some(format) = fields.get("format") else {
-        return Err(fields.fault(Problem::NotATable));
+fn format(document: &Document<'_>) -> Checked<u32> {
+    let field = Field::of("format");
+    let fault = |problem| Err(document.at_value(&field, problem));
+    let Some(found) = document.text_of(&field) else {
+        return fault(Problem::NotATable);
     };
-    let found = format.text()?;
-    let version = found
-        .strip_prefix(FORMAT_NAME)
-        .and_then(|rest| rest.trim().parse().ok());
-    match version {
+    let version = found.strip_prefix(FORMAT_NAME);
+    match version.and_then(|rest| rest.trim().parse().ok()) {
         Some(version @ 1..=FORMAT_VERSION) => Ok(version),
-        Some(found) if found > FORMAT_VERSION => Err(format.fault(Problem::NewerFormat { found })),
-        _ => Err(format.fault(Problem::Format {
+        Some(found) if found > FORMAT_VERSION => fault(Problem::NewerFormat { found }),
+        _ => fault(Problem::Format {
             found: found.to_owned(),
-        })),
+        }),
     }
 }
 
-fn provenance(field: &Field<'_>) -> Result<Provenance, Fault> {
-    let fields = field.mapping(&[
-        "campaign", "store", "library", "colltune", "date", "hosts", "cpu", "launches", "warnings",
-    ])?;
-    let library = fields.required("library")?.mapping(&["name", "version"])?;
-    Ok(Provenance {
-        campaign: fields.required_text("campaign")?,
-        store: fields.required_text("store")?,
-        library: Library {
-            name: library.required_text("name")?,
-            version: library.required_text("version")?,
-        },
-        colltune: fields.required_text("colltune")?,
-        date: fields.required_text("date")?,
-        hosts: fields.required("hosts")?.texts()?,
-        cpu: fields.required_text("cpu")?,
-        launches: fields.required("launches")?.count()?,
-        warnings: fields.required("warnings")?.texts()?,
-    })
-}
-
-fn collectives(
-    field: &Field<'_>,
-    library: &str,
+fn shapes(
+    place: &Place<'_>,
+    definitions: Vec<ShapeDefinition>,
+    group: Group<'_>,
     version: u32,
-) -> Result<BTreeMap<Collective, Vec<ShapeRules>>, Fault> {
-    let mut collectives = BTreeMap::new();
-    for (key, value) in field.entries()?.iter() {
-        let collective = key.name.parse::<Collective>().map_err(|_| {
-            let known = Collective::MEASURED
-                .map(|known| known.name().to_owned())
-                .to_vec();
-            let name = key.name.to_owned();
-            key.fault(Problem::UnknownName {
-                kind: "collective",
-                name,
-                known,
-            })
-        })?;
-        let fields = value.mapping(&["message_size", "shapes"])?;
-        let size = fields.required("message_size")?;
-        if size.text()? != message_size(collective) {
-            let found = size.text()?.to_owned();
-            return Err(size.fault(Problem::MessageSize { collective, found }));
-        }
-        let group = Group::of(collective, library);
-        let entries = shapes(&fields.required("shapes")?, group, version)?;
-        collectives.insert(collective, entries);
-    }
-    Ok(collectives)
-}
-
-fn shapes(field: &Field<'_>, group: Group<'_>, version: u32) -> Result<Vec<ShapeRules>, Fault> {
+) -> Checked<Vec<ShapeRules>> {
     let mut entries: Vec<ShapeRules> = Vec::new();
-    let mut lines = Vec::new();
-    for item in field.items()? {
-        let entry = shape_rules(&item, group, version)?;
-        let earlier = entries.iter().position(|earlier| overlap(earlier, &entry));
-        if let Some(first_line) = earlier.map(|i| lines[i]) {
+    for (index, definition) in definitions.into_iter().enumerate() {
+        let item = place.index(index);
+        if version == 1 {
+            refuse_later_keys(&item, &definition)?;
+        }
+        let entry = shape_rules(&item, definition, group)?;
+        if let Some(earlier) = entries.iter().position(|earlier| overlap(earlier, &entry)) {
             let ShapeRules {
                 shape, operators, ..
             } = entry;
             return Err(item.fault(Problem::DuplicateShape {
                 shape,
                 operators,
-                first_line,
+                first_line: place.document.line(&place.index(earlier).field),
             }));
         }
         entries.push(entry);
-        lines.push(item.line());
     }
     if entries.is_empty() {
         let remedy = "remove the collective: what is not in the table gets the default";
-        return Err(field.fault(Problem::Empty {
-            key: "shapes",
-            remedy,
-        }));
+        let key = "shapes";
+        return Err(place.fault(Problem::Empty { key, remedy }));
     }
     Ok(entries)
+}
+
+/// Refuses what the first version of the format does not know.
+fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked<()> {
+    let keys = [
+        ("deployment", definition.deployment.is_some()),
+        ("source", definition.source.is_some()),
+    ];
+    match keys.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let known = ["nodes", "ppn", "operators", "rules", "measured"];
+            Err(place.key(key).at_key(Mistake::unknown_key(key, &known)))
+        }
+    }
 }
 
 fn overlap(a: &ShapeRules, b: &ShapeRules) -> bool {
     a.shape == b.shape && a.operators.overlap(b.operators) && a.deployments.overlap(b.deployments)
 }
 
-fn shape_rules(field: &Field<'_>, group: Group<'_>, version: u32) -> Result<ShapeRules, Fault> {
-    let collective = group.collective;
-    let fields = field.mapping(match version {
-        1 => &["nodes", "ppn", "operators", "rules", "measured"],
-        _ => &[
-            "nodes",
-            "ppn",
-            "operators",
-            "deployment",
-            "source",
-            "rules",
-            "measured",
-        ],
-    })?;
-    let shape = CommShape {
-        nodes: positive(&fields, "nodes")?,
-        ppn: positive(&fields, "ppn")?,
-    };
-    let operators = match fields.get("operators") {
-        None => Operators::Any,
-        Some(field) => {
-            let operators = field.word("operator class", &Operators::ALL, Operators::name)?;
-            if operators != Operators::Any && !collective.is_reduction() {
-                return Err(field.fault(Problem::NothingCombined {
-                    collective,
-                    operators,
-                }));
-            }
-            operators
+fn shape_rules(
+    place: &Place<'_>,
+    definition: ShapeDefinition,
+    group: Group<'_>,
+) -> Checked<ShapeRules> {
+    let ShapeDefinition { nodes, ppn, .. } = definition;
+    for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
+        if value == 0 {
+            return Err(place.key(key).fault(Problem::Zero { key }));
         }
-    };
-    let deployments = match fields.get("deployment") {
-        // All that tables of version 1 say.
-        None => Deployments::Colltune,
-        Some(field) => field.word("deployment", &Deployments::ALL, Deployments::name)?,
-    };
-    let source = match fields.get("source") {
-        None => RuleSource::Measured,
-        Some(field) => field.word("source of rules", &RuleSource::ALL, RuleSource::name)?,
-    };
+    }
+    let collective = group.collective;
+    let operators = definition.operators.unwrap_or(Operators::Any);
+    if operators != Operators::Any && !collective.is_reduction() {
+        return Err(place.key("operators").fault(Problem::NothingCombined {
+            collective,
+            operators,
+        }));
+    }
     let group = Group {
-        shape,
+        shape: CommShape { nodes, ppn },
         operators,
-        deployments,
+        // All that tables of version 1 say.
+        deployments: definition.deployment.unwrap_or(Deployments::Colltune),
         ..group
     };
-    let rules = rules(&fields.required("rules")?, group)?;
-    let measured = fields
-        .get("measured")
-        .map_or(Ok(Vec::new()), |field| measured(&field))?;
+    let measured = definition.measured;
     Ok(ShapeRules {
-        shape,
+        shape: group.shape,
         operators,
-        deployments,
-        source,
-        rules,
-        measured,
+        deployments: group.deployments,
+        source: definition.source.unwrap_or_default(),
+        rules: rules(&place.key("rules"), definition.rules, group)?,
+        measured: measured.map_or(Ok(Vec::new()), |rows| points(&place.key("measured"), &rows))?,
     })
 }
 
-fn positive(fields: &Fields<'_>, key: &'static str) -> Result<u32, Fault> {
-    let field = fields.required(key)?;
-    match field.count()? {
-        0 => Err(field.fault(Problem::Zero { key })),
-        count => Ok(count),
-    }
-}
-
-fn rules(field: &Field<'_>, group: Group<'_>) -> Result<Vec<Rule>, Fault> {
+fn rules(
+    place: &Place<'_>,
+    definitions: Vec<RuleDefinition>,
+    group: Group<'_>,
+) -> Checked<Vec<Rule>> {
     let mut rules: Vec<Rule> = Vec::new();
-    for item in field.items()? {
-        let (rule, from) = rule::read(&item, group)?;
-        let from_bytes = rule.from_bytes;
-        match rules.last().map(|rule| rule.from_bytes) {
-            None if from_bytes > 0 => return Err(from.fault(Problem::Gap { from_bytes })),
-            Some(previous) if previous >= from_bytes => {
-                return Err(from.fault(Problem::NotAscending {
-                    bytes: from_bytes,
-                    previous,
-                }));
+    for (index, definition) in definitions.into_iter().enumerate() {
+        let item = place.index(index);
+        let rule = rule::read(&item, definition, group)?;
+        let bytes = rule.from_bytes;
+        let problem = match rules.last().map(|rule| rule.from_bytes) {
+            None if bytes > 0 => Problem::Gap { from_bytes: bytes },
+            Some(previous) if previous >= bytes => Problem::NotAscending { bytes, previous },
+            _ => {
+                rules.push(rule);
+                continue;
             }
-            _ => rules.push(rule),
-        }
+        };
+        return Err(item.key("from").fault(problem));
     }
     if rules.is_empty() {
         let remedy = "write one rule at least, as in `- {from: 0, candidate: default, confidence: \
                       high}`";
-        return Err(field.fault(Problem::Empty {
-            key: "rules",
-            remedy,
-        }));
+        let key = "rules";
+        return Err(place.fault(Problem::Empty { key, remedy }));
     }
     Ok(rules)
 }
 
-fn measured(field: &Field<'_>) -> Result<Vec<MeasuredPoint>, Fault> {
-    let fields = field.mapping(&["bytes", "microseconds", "default_microseconds"])?;
+fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<MeasuredPoint>> {
     let mut sizes: Vec<u64> = Vec::new();
-    for item in fields.required("bytes")?.items()? {
-        let bytes = item.bytes()?;
+    let row = place.key("bytes");
+    for (index, size) in given.bytes.iter().enumerate() {
+        let item = || row.index(index);
+        let bytes = bytes(size, || item().unfit(rule::SIZE))?;
         if let Some(previous) = sizes.last().copied().filter(|previous| *previous >= bytes) {
-            return Err(item.fault(Problem::NotAscending { bytes, previous }));
+            return Err(item().fault(Problem::NotAscending { bytes, previous }));
         }
         sizes.push(bytes);
     }
-    let times = |key: &'static str| -> Result<Vec<f64>, Fault> {
-        let row = fields.required(key)?;
-        let items = row.items()?;
-        if items.len() != sizes.len() {
-            let (expected, found) = (sizes.len(), items.len());
+    let times = |key, given: &[Verbatim]| -> Checked<Vec<f64>> {
+        let row = place.key(key);
+        let (expected, found) = (sizes.len(), given.len());
+        if found != expected {
             return Err(row.fault(Problem::RowLength { expected, found }));
         }
-        items.iter().map(Field::microseconds).collect()
+        let times = given.iter().enumerate().map(|(index, Verbatim(text))| {
+            let seconds = decimal::scaled(text, -6);
+            let seconds = seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+            let unfit = || row.index(index).unfit("a positive time in microseconds");
+            seconds.ok_or_else(unfit)
+        });
+        times.collect()
     };
-    let (chosen, default) = (times("microseconds")?, times("default_microseconds")?);
+    let chosen = times("microseconds", &given.microseconds)?;
+    let default = times("default_microseconds", &given.default_microseconds)?;
     let points = sizes.iter().zip(chosen).zip(default);
     Ok(points
         .map(|((&bytes, seconds), default_seconds)| MeasuredPoint {

@@ -4,223 +4,90 @@ use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use vocabulary::CommShape;
 
-use crate::document::Extent;
 use crate::{Deployments, FORMAT_VERSION, Operators};
-
-/// A problem and its place within a text.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    pub(crate) problem: Problem,
-    pub(crate) extent: Extent,
-    pub(crate) field: String,
-}
 
 /// What is wrong with a table.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// Not YAML.
-    #[error("this is not valid YAML: {message}")]
-    Syntax {
-        /// The parser's words.
-        message: String,
-    },
-    /// Valid YAML, of a kind that tables do without.
-    #[error("{feature} is not allowed in a table")]
-    Yaml {
-        /// The offending feature, with its article.
-        feature: &'static str,
-    },
-    /// No `format` at all.
+pub(crate) enum Problem {
     #[error("this is not a decision table: it has no `format`")]
     NotATable,
-    /// A `format` that is none of ours.
     #[error("`{found}` is not the format of a decision table")]
-    Format {
-        /// What the file says.
-        found: String,
-    },
-    /// Written by a later colltune.
+    Format { found: String },
     #[error(
         "the table has format version {found}; this colltune reads versions up to {FORMAT_VERSION}"
     )]
-    NewerFormat {
-        /// The file's version.
-        found: u32,
-    },
-    /// A key that means nothing here.
-    #[error("unknown key `{key}`")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The keys that do.
-        known: &'static [&'static str],
-    },
-    /// A key given twice.
-    #[error("key `{key}` is given twice, first in line {first_line}")]
-    DuplicateKey {
-        /// The key.
-        key: String,
-        /// Where it stands first.
-        first_line: usize,
-    },
-    /// A key that must be given.
-    #[error("missing key `{key}`")]
-    MissingKey {
-        /// The key.
-        key: &'static str,
-    },
-    /// A list where a number should stand, and the like.
-    #[error("expected {expected}, found {found}")]
-    WrongType {
-        /// What should stand here.
-        expected: &'static str,
-        /// What stands here.
-        found: String,
-    },
-    /// A list that must not be empty.
+    NewerFormat { found: u32 },
     #[error("`{key}` is empty")]
     Empty {
-        /// The list's key.
         key: &'static str,
-        /// What to do about it.
         remedy: &'static str,
     },
-    /// Zero where something is counted.
     #[error("`{key}` must not be zero")]
-    Zero {
-        /// The key.
-        key: &'static str,
-    },
-    /// A word that is not one of a fixed list.
-    #[error("unknown {kind} `{name}`")]
-    UnknownName {
-        /// What kind of word.
-        kind: &'static str,
-        /// The word.
-        name: String,
-        /// The words of that kind.
-        known: Vec<String>,
-    },
-    /// An algorithm of another collective.
+    Zero { key: &'static str },
     #[error("`{name}` is an algorithm of {of}, not of {collective}")]
     OtherCollective {
-        /// The algorithm.
         name: String,
-        /// Its collective.
         of: Collective,
-        /// The collective whose rule names it.
         collective: Collective,
     },
-    /// A message size that means something else than here.
     #[error("message size of {collective} is defined as `{found}`")]
     MessageSize {
-        /// The collective.
         collective: Collective,
-        /// What the file says.
         found: String,
     },
-    /// A parameter that the candidate does not have.
     #[error("`{candidate}` takes no `{parameter}`")]
     NotTaken {
-        /// The candidate.
         candidate: String,
-        /// The parameter.
         parameter: &'static str,
-        /// The parameters that it has.
         takes: Vec<&'static str>,
     },
-    /// Two ways to say how a vector is cut.
     #[error("`blocks` and `block_bytes` are both given")]
     BothBlocks,
-    /// What the registry does not allow: a radix out of range, a number of ranks that the algorithm
-    /// cannot serve.
     #[error(transparent)]
     Unsupported(Unsupported),
-    /// An unordered algorithm where operators need not commute.
     #[error(
         "`{candidate}` combines out of rank order: wrong results for noncommutative operators, \
          which `operators: {operators}` includes"
     )]
     Unordered {
-        /// The algorithm.
         candidate: String,
-        /// The class of the group that names it.
         operators: Operators,
     },
-    /// Something that the library's own settings cannot choose.
     #[error("`{candidate}` is not the library's own, as `deployment: {deployments}` asks")]
     NotInLibrary {
-        /// The candidate.
         candidate: String,
-        /// The deployments of the group that names it.
         deployments: Deployments,
     },
-    /// An operator class where nothing is combined.
     #[error("{collective} combines nothing: `operators: {operators}` has no meaning")]
     NothingCombined {
-        /// The collective.
         collective: Collective,
-        /// The class given.
         operators: Operators,
     },
-    /// The sizes below the first rule are left open.
     #[error("the first rule starts at {from_bytes} bytes: smaller messages have no rule")]
-    Gap {
-        /// Where it starts.
-        from_bytes: u64,
-    },
-    /// Sizes that do not ascend.
+    Gap { from_bytes: u64 },
     #[error("{bytes} bytes does not come after {previous} bytes")]
-    NotAscending {
-        /// The offending size.
-        bytes: u64,
-        /// The one before it.
-        previous: u64,
-    },
-    /// Two groups that hold for the same calls.
+    NotAscending { bytes: u64, previous: u64 },
     #[error(
         "`operators: {operators}` at shape {shape} overlaps an earlier entry, in line {first_line}"
     )]
     DuplicateShape {
-        /// The shape.
         shape: CommShape,
-        /// The class of the later entry.
         operators: Operators,
-        /// Where the earlier entry stands.
         first_line: usize,
     },
-    /// Rows of evidence that do not match.
     #[error("{found} values for {expected} sizes")]
-    RowLength {
-        /// Sizes listed in `bytes`.
-        expected: usize,
-        /// Values in this row.
-        found: usize,
-    },
+    RowLength { expected: usize, found: usize },
 }
 
-impl Problem {
-    /// What to do about it, as a sentence without a full stop.
-    pub fn help(&self) -> String {
+impl strict_yaml::Problem for Problem {
+    fn help(&self) -> String {
         match self {
-            Self::Syntax { .. } => "compare with the neighbouring lines: indentation, brackets, \
-                                    quotes; colltune writes tables itself"
-                .to_owned(),
-            Self::Yaml { .. } => {
-                "write plain keys, values, lists and mappings, in one document".to_owned()
-            }
             Self::NotATable | Self::Format { .. } => {
                 format!("a table begins with `format: colltune-table {FORMAT_VERSION}`")
             }
             Self::NewerFormat { .. } => {
                 "update colltune, or decide again with this version: `colltune decide`".to_owned()
             }
-            Self::UnknownKey { key, known } => one_of(key, known),
-            Self::UnknownName { name, known, .. } => one_of(name, known),
-            Self::DuplicateKey { .. } => "remove one of the two".to_owned(),
-            Self::MissingKey { key } => format!("add `{key}: ...` here"),
-            Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
             Self::Zero { key } => format!("write a positive number, or leave `{key}` out"),
             Self::OtherCollective { collective, .. } => algorithms_of(*collective),
@@ -272,23 +139,4 @@ fn algorithms_of(collective: Collective) -> String {
     }
     let names: Vec<_> = schedule::of(collective).map(|a| a.name()).collect();
     format!("algorithms of {collective}: {}", names.join(", "))
-}
-
-/// "Did you mean", or the list of what is known.
-fn one_of(name: &str, known: &[impl AsRef<str>]) -> String {
-    let distance = |word: &str| {
-        let bare = word.rsplit('/').next().unwrap_or(word);
-        strsim::damerau_levenshtein(name, word).min(strsim::damerau_levenshtein(name, bare))
-    };
-    let nearest = known
-        .iter()
-        .map(AsRef::as_ref)
-        .min_by_key(|word| distance(word));
-    match nearest {
-        Some(word) if distance(word) <= 1 + name.len() / 4 => format!("did you mean `{word}`?"),
-        _ => {
-            let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
-            format!("known: {}", known.join(", "))
-        }
-    }
 }

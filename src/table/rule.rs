@@ -1,15 +1,17 @@
 //! One rule of a table, checked against the registry.
 
 use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
+use serde::Deserialize;
+use strict_yaml::{Mistake, Scalar};
 use vocabulary::{Candidate, CommShape, Parameters};
 
-use crate::field::{Field, Fields};
 use crate::other;
-use crate::problem::{Fault, Problem};
-use crate::{Confidence, Deployments, Operators, Rule};
+use crate::parse::{Checked, Place, bytes};
+use crate::{Confidence, Deployments, Operators, Problem, Rule};
 
 /// The name of the library's own choice.
 const DEFAULT: &str = "default";
+pub(crate) const SIZE: &str = "a size in bytes, as in 1500, 64K or 8MiB";
 
 /// The parameters as files spell them, and what the registry calls them.
 pub(crate) const PARAMETERS: [(&str, Parameter); 5] = [
@@ -43,114 +45,128 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Reads a rule; also returns its `from`, where problems with the order of rules belong.
-pub(crate) fn read<'a>(field: &Field<'a>, group: Group<'_>) -> Result<(Rule, Field<'a>), Fault> {
-    let fields = field.mapping(&[
-        "from",
-        "candidate",
-        "block_bytes",
-        "blocks",
-        "radix",
-        "reduce",
-        "bcast",
-        "segment_bytes",
-        "fanout",
-        "speedup",
-        "confidence",
-    ])?;
-    let from = fields.required("from")?;
-    let rule = Rule {
-        from_bytes: from.bytes()?,
-        candidate: candidate(&fields, group)?,
-        speedup: fields
-            .get("speedup")
-            .map(|field| field.ratio())
-            .transpose()?,
-        confidence: fields.required("confidence")?.word(
-            "confidence",
-            &Confidence::ALL,
-            Confidence::name,
-        )?,
-    };
-    Ok((rule, from))
+/// A rule as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleDefinition {
+    from: Scalar,
+    pub(crate) candidate: String,
+    block_bytes: Option<Scalar>,
+    blocks: Option<u32>,
+    radix: Option<u32>,
+    reduce: Option<String>,
+    bcast: Option<String>,
+    pub(crate) segment_bytes: Option<Scalar>,
+    pub(crate) fanout: Option<u32>,
+    speedup: Option<f64>,
+    confidence: Confidence,
 }
 
-fn candidate(fields: &Fields<'_>, group: Group<'_>) -> Result<Candidate, Fault> {
-    let candidate = any_candidate(fields, group)?;
-    if group.deployments.offer(&candidate) {
-        return Ok(candidate);
+impl RuleDefinition {
+    /// Refuses the first of the given parameters that the candidate does not take.
+    pub(crate) fn refuse_parameters(
+        &self,
+        place: &Place<'_>,
+        takes: &[&'static str],
+    ) -> Checked<()> {
+        let given = [
+            ("block_bytes", self.block_bytes.is_some()),
+            ("blocks", self.blocks.is_some()),
+            ("radix", self.radix.is_some()),
+            ("reduce", self.reduce.is_some()),
+            ("bcast", self.bcast.is_some()),
+            ("segment_bytes", self.segment_bytes.is_some()),
+            ("fanout", self.fanout.is_some()),
+        ];
+        let mut given = given.into_iter().filter(|(_, is_given)| *is_given);
+        match given.find(|(parameter, _)| !takes.contains(parameter)) {
+            None => Ok(()),
+            Some((parameter, _)) => Err(place.key(parameter).fault(Problem::NotTaken {
+                candidate: self.candidate.clone(),
+                parameter,
+                takes: takes.to_vec(),
+            })),
+        }
     }
-    let field = fields.required("candidate")?;
-    Err(field.fault(Problem::NotInLibrary {
-        candidate: candidate.algorithm().to_owned(),
-        deployments: group.deployments,
-    }))
 }
 
-fn any_candidate(fields: &Fields<'_>, group: Group<'_>) -> Result<Candidate, Fault> {
-    let field = fields.required("candidate")?;
-    let name = field.text()?;
+/// Reads a rule.
+pub(crate) fn read(
+    place: &Place<'_>,
+    definition: RuleDefinition,
+    group: Group<'_>,
+) -> Checked<Rule> {
+    if let Some(ratio) = definition.speedup
+        && !(ratio.is_finite() && ratio > 0.0)
+    {
+        return Err(place.key("speedup").unfit("a positive number"));
+    }
+    let candidate = candidate(place, &definition, group)?;
+    if !group.deployments.offer(&candidate) {
+        return Err(place.key("candidate").fault(Problem::NotInLibrary {
+            candidate: definition.candidate,
+            deployments: group.deployments,
+        }));
+    }
+    Ok(Rule {
+        from_bytes: bytes(&definition.from, || place.key("from").unfit(SIZE))?,
+        candidate,
+        speedup: definition.speedup,
+        confidence: definition.confidence,
+    })
+}
+
+fn candidate(
+    place: &Place<'_>,
+    definition: &RuleDefinition,
+    group: Group<'_>,
+) -> Checked<Candidate> {
+    let name = definition.candidate.as_str();
     if name.contains(':') {
-        return other::candidate(fields, &field, group);
+        return other::candidate(place, definition, group);
     }
     let algorithm = match name {
         DEFAULT => None,
-        name => Some(algorithm(&field, name, group.collective)?),
+        name => Some(algorithm(place, name, group.collective)?),
     };
-    let all = PARAMETERS.iter().map(|(name, _)| *name);
-    let all: Vec<&str> = all.chain(other::PARAMETERS).collect();
-    refuse_parameters(fields, name, &all, &taken_by(name))?;
+    definition.refuse_parameters(place, &taken_by(name))?;
     let Some(algorithm) = algorithm else {
         return Ok(Candidate::Default);
     };
-
     let parameters = Parameters {
-        block_bytes: positive(fields, "block_bytes", Field::bytes)?,
-        blocks: positive(fields, "blocks", Field::count)?,
-        radix: fields.get("radix").map(|field| field.count()).transpose()?,
-        reduce: inner(fields, "reduce", Collective::Reduce)?,
-        bcast: inner(fields, "bcast", Collective::Bcast)?,
+        block_bytes: size(place, "block_bytes", &definition.block_bytes)?,
+        blocks: count(place, "blocks", definition.blocks)?,
+        radix: definition.radix,
+        reduce: inner(place, "reduce", &definition.reduce, Collective::Reduce)?,
+        bcast: inner(place, "bcast", &definition.bcast, Collective::Bcast)?,
         ..Parameters::default()
     };
     if parameters.blocks.is_some() && parameters.block_bytes.is_some() {
-        return Err(fields
-            .get("blocks")
-            .unwrap_or(field)
-            .fault(Problem::BothBlocks));
+        return Err(place.key("blocks").fault(Problem::BothBlocks));
     }
-    refuse_unsupported(fields, &field, algorithm, &parameters, group)?;
+    refuse_unsupported(place, algorithm, &parameters, group)?;
     Ok(Candidate::Ours {
         algorithm: algorithm.name(),
         parameters,
     })
 }
 
-fn algorithm(
-    field: &Field<'_>,
-    name: &str,
-    collective: Collective,
-) -> Result<&'static Algorithm, Fault> {
+fn algorithm(place: &Place<'_>, name: &str, collective: Collective) -> Checked<&'static Algorithm> {
+    let place = place.key("candidate");
     match schedule::find(name) {
         Some(algorithm) if algorithm.collective == collective => Ok(algorithm),
-        Some(Algorithm { collective: of, .. }) => {
-            let name = name.to_owned();
-            Err(field.fault(Problem::OtherCollective {
-                name,
-                of: *of,
-                collective,
-            }))
-        }
+        Some(Algorithm { collective: of, .. }) => Err(place.fault(Problem::OtherCollective {
+            name: name.to_owned(),
+            of: *of,
+            collective,
+        })),
         None => {
             let known = schedule::of(collective).map(Algorithm::name);
             let native = format!("{}{collective}/ID", Candidate::NATIVE);
             let native = (!collective.has_algorithms()).then_some(native);
-            let known = known.chain([DEFAULT.to_owned()]).chain(native).collect();
-            let name = name.to_owned();
-            Err(field.fault(Problem::UnknownName {
-                kind: "candidate",
-                name,
-                known,
-            }))
+            let known: Vec<_> = known.chain([DEFAULT.to_owned()]).chain(native).collect();
+            let known = known.iter().map(String::as_str);
+            Err(place.fault(Mistake::unknown("candidate", name, known)))
         }
     }
 }
@@ -163,48 +179,27 @@ fn taken_by(name: &str) -> Vec<&'static str> {
     taken.map(|(name, _)| *name).collect()
 }
 
-/// Refuses the first of the given parameters that a candidate does not take.
-pub(crate) fn refuse_parameters(
-    fields: &Fields<'_>,
-    candidate: &str,
-    parameters: &[&'static str],
-    takes: &[&'static str],
-) -> Result<(), Fault> {
-    for &parameter in parameters {
-        let Some(field) = fields
-            .get(parameter)
-            .filter(|_| !takes.contains(&parameter))
-        else {
-            continue;
-        };
-        return Err(field.fault(Problem::NotTaken {
-            candidate: candidate.to_owned(),
-            parameter,
-            takes: takes.to_vec(),
-        }));
-    }
-    Ok(())
-}
-
 /// Refuses what the registry says of the call that the rule is for.
-fn refuse_unsupported<'a>(
-    fields: &Fields<'a>,
-    candidate: &Field<'a>,
+fn refuse_unsupported(
+    place: &Place<'_>,
     algorithm: &'static Algorithm,
     parameters: &Parameters,
     group: Group<'_>,
-) -> Result<(), Fault> {
+) -> Checked<()> {
     let request = Request {
         parameters: parameters.in_units(1),
         ..Request::ranks(group.shape.ranks())
     };
-    let of = |parameter| fields.get(parameter).unwrap_or(candidate.clone());
+    let radix = parameters.radix.map_or("candidate", |_| "radix");
     match Schedule::new(algorithm, &request) {
         Ok(_) => {}
-        Err(unsupported @ Unsupported::Radix { .. }) => {
-            return Err(of("radix").fault(Problem::Unsupported(unsupported)));
+        Err(unsupported) => {
+            let key = match unsupported {
+                Unsupported::Radix { .. } => radix,
+                _ => "candidate",
+            };
+            return Err(place.key(key).fault(Problem::Unsupported(unsupported)));
         }
-        Err(unsupported) => return Err(candidate.fault(Problem::Unsupported(unsupported))),
     }
     let operators = group.operators;
     if operators == Operators::Commutative {
@@ -212,13 +207,11 @@ fn refuse_unsupported<'a>(
     }
     match out_of_order(algorithm, parameters) {
         None => Ok(()),
-        Some(culprit) => {
-            let field = match culprit == algorithm.name() {
-                true => candidate.clone(),
-                false => of("reduce"),
-            };
-            Err(field.fault(Problem::Unordered {
-                candidate: culprit,
+        Some(candidate) => {
+            let is_inner = candidate != algorithm.name() && parameters.reduce.is_some();
+            let key = if is_inner { "reduce" } else { "candidate" };
+            Err(place.key(key).fault(Problem::Unordered {
+                candidate,
                 operators,
             }))
         }
@@ -243,44 +236,46 @@ pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> O
     }
 }
 
-pub(crate) fn positive<'a, T: PartialEq + Default>(
-    fields: &Fields<'a>,
+/// A number that is not zero, if it is given.
+pub(crate) fn count<T: PartialEq + Default>(
+    place: &Place<'_>,
     key: &'static str,
-    read: fn(&Field<'a>) -> Result<T, Fault>,
-) -> Result<Option<T>, Fault> {
-    let Some(field) = fields.get(key) else {
-        return Ok(None);
-    };
-    let value = read(&field)?;
-    if value == T::default() {
-        return Err(field.fault(Problem::Zero { key }));
+    given: Option<T>,
+) -> Checked<Option<T>> {
+    match given {
+        Some(value) if value == T::default() => Err(place.key(key).fault(Problem::Zero { key })),
+        given => Ok(given),
     }
-    Ok(Some(value))
+}
+
+/// A size that is not zero, if it is given.
+pub(crate) fn size(
+    place: &Place<'_>,
+    key: &'static str,
+    given: &Option<Scalar>,
+) -> Checked<Option<u64>> {
+    let given = given.as_ref();
+    let size = given.map(|size| bytes(size, || place.key(key).unfit(SIZE)));
+    count(place, key, size.transpose()?)
 }
 
 /// The id of an inner algorithm of a composed one.
 fn inner(
-    fields: &Fields<'_>,
-    key: &'static str,
+    place: &Place<'_>,
+    key: &str,
+    given: &Option<String>,
     collective: Collective,
-) -> Result<Option<String>, Fault> {
-    let Some(field) = fields.get(key) else {
-        return Ok(None);
-    };
-    let id = field.text()?;
-    if schedule::of(collective).any(|algorithm| algorithm.id == id) {
-        return Ok(Some(id.to_owned()));
+) -> Checked<Option<String>> {
+    let is_known = |id: &String| schedule::of(collective).any(|algorithm| algorithm.id == *id);
+    match given {
+        Some(id) if !is_known(id) => {
+            let kind = match collective {
+                Collective::Bcast => "inner broadcast",
+                _ => "inner reduce",
+            };
+            let known = schedule::of(collective).map(|algorithm| algorithm.id);
+            Err(place.key(key).fault(Mistake::unknown(kind, id, known)))
+        }
+        given => Ok(given.clone()),
     }
-    let kind = match collective {
-        Collective::Bcast => "inner broadcast",
-        _ => "inner reduce",
-    };
-    let known = schedule::of(collective)
-        .map(|algorithm| algorithm.id.to_owned())
-        .collect();
-    Err(field.fault(Problem::UnknownName {
-        kind,
-        name: id.to_owned(),
-        known,
-    }))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use schedule::Collective;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vocabulary::{Candidate, CommShape, Library};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
@@ -34,7 +34,8 @@ impl Table {
 }
 
 /// Where a table comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// Digest of the campaign.
     pub campaign: String,
@@ -147,7 +148,8 @@ fn round_significant(value: f64, digits: usize) -> f64 {
 }
 
 /// The operators that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operators {
     /// All of them: only ordered algorithms may be named.
     Any,
@@ -257,7 +259,8 @@ impl fmt::Display for Deployment {
 }
 
 /// Where the rules of a shape come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleSource {
     /// Measurements on that shape.
     #[default]
@@ -280,7 +283,8 @@ impl RuleSource {
 }
 
 /// The deployments that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Deployments {
     /// All of them: only the library's default and its own algorithms may be named.
     Any,
@@ -334,7 +338,7 @@ impl fmt::Display for Deployments {
 }
 
 /// How certain a decision is. Ordered: `Low < Medium < High`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Decided by the size of the difference alone, from fewer than 6 launches, or taken over

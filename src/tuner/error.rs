@@ -213,7 +213,7 @@ impl TunerError {
         match self {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
-            Self::Machine(error) => Some(error.help()),
+            Self::Machine(error) => error.help(),
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingToJudge { .. } => Some(
                 "measure with more `candidates`; the library's own algorithms are `native:*`".to_owned(),

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use campaign::Campaign;
-use model::{Machine, MachineFileError};
+use model::Machine;
+use strict_yaml::Diagnostic;
 use thiserror::Error;
 use vocabulary::CommShape;
 
@@ -24,13 +25,8 @@ pub enum MachineError {
         source: io::Error,
     },
     /// The file has a mistake.
-    #[error("{}", in_file(path, error))]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The mistake.
-        error: Box<MachineFileError>,
-    },
+    #[error(transparent)]
+    File(#[from] Box<Diagnostic>),
     /// A campaign needs what the machine does not describe.
     #[error("the machine `{machine}` has no `{key}`, which {needed_by} needs")]
     Lacks {
@@ -54,17 +50,18 @@ pub enum MachineError {
 }
 
 impl MachineError {
-    /// What the user can do about it.
-    pub fn help(&self) -> String {
-        match self {
-            Self::File { error, .. } => error.help(),
+    /// What the user can do about it, where the message does not say so already.
+    pub fn help(&self) -> Option<String> {
+        let help = match self {
+            Self::File(_) => return None,
             Self::Read { .. } => format!("name a machine file, such as {REFERENCE}"),
             Self::Lacks { .. } => format!("add it; {REFERENCE} explains every key"),
             Self::NodeTooSmall { .. } => {
                 "change `shapes` in the campaign, or `ranks_per_node` in the machine file"
                     .to_owned()
             }
-        }
+        };
+        Some(help)
     }
 }
 
@@ -90,10 +87,7 @@ pub fn load_machine(path: Option<&Path>) -> Result<Machine, MachineError> {
 /// # Errors
 /// [`MachineError::File`].
 pub fn parse_machine(path: &Path, text: &str) -> Result<Machine, MachineError> {
-    Machine::from_yaml(text).map_err(|error| MachineError::File {
-        path: path.to_owned(),
-        error: Box::new(error),
-    })
+    Ok(Machine::parse(text, path)?)
 }
 
 /// Checks that a machine describes all that a campaign does on it.
@@ -125,22 +119,4 @@ pub(crate) fn check_suffices(machine: &Machine, campaign: &Campaign) -> Result<(
         }
         _ => Ok(()),
     }
-}
-
-/// The mistake, its place, and the line.
-fn in_file(path: &Path, error: &MachineFileError) -> String {
-    let MachineFileError {
-        line,
-        column,
-        source_line,
-        problem,
-    } = error;
-    let number = line.to_string();
-    let margin = " ".repeat(number.len());
-    let caret = " ".repeat(column.saturating_sub(1));
-    format!(
-        "{problem}\n{margin}--> {}:{line}:{column}\n{margin} |\n{number} | {}\n{margin} | {caret}^",
-        path.display(),
-        source_line.trim_end()
-    )
 }

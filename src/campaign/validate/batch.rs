@@ -8,13 +8,12 @@ use std::time::Duration;
 use launcher::{Allocation, BatchOptions, BatchSystem, JobSpecification, Template};
 use launcher::{check_template, is_shell_variable};
 use serde_json::json;
+use strict_yaml::{Argument, Diagnostic, Document, Field, OneOrMany, Scalar, Shorthand};
 
 use super::{Check, Checked};
-use crate::Launching;
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
-use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::source::Source;
-use crate::{CampaignError, Diagnostic, Field, Problem, reading};
+use crate::error::JOB;
+use crate::{Launching, Problem};
 
 const ALLOCATIONS: [(&str, Allocation); 2] = [
     ("shared", Allocation::Shared),
@@ -49,7 +48,7 @@ impl Check<'_> {
             .map_or(Ok(Allocation::default()), |word| {
                 self.word(&field.key("allocation"), word, "allocation", &ALLOCATIONS)
             });
-        let spread = spread.as_ref().map(|text| {
+        let spread = spread.as_ref().map(|text| -> Checked<Duration> {
             let seconds = self.seconds(&field.key("spread"), text)?;
             Ok(Duration::from_secs_f64(seconds.min(MOST_WALL_TIME)))
         });
@@ -71,7 +70,7 @@ impl Check<'_> {
     fn shell_variables(
         &self,
         field: &Field,
-        given: &Option<BTreeMap<String, Scalar>>,
+        given: &Option<BTreeMap<String, Argument>>,
     ) -> Checked<BTreeMap<String, String>> {
         let given = given.iter().flatten();
         given
@@ -79,7 +78,7 @@ impl Check<'_> {
                 true => Ok((name.clone(), value.0.clone())),
                 false => {
                     let problem = Problem::ShellVariable { name: name.clone() };
-                    Err(self.source.at_key(&field.key(name), problem))
+                    Err(self.document.at_key(&field.key(name), problem))
                 }
             })
             .collect()
@@ -101,10 +100,10 @@ impl Check<'_> {
             };
             self.error(field, problem)
         })?;
-        let source = Source::parse(path, &text).map_err(as_job)?;
-        let definition = reading::read(&source, &text)?;
+        let document = Document::parse(&JOB, path, &text)?;
+        let definition = document.read()?;
         let check = Check {
-            source: &source,
+            document: &document,
             machine: self.machine,
         };
         check.job(&Field::default(), &definition, system)
@@ -123,7 +122,7 @@ impl Check<'_> {
                 true => {
                     let system = system.words().title;
                     Err(self
-                        .source
+                        .document
                         .at_key(&field, Problem::Lacking { system, what }))
                 }
                 false => self.job_word(&field, what, value, further),
@@ -186,11 +185,8 @@ impl Check<'_> {
         match (LEAST_WALL_TIME..=MOST_WALL_TIME).contains(&seconds) {
             true => Ok(Duration::from_secs_f64(seconds.ceil())),
             false => {
-                let problem = Problem::OutOfRange {
-                    value: text.0.clone(),
-                    expected: "between a minute and a year",
-                };
-                Err(self.error(field, problem))
+                let expected = "a time between a minute and a year";
+                Err(self.document.unfit(field, expected))
             }
         }
     }
@@ -244,18 +240,8 @@ impl Check<'_> {
         match (check_template(&text), file) {
             (Ok(()), file) => Ok(Template { file, text }),
             (Err((line, message)), Some(path)) => {
-                Err(CampaignError::Invalid(Box::new(Diagnostic {
-                    path,
-                    line,
-                    column: 1,
-                    field: Field::default(),
-                    source_line: text
-                        .lines()
-                        .nth(line.saturating_sub(1))
-                        .unwrap_or_default()
-                        .to_owned(),
-                    problem: Problem::TemplateSyntax { message },
-                })))
+                let problem = Problem::TemplateSyntax { message };
+                Err(Diagnostic::of_line(&path, &text, line, problem))
             }
             (Err((line, message)), None) => {
                 let message = format!("line {line}: {message}");
@@ -265,19 +251,9 @@ impl Check<'_> {
     }
 }
 
-fn as_job(error: CampaignError) -> CampaignError {
-    match error {
-        CampaignError::Invalid(mut found) if found.problem == Problem::NotAMapping => {
-            found.problem = Problem::JobNotAMapping;
-            CampaignError::Invalid(found)
-        }
-        error => error,
-    }
-}
-
 /// The campaign's text with what other files say of its jobs in the place of their names: they may have
 /// changed, or be gone, when the campaign is read again.
-pub(super) fn with_job(source: &Source<'_>, launcher: &Launching, text: &str) -> String {
+pub(super) fn with_job(document: &Document<'_>, launcher: &Launching, text: &str) -> String {
     let Launching::Batch(BatchOptions { system, job, .. }) = launcher else {
         return text.to_owned();
     };
@@ -300,8 +276,8 @@ pub(super) fn with_job(source: &Source<'_>, launcher: &Launching, text: &str) ->
     if let Some(keys) = spelled.as_object_mut() {
         keys.retain(|_, value| !value.is_null());
     }
-    let kept_template = || source.with(&field.key("template"), &template?.to_string());
-    let kept = source.with(&field, &spelled.to_string());
+    let kept_template = || document.with(&field.key("template"), &template?.to_string());
+    let kept = document.with(&field, &spelled.to_string());
     kept.or_else(kept_template)
         .unwrap_or_else(|| text.to_owned())
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use launcher::{BatchOptions, Hosts, LocalOptions, Oversubscribe, read_hosts};
 use model::Placement;
+use strict_yaml::{Field, Scalar, Shorthand};
 
 use super::{Check, Checked, Machine};
 use crate::definition::{
     LauncherDefinition, LauncherKey, LaunchersDefinition, LocalDefinition, SimulatedDefinition,
 };
-use crate::form::{Scalar, Shorthand};
-use crate::{Field, Problem};
-use crate::{Launching, SimulatedOptions};
+use crate::{Launching, Problem, SimulatedOptions};
 
 const OVERSUBSCRIBE: [(&str, Oversubscribe); 3] = [
     ("auto", Oversubscribe::Auto),
@@ -65,7 +64,7 @@ impl Check<'_> {
         Ok(SimulatedOptions {
             machine: machine.clone(),
             placement: placement.unwrap_or_default(),
-            seed: seed.map_or(0, |seed| seed.0),
+            seed: seed.unwrap_or(0),
         })
     }
 
@@ -104,7 +103,7 @@ impl Check<'_> {
                 None => Ok(None),
                 Some(_) => {
                     let problem = Problem::PlacementWithoutHosts;
-                    Err(self.source.at_key(&field.key("placement"), problem))
+                    Err(self.document.at_key(&field.key("placement"), problem))
                 }
             };
         };
@@ -131,7 +130,7 @@ impl Check<'_> {
             if name.is_empty() || name.contains(['=', '\0']) {
                 let problem = Problem::Variable { name: name.clone() };
                 return Err(self
-                    .source
+                    .document
                     .at_key(&field.key("environment").key(name), problem));
             }
             environment.insert(name.clone(), value.0.clone());

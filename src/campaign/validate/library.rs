@@ -2,12 +2,11 @@
 
 use launcher::LibraryChoice;
 use libraries::LibraryName;
+use strict_yaml::{Field, Scalar, Shorthand};
 
 use super::{Check, Checked};
-use crate::Launching;
 use crate::definition::LibraryDefinition;
-use crate::form::{Scalar, Shorthand};
-use crate::{Field, Problem};
+use crate::{Launching, Problem};
 
 impl Check<'_> {
     pub(super) fn library(

@@ -1,11 +1,12 @@
 //! Where results go.
 
 use std::path::{Component, Path, PathBuf};
+use strict_yaml::Field;
 
 use super::{Check, Checked};
+use crate::Problem;
 use crate::campaign::Output;
 use crate::definition::OutputDefinition;
-use crate::{Field, Problem};
 
 impl Check<'_> {
     pub(super) fn output(

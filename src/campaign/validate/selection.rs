@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use glob::Pattern;
 use schedule::Collective;
+use strict_yaml::{Field, OneOrMany, Scalar, nearest};
 use vocabulary::{Candidate, MOCKUPS, Mockup};
 
 use super::{Check, Checked};
 use crate::Launching;
 use crate::campaign::ParameterGrid;
 use crate::definition::{CandidatesDefinition, ParametersDefinition};
-use crate::form::{OneOrMany, Scalar, Whole};
-use crate::problem::{is_library_only, nearest};
-use crate::{Field, Problem, Selection};
+use crate::problem::is_library_only;
+use crate::{Problem, Selection};
 
 /// Name of the candidate that is always there.
 const DEFAULT: &str = "default";
@@ -149,7 +149,7 @@ impl Check<'_> {
     }
 
     /// Radices of trees: ascending, each once.
-    fn radices(&self, field: &Field, given: Option<OneOrMany<Whole>>) -> Checked<Vec<u32>> {
+    fn radices(&self, field: &Field, given: Option<OneOrMany<u32>>) -> Checked<Vec<u32>> {
         let Some(OneOrMany(given)) = given else {
             return Ok(DEFAULT_RADICES.to_vec());
         };
@@ -157,7 +157,7 @@ impl Check<'_> {
             return Err(self.error(field, Problem::EmptyList));
         }
         let mut radices = BTreeSet::new();
-        for (index, &Whole(radix)) in given.iter().enumerate() {
+        for (index, &radix) in given.iter().enumerate() {
             if !schedule::Parameters::RADICES.contains(&radix) {
                 return Err(self.error(&field.index(index), Problem::Radix { radix }));
             }

@@ -2,13 +2,12 @@
 
 use launcher::HostFileError;
 use launcher::{LocalOptions, Oversubscribe};
+use strict_yaml::{Field, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 
 use super::{Check, Checked, LARGEST_NODE_RANKS, LARGEST_SIMULATED_RANKS, Machine};
-use crate::Launching;
 use crate::definition::ShapeDefinition;
-use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::{Field, Problem};
+use crate::{Launching, Problem};
 
 impl Check<'_> {
     /// The shapes by number of ranks, each once.
@@ -52,8 +51,8 @@ impl Check<'_> {
                 Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {
                     for (place, ppn) in ppn.0.iter().enumerate() {
                         let shape = CommShape {
-                            nodes: count.map_or(1, |n| n.0),
-                            ppn: ppn.0,
+                            nodes: count.unwrap_or(1),
+                            ppn: *ppn,
                         };
                         let field = if shape.nodes > 1 {
                             field.key("nodes")

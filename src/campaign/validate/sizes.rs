@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use schedule::Collective;
+use strict_yaml::{Diagnostic, Field, Mistake, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 use vocabulary::units::parse_byte_range;
 
 use super::{Check, Checked, LARGEST_SIZE_BYTES};
+use crate::Problem;
 use crate::definition::SizesDefinition;
-use crate::form::{OneOrMany, Scalar, Shorthand};
-use crate::{CampaignError, Field, Problem};
 
 const DEFAULT_SIZES: &str = "8..4M x4";
 /// Where every rank has a part of the vector, many ranks make it long.
@@ -45,7 +45,7 @@ impl Check<'_> {
                     match key.parse::<Collective>() {
                         Ok(collective) if !collective.has_data() => {
                             let problem = Problem::NoData { collective };
-                            return Err(self.source.at_key(&field, problem));
+                            return Err(self.document.at_key(&field, problem));
                         }
                         Ok(collective) => {
                             own.insert(collective, sizes);
@@ -100,16 +100,12 @@ impl Check<'_> {
         }
     }
 
-    fn unknown_collective(&self, field: &Field, key: &str) -> CampaignError {
+    fn unknown_collective(&self, field: &Field, key: &str) -> Box<Diagnostic> {
         let with_data = Collective::MEASURED.iter().filter(|known| known.has_data());
         let known = with_data.map(|collective| collective.name());
-        let known = known.chain([DEFAULT_KEY]).map(str::to_owned).collect();
-        let problem = Problem::Unknown {
-            what: "collective",
-            value: key.to_owned(),
-            known,
-        };
-        self.source.at_key(field, problem)
+        let known = known.chain([DEFAULT_KEY]);
+        self.document
+            .at_key(field, Mistake::unknown("collective", key, known))
     }
 
     /// Sizes and ranges of sizes: ascending, each once.

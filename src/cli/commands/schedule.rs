@@ -61,18 +61,11 @@ pub(super) fn named(name: &str) -> Result<&'static Algorithm, CliError> {
     match bare[..] {
         [only] => Ok(only),
         [] => {
-            let names = ALGORITHMS.iter().map(Algorithm::name);
-            let similarity = |known: &String| {
-                let id = known.split_once('/').map_or(known.as_str(), |(_, id)| id);
-                strsim::jaro_winkler(name, known).max(strsim::jaro_winkler(name, id))
-            };
-            let likeliest = names
-                .map(|known| (similarity(&known), known))
-                .filter(|(similarity, _)| *similarity > 0.8)
-                .max_by(|a, b| a.0.total_cmp(&b.0));
+            let names: Vec<String> = ALGORITHMS.iter().map(Algorithm::name).collect();
+            let similar = strict_yaml::nearest(name, names.iter().map(String::as_str));
             Err(CliError::UnknownAlgorithm {
                 name: name.to_owned(),
-                similar: likeliest.map(|(_, known)| known),
+                similar: similar.map(str::to_owned),
             })
         }
         _ => Err(CliError::AmbiguousAlgorithm {

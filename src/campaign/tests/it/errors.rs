@@ -1,8 +1,9 @@
 //! Every mistake is named with its place and a remedy.
 
-use campaign::{Campaign, CampaignError, Diagnostic};
+use campaign::{Campaign, CampaignError};
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use strict_yaml::Diagnostic;
 
 use crate::parse;
 
@@ -20,8 +21,8 @@ pub(crate) fn check(text: &str, place: (usize, usize), field: &str, message: &st
     let context = format!("{text}\n---\n{found}");
     assert_eq!((found.line, found.column), place, "{context}");
     assert_eq!(found.field.to_string(), field, "{context}");
-    assert!(found.problem.to_string().contains(message), "{context}");
-    assert!(found.problem.help().contains(help), "{context}");
+    assert!(found.message.contains(message), "{context}");
+    assert!(found.help.contains(help), "{context}");
 }
 
 #[test]
@@ -87,14 +88,14 @@ fn keys_are_strict() {
     check(
         "name: x\nname: y\n",
         (2, 1),
-        "",
+        "name",
         "`name` is written twice",
         "keep one",
     );
     check(
         "name: x\noutput:\n  table: a\n  table: b\n",
         (4, 3),
-        "",
+        "output.table",
         "`table` is written twice",
         "keep one",
     );
@@ -119,13 +120,25 @@ fn keys_are_strict() {
 fn forms_are_strict() {
     check("", (1, 1), "", "one mapping", "colltune init");
     check("- a\n- b\n", (1, 1), "", "one mapping", "colltune init");
-    check("name: x\n---\nname: y\n", (1, 1), "", "one mapping", "");
-    check("name: x\nsizes: [8, 16\n", (3, 1), "", "not valid YAML", "");
+    check(
+        "name: x\n---\nname: y\n",
+        (2, 1),
+        "",
+        "a second document is not allowed",
+        "one document",
+    );
+    check(
+        "name: x\nsizes: [8, 16\n",
+        (2, 14),
+        "sizes[2]",
+        "not valid YAML",
+        "brackets",
+    );
     check(
         "name: x\nlaunches: six\n",
         (2, 11),
         "launches",
-        "found string \"six\"",
+        "found `six`",
         "whole number",
     );
     check(
@@ -153,7 +166,7 @@ fn forms_are_strict() {
         "name: x\nsizes: 1.5\n",
         (2, 8),
         "sizes",
-        "floating point",
+        "a text or a whole number, found `1.5`",
         "",
     );
     check(
@@ -202,9 +215,35 @@ fn forms_are_strict() {
         "name: x\nbudget: 1.5\n",
         (2, 9),
         "budget",
-        "floating point",
+        "found `1.5`",
         "write a text or a whole number",
     );
+}
+
+#[test]
+fn nothing_but_plain_yaml_is_read() {
+    for (text, place, field, feature) in [
+        ("name: x\nbudget: &a 1h\n", (2, 9), "budget", "an anchor"),
+        ("name: x\nbudget: !!str 1h\n", (2, 9), "budget", "a tag"),
+        (
+            "name: x\n? [a]\n: 1\n",
+            (2, 3),
+            "",
+            "a key that is not text",
+        ),
+    ] {
+        let message = format!("{feature} is not allowed in a campaign");
+        check(text, place, field, &message, "plain keys");
+    }
+    // A reader that recurses would overflow its stack.
+    for (deep, times) in [("- ", 10_000), ("- ", 17), ("[", 17), ("{a: ", 17)] {
+        let found = diagnostic(&format!("name: x\nsizes:\n  {}", deep.repeat(times)));
+        let message = "such deep nesting is not allowed in a campaign";
+        assert_eq!((found.line, found.message.as_str()), (3, message));
+    }
+    for deep in ["[", "{a: ", "? "] {
+        diagnostic(&format!("name: x\nsizes:\n  {}", deep.repeat(10_000)));
+    }
 }
 
 #[test]
@@ -245,8 +284,8 @@ proptest! {
         let text = lines.join("\n");
         if let Err(error) = parse(&text) {
             let CampaignError::Invalid(found) = error else { panic!("nothing was read") };
-            prop_assert!(found.line <= text.lines().count() + 1, "{found}");
-            prop_assert!(!found.problem.help().is_empty());
+            prop_assert!(found.line <= text.lines().count().max(1), "{found}");
+            prop_assert!(!found.help.is_empty());
         }
     }
 }

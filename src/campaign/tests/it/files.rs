@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use campaign::{Campaign, CampaignError, Problem, template};
+use campaign::{Campaign, CampaignError, template};
 use vocabulary::units::format_seconds;
 
 use crate::parse;
@@ -117,13 +117,13 @@ fn keys(prefix: &[&str]) -> BTreeSet<Vec<String>> {
     let Err(CampaignError::Invalid(found)) = parse(&text) else {
         return BTreeSet::new();
     };
-    let Problem::UnknownKey { key, known } = found.problem else {
+    let Some(known) = found.help.strip_prefix("keys here: ") else {
         return BTreeSet::new();
     };
-    assert_eq!(key, "no-such-key");
+    assert_eq!(found.message, "unknown key `no-such-key`");
     let mut all = BTreeSet::new();
-    for key in known {
-        let below: Vec<&str> = prefix.iter().copied().chain([key.as_str()]).collect();
+    for key in known.split(", ") {
+        let below: Vec<&str> = prefix.iter().copied().chain([key]).collect();
         all.extend(keys(&below));
         all.insert(below.into_iter().map(str::to_owned).collect());
     }

@@ -130,21 +130,21 @@ fn values_make_sense() {
         "name: x\nconfidence: 95\n",
         (2, 13),
         "confidence",
-        "95 is not a share",
+        "expected a share between 0 and 1, as in 0.05 for 5 %, found `95`",
         "",
     );
     check(
         "name: x\nconfidence: .nan\n",
         (2, 13),
         "confidence",
-        "NaN is not a share",
+        "expected a share between 0 and 1, as in 0.05 for 5 %, found `.nan`",
         "",
     );
     check(
         "name: x\nmateriality: 0\n",
         (2, 14),
         "materiality",
-        "0 is not a share",
+        "expected a share between 0 and 1, as in 0.05 for 5 %, found `0`",
         "",
     );
     check(
@@ -172,7 +172,7 @@ fn values_make_sense() {
         "name: x\ncache: cool\n",
         (2, 8),
         "cache",
-        "unknown state of caches `cool`",
+        "unknown cache `cool`",
         "cold",
     );
     check(
@@ -193,14 +193,14 @@ fn values_make_sense() {
         "name: x\nrepetitions: {minimum: 0}\n",
         (2, 24),
         "repetitions.minimum",
-        "0 is not at least 1",
+        "expected at least 1, found `0`",
         "",
     );
     check(
         "name: x\nrepetitions: {precision: 3}\n",
         (2, 26),
         "repetitions.precision",
-        "3 is not a share",
+        "expected a share between 0 and 1, as in 0.05 for 5 %, found `3`",
         "",
     );
 }

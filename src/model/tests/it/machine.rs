@@ -1,6 +1,6 @@
 //! The machine file and its checks.
 
-use model::{InvalidMachine, Level, Machine, MachineProblem};
+use model::{InvalidMachine, Level, Machine};
 
 const FULL: &str = r#"{
     "name": "cluster", "ranks_per_node": 16,
@@ -102,7 +102,7 @@ fn mistakes_in_a_file_have_a_place_and_a_remedy() {
     let check = |from: &str, to: &str, line: &str, parts: &[&str]| {
         let text = REFERENCE.replace(from, to);
         let error = Machine::from_yaml(&text).expect_err(to);
-        let said = format!("{error}; {}", error.help());
+        let said = error.to_string();
         assert_eq!(error.source_line.trim(), line, "{said}");
         for part in parts {
             assert!(said.contains(part), "no {part} in: {said}");
@@ -112,7 +112,7 @@ fn mistakes_in_a_file_have_a_place_and_a_remedy() {
         "gamma: 0.1",
         "gama: 0.1",
         "gama: 0.1e-9",
-        &["unknown field `gama`", "did you mean `gamma`?"],
+        &["unknown key `gama`", "did you mean `gamma`?"],
     );
     check(
         "  beta: 0.06e-9",
@@ -139,6 +139,6 @@ fn mistakes_in_a_file_have_a_place_and_a_remedy() {
         &["at least one"],
     );
     let file = Machine::from_yaml("name: a\nranks_per_node: 1\n").expect_err("no link");
-    assert_eq!(file.problem, MachineProblem::Value(InvalidMachine::NoLink));
+    assert_eq!(file.message, InvalidMachine::NoLink.to_string());
     assert!(Machine::from_yaml("name: [").is_err());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use table::{Problem, Table, TableError};
+use table::{Table, TableError};
 
 use crate::sample;
 
@@ -63,11 +63,13 @@ fn an_invalid_table_is_not_written() {
     let directory = tempfile::tempdir().expect("temporary directory");
     let path = directory.path().join("t.yaml");
     fs::write(&path, "precious").expect("written");
-    let check = |spoil: fn(&mut Table), problem: fn(&Problem) -> bool| {
+    let check = |spoil: fn(&mut Table), message: &str| {
         let mut table = sample::table();
         spoil(&mut table);
         match table.save(&path) {
-            Err(TableError::Unsound(invalid)) => assert!(problem(&invalid.problem), "{invalid}"),
+            Err(TableError::Unsound(invalid)) => {
+                assert!(invalid.message.contains(message), "{invalid}")
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(fs::read_to_string(&path).expect("read"), "precious");
@@ -79,38 +81,23 @@ fn an_invalid_table_is_not_written() {
             .get_mut(&schedule::Collective::Allreduce)
             .expect("allreduce")
     }
-    check(
-        |t| entries(t).clear(),
-        |p| matches!(p, Problem::Empty { key: "shapes", .. }),
-    );
-    check(
-        |t| entries(t)[0].rules.clear(),
-        |p| matches!(p, Problem::Empty { key: "rules", .. }),
-    );
+    check(|t| entries(t).clear(), "`shapes` is empty");
+    check(|t| entries(t)[0].rules.clear(), "`rules` is empty");
     check(
         |t| entries(t)[0].rules.reverse(),
-        |p| matches!(p, Problem::Gap { .. }),
+        "smaller messages have no rule",
     );
-    check(
-        |t| entries(t)[0].rules.swap(1, 2),
-        |p| matches!(p, Problem::NotAscending { .. }),
-    );
-    check(
-        |t| entries(t)[0].measured.reverse(),
-        |p| matches!(p, Problem::NotAscending { .. }),
-    );
+    check(|t| entries(t)[0].rules.swap(1, 2), "does not come after");
+    check(|t| entries(t)[0].measured.reverse(), "does not come after");
     check(
         |t| entries(t)[0].measured[0].seconds = f64::NAN,
-        |p| matches!(p, Problem::WrongType { .. }),
+        "a positive time in microseconds",
     );
     check(
         |t| entries(t)[0].rules[1].speedup = Some(f64::INFINITY),
-        |p| matches!(p, Problem::WrongType { .. }),
+        "expected a number",
     );
-    check(
-        |t| entries(t)[0].shape.ppn = 0,
-        |p| matches!(p, Problem::Zero { key: "ppn" }),
-    );
+    check(|t| entries(t)[0].shape.ppn = 0, "`ppn` must not be zero");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The path of a field inside a definition.
+//! The path of a field inside a file.
 
 use std::fmt;
 
@@ -17,24 +17,22 @@ pub struct Field(Vec<Step>);
 
 impl Field {
     /// A key of the file's own mapping.
-    pub(crate) fn of(key: &str) -> Self {
+    pub fn of(key: &str) -> Self {
         Self::default().key(key)
     }
 
     /// The value under `key` in this mapping.
-    pub(crate) fn key(&self, key: &str) -> Self {
+    pub fn key(&self, key: &str) -> Self {
         self.then(Step::Key(key.to_owned()))
     }
 
     /// Entry `index` of this list.
-    pub(crate) fn index(&self, index: usize) -> Self {
+    pub fn index(&self, index: usize) -> Self {
         self.then(Step::Index(index))
     }
 
     fn then(&self, step: Step) -> Self {
-        let mut steps = self.0.clone();
-        steps.push(step);
-        Self(steps)
+        self.0.iter().cloned().chain([step]).collect()
     }
 
     /// The steps from the whole file to this field.
@@ -49,22 +47,11 @@ impl Field {
             Some(Step::Index(_)) | None => None,
         }
     }
-
-    /// The first `length` steps.
-    pub(crate) fn prefix(&self, length: usize) -> Self {
-        Self(self.0[..length.min(self.0.len())].to_vec())
-    }
 }
 
-impl From<&serde_path_to_error::Path> for Field {
-    fn from(path: &serde_path_to_error::Path) -> Self {
-        use serde_path_to_error::Segment;
-        let step = |segment: &Segment| match segment {
-            Segment::Seq { index } => Some(Step::Index(*index)),
-            Segment::Map { key } => Some(Step::Key(key.clone())),
-            Segment::Enum { .. } | Segment::Unknown => None,
-        };
-        Self(path.iter().map_while(step).collect())
+impl FromIterator<Step> for Field {
+    fn from_iter<I: IntoIterator<Item = Step>>(steps: I) -> Self {
+        Self(steps.into_iter().collect())
     }
 }
 

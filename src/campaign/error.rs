@@ -1,0 +1,47 @@
+//! Errors of this crate.
+
+use std::io;
+use std::path::PathBuf;
+
+use strict_yaml::{Diagnostic, Kind};
+use thiserror::Error;
+
+pub(crate) const CAMPAIGN: Kind = Kind {
+    name: "a campaign",
+    start: "begin with `name: ...`; `colltune init` writes an example",
+    reference: Some("tuning/reference.yaml shows every key in use"),
+};
+pub(crate) const JOB: Kind = Kind {
+    name: "a job specification",
+    start: "write keys such as `partition: NAME`; jobs/cluster.yaml has all",
+    reference: Some("jobs/cluster.yaml has all keys"),
+};
+
+/// A campaign that cannot be used.
+#[derive(Debug, Error)]
+pub enum CampaignError {
+    /// The file cannot be read.
+    #[error("cannot read the campaign `{}`: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file, or one that it names, says something that makes no sense; it renders with its place
+    /// and a remedy.
+    #[error(transparent)]
+    Invalid(#[from] Box<Diagnostic>),
+}
+
+impl CampaignError {
+    /// What the user can do about it, where the message does not say so already.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("`colltune init` writes a campaign for this machine".to_owned())
+            }
+            Self::Read { .. } | Self::Invalid(_) => None,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A YAML file whose fields can be found again by path.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::deserializer::Value;
+use crate::error::Error;
+use crate::tree::{self, Content, Extent, Node};
+use crate::{Diagnostic, Field, Mistake, Problem};
+
+/// What a file is about, for messages.
+#[derive(Debug)]
+pub struct Kind {
+    /// What it is, with its article, as in `a campaign`.
+    pub name: &'static str,
+    /// What to do about a file that is something else.
+    pub start: &'static str,
+    /// Where its keys are explained, as a sentence without a full stop.
+    pub reference: Option<&'static str>,
+}
+
+/// The text of a file, which is one mapping, with the place of every field.
+#[derive(Debug)]
+pub struct Document<'a> {
+    kind: &'static Kind,
+    path: &'a Path,
+    text: &'a str,
+    root: Node<'a>,
+}
+
+impl<'a> Document<'a> {
+    /// Reads a text; `path` is only named in errors.
+    ///
+    /// # Errors
+    /// Bad syntax, a duplicate key, a key without a value, anything but one mapping of plain keys to
+    /// values, lists and mappings.
+    pub fn parse(
+        kind: &'static Kind,
+        path: &'a Path,
+        text: &'a str,
+    ) -> Result<Self, Box<Diagnostic>> {
+        let error = match tree::read(text) {
+            Ok(Some(root)) if matches!(root.content, Content::Mapping(_)) => {
+                return Ok(Self {
+                    kind,
+                    path,
+                    text,
+                    root,
+                });
+            }
+            Ok(root) => {
+                let extent = root.map_or(Extent::START, |root| root.extent);
+                Error::from(Mistake::not_a_mapping(kind)).with(extent)
+            }
+            Err(error) => error,
+        };
+        Err(error.diagnose(kind, path, text))
+    }
+
+    /// Reads all keys and values.
+    ///
+    /// # Errors
+    /// Keys that are unknown or missing, values of another form than expected.
+    pub fn read<'d, T: Deserialize<'d>>(&'d self) -> Result<T, Box<Diagnostic>> {
+        let diagnose = |error: Error| {
+            error
+                .at(&self.root)
+                .diagnose(self.kind, self.path, self.text)
+        };
+        T::deserialize(Value::new(&self.root)).map_err(diagnose)
+    }
+
+    /// An error about the value of a field.
+    pub fn at_value(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
+        let (_, value, found) = self.find(field);
+        Diagnostic::new(self.path, self.text, value.extent, found, &problem)
+    }
+
+    /// An error about the key of a field.
+    pub fn at_key(&self, field: &Field, problem: impl Problem) -> Box<Diagnostic> {
+        let (key, value, found) = self.find(field);
+        let is_there = found.steps().len() == field.steps().len();
+        let extent = if is_there { key } else { value.extent };
+        Diagnostic::new(self.path, self.text, extent, found, &problem)
+    }
+
+    /// An error about a value that is something else than what is expected, in words.
+    pub fn unfit(&self, field: &Field, expected: &str) -> Box<Diagnostic> {
+        let (_, value, _) = self.find(field);
+        self.at_value(field, Mistake::form(self.kind, expected, &value.describe()))
+    }
+
+    /// What one of a few known words stands for.
+    ///
+    /// # Errors
+    /// Another word; `what` says what is chosen.
+    pub fn word<T: Copy>(
+        &self,
+        field: &Field,
+        word: &str,
+        what: &str,
+        known: &[(&str, T)],
+    ) -> Result<T, Box<Diagnostic>> {
+        match known.iter().find(|(name, _)| *name == word) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let known = known.iter().map(|(name, _)| *name);
+                Err(self.at_value(field, Mistake::unknown(what, word, known)))
+            }
+        }
+    }
+
+    /// The line of a field, from 1.
+    pub fn line(&self, field: &Field) -> usize {
+        self.find(field).1.extent.line
+    }
+
+    /// The text of a scalar, as it is written but for quotes; `None` if the field is something else.
+    pub fn text_of(&self, field: &Field) -> Option<&str> {
+        let mut steps = field.steps().iter();
+        let node = steps.try_fold(&self.root, |node, step| Some(node.child(step)?.1))?;
+        match &node.content {
+            Content::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The whole text with another value of a field; `None` if the field is not written, or no scalar.
+    pub fn with(&self, field: &Field, value: &str) -> Option<String> {
+        self.text_of(field)?;
+        let (_, node, _) = self.find(field);
+        let Content::Scalar { end, .. } = node.content else {
+            return None;
+        };
+        let before = self.text.chars().take(node.extent.start);
+        let after = self.text.chars().skip(end);
+        Some(before.chain(value.chars()).chain(after).collect())
+    }
+
+    /// The deepest part of `field` that is written in the file, where its key stands, and its path:
+    /// short forms and defaults leave parts of a path out.
+    fn find(&self, field: &Field) -> (Extent, &Node<'a>, Field) {
+        let (mut key, mut node, mut found) = (self.root.extent, &self.root, 0);
+        for step in field.steps() {
+            let Some(child) = node.child(step) else {
+                break;
+            };
+            (key, node) = child;
+            found += 1;
+        }
+        let found = field.steps()[..found].iter().cloned().collect();
+        (key, node, found)
+    }
+}

@@ -1,0 +1,154 @@
+//! What is wrong with a file while it is read, until its place and field are known.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use serde::de::{self, Expected, Unexpected};
+
+use crate::field::{Field, Step};
+use crate::tree::{Extent, Node};
+use crate::{Diagnostic, Kind, Mistake};
+
+/// What is wrong, and where as far as that is known.
+#[derive(Debug)]
+pub(crate) struct Error {
+    what: What,
+    extent: Option<Extent>,
+    /// From the innermost one.
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+pub(crate) enum What {
+    /// Something of YAML that such files do without, with its article.
+    Feature(&'static str),
+    Unfit {
+        expected: String,
+        found: String,
+    },
+    Unquoted {
+        text: String,
+    },
+    Unknown {
+        word: String,
+        known: &'static [&'static str],
+    },
+    Mistake(Mistake),
+}
+
+impl Error {
+    pub(crate) fn new(what: What) -> Self {
+        let (extent, steps) = (None, Vec::new());
+        Self {
+            what,
+            extent,
+            steps,
+        }
+    }
+
+    pub(crate) fn unfit(expected: &str) -> Self {
+        let expected = match expected {
+            "u8" => format!("a whole number from 0 to {}", u8::MAX),
+            "u16" => format!("a whole number from 0 to {}", u16::MAX),
+            "u32" => format!("a whole number from 0 to {}", u32::MAX),
+            "u64" | "usize" => format!("a whole number from 0 to {}", u64::MAX),
+            "f32" | "f64" => "a number".to_owned(),
+            "a string" | "path string" => "a text".to_owned(),
+            "a sequence" => "a list".to_owned(),
+            "a map" => "a mapping (`key: value`)".to_owned(),
+            structure if structure.starts_with("struct ") => "a mapping (`key: value`)".to_owned(),
+            other => other.to_owned(),
+        };
+        let found = String::new();
+        Self::new(What::Unfit { expected, found })
+    }
+
+    /// Places an error that has no place yet.
+    pub(crate) fn with(mut self, extent: Extent) -> Self {
+        self.extent.get_or_insert(extent);
+        self
+    }
+
+    /// Places an error that has no place yet at a value.
+    pub(crate) fn at(mut self, node: &Node<'_>) -> Self {
+        if let (None, What::Unfit { found, .. }) = (self.extent, &mut self.what) {
+            *found = node.describe();
+        }
+        self.with(node.extent)
+    }
+
+    /// Within an entry of a list or mapping.
+    pub(crate) fn under(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// The error in its file.
+    pub(crate) fn diagnose(self, kind: &Kind, path: &Path, text: &str) -> Box<Diagnostic> {
+        let field: Field = self.steps.into_iter().rev().collect();
+        let mistake = match self.what {
+            What::Feature(feature) => Mistake::feature(kind, feature),
+            What::Unfit { expected, found } => Mistake::form(kind, &expected, &found),
+            What::Unquoted { text } => Mistake::unquoted(field.last_key(), &text),
+            What::Unknown { word, known } => {
+                let what = field.last_key().unwrap_or("word");
+                Mistake::unknown(what, &word, known.iter().copied())
+            }
+            What::Mistake(mistake) => mistake,
+        };
+        let extent = self.extent.unwrap_or(Extent::START);
+        Diagnostic::new(path, text, extent, field, &mistake)
+    }
+}
+
+impl From<Mistake> for Error {
+    fn from(mistake: Mistake) -> Self {
+        Self::new(What::Mistake(mistake))
+    }
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.what {
+            What::Feature(feature) => write!(f, "{feature} is not allowed"),
+            What::Unfit { expected, .. } => write!(f, "expected {expected}"),
+            What::Unquoted { text: word } | What::Unknown { word, .. } => {
+                write!(f, "`{word}` does not fit")
+            }
+            What::Mistake(mistake) => mistake.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::from(Mistake::new(message.to_string(), "change the value"))
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::unfit(&expected.to_string())
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::unfit(&expected.to_string())
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        let word = word.to_owned();
+        Self::new(What::Unknown { word, known })
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Self::from(Mistake::unknown_key(key, known))
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::from(Mistake::missing_key(key))
+    }
+
+    fn duplicate_field(key: &'static str) -> Self {
+        Self::from(Mistake::duplicate_key(key, None))
+    }
+}

@@ -1,0 +1,57 @@
+//! YAML files that people write, read strictly: whatever is wrong is refused with its file, line,
+//! column, field and a remedy.
+//!
+//! A [`Document`] is a text whose every value has a place. [`Document::read`] turns it into any type
+//! that derives [`serde::Deserialize`]; what is wrong with values beyond their form is placed by
+//! [`Document::at_value`]. Refused are bad syntax, keys that are unknown, doubled, missing or without a
+//! value, values of another form than expected, texts that YAML would take for numbers, and whatever
+//! such files do without: anchors, aliases, tags, further documents, deep nesting.
+//!
+//! ```
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Service {
+//!     port: u16,
+//! }
+//!
+//! const KIND: strict_yaml::Kind = strict_yaml::Kind {
+//!     name: "a service",
+//!     start: "begin with `port: ...`",
+//!     reference: None,
+//! };
+//! let refused = |text| {
+//!     let document = strict_yaml::Document::parse(&KIND, "service.yaml".as_ref(), text)?;
+//!     document.read::<Service>().map(|service| service.port)
+//! };
+//! assert_eq!(refused("port: 8080\n"), Ok(8080));
+//! let shown = refused("prot: 8080\n").map_err(|refused| refused.to_string());
+//! assert_eq!(
+//!     shown,
+//!     Err("\
+//! unknown key `prot`
+//!  --> service.yaml:1:1 (prot)
+//!   |
+//! 1 | prot: 8080
+//!   | ^^^^
+//!   = help: did you mean `port`?"
+//!         .to_owned())
+//! );
+//! ```
+
+mod deserializer;
+mod diagnostic;
+mod document;
+mod error;
+mod field;
+mod form;
+mod mistake;
+mod nearest;
+mod plain;
+mod tree;
+
+pub use diagnostic::{Diagnostic, Problem};
+pub use document::{Document, Kind};
+pub use field::Field;
+pub use form::{Argument, OneOrMany, Scalar, Shorthand, Verbatim};
+pub use mistake::Mistake;
+pub use nearest::nearest;

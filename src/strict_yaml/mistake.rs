@@ -1,0 +1,109 @@
+//! What is wrong with the form of a file, with its remedy.
+
+use std::fmt;
+
+use crate::{Kind, Problem, nearest};
+
+/// A mistake that any file can have, whatever it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    message: String,
+    help: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Problem for Mistake {
+    fn help(&self) -> String {
+        self.help.clone()
+    }
+}
+
+impl Mistake {
+    pub(crate) fn new(message: String, help: impl Into<String>) -> Self {
+        let help = help.into();
+        Self { message, help }
+    }
+
+    /// A word that is not one of the known ones.
+    pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
+        let message = format!("unknown {what} `{word}`");
+        Self::new(message, choose(word, known, "choose one of"))
+    }
+
+    /// A key that means nothing here.
+    pub fn unknown_key(key: &str, known: &[&str]) -> Self {
+        let known = known.iter().copied();
+        Self::new(
+            format!("unknown key `{key}`"),
+            choose(key, known, "keys here"),
+        )
+    }
+
+    pub(crate) fn missing_key(key: &str) -> Self {
+        let message = format!("the key `{key}` is missing");
+        Self::new(message, format!("add `{key}: ...`"))
+    }
+
+    pub(crate) fn duplicate_key(key: &str, first_line: Option<usize>) -> Self {
+        let first = first_line.map(|line| format!(", first in line {line}"));
+        let first = first.unwrap_or_default();
+        let message = format!("the key `{key}` is written twice{first}");
+        Self::new(message, "keep one of them")
+    }
+
+    pub(crate) fn no_value(in_list: bool) -> Self {
+        let (what, remedy) = match in_list {
+            true => ("entry of the list", "or remove it"),
+            false => ("key", "or remove the key to get its default"),
+        };
+        let message = format!("this {what} has no value");
+        Self::new(message, format!("give it a value, {remedy}"))
+    }
+
+    pub(crate) fn form(kind: &Kind, expected: &str, found: &str) -> Self {
+        let reference = kind.reference.map(|reference| format!("; {reference}"));
+        let help = format!("write {expected}{}", reference.unwrap_or_default());
+        Self::new(format!("expected {expected}, found {found}"), help)
+    }
+
+    /// YAML would turn `4.10` into 4.1, so that the text cannot be taken from the value.
+    pub(crate) fn unquoted(key: Option<&str>, text: &str) -> Self {
+        let message =
+            format!("YAML reads `{text}` as a number or truth value, where a text is expected");
+        let key = key.map(|key| format!("{key}: ")).unwrap_or_default();
+        Self::new(message, format!("quote it: `{key}\"{text}\"`"))
+    }
+
+    pub(crate) fn not_a_mapping(kind: &Kind) -> Self {
+        let message = format!("{} is one mapping of keys to values", kind.name);
+        Self::new(message, kind.start)
+    }
+
+    pub(crate) fn syntax(message: &str) -> Self {
+        Self::new(
+            format!("this is not valid YAML: {message}"),
+            "check indentation and brackets, and quote texts that hold a `: ` or begin with `*` or `[`",
+        )
+    }
+
+    pub(crate) fn feature(kind: &Kind, feature: &str) -> Self {
+        Self::new(
+            format!("{feature} is not allowed in {}", kind.name),
+            "write plain keys, values, lists and mappings, in one document",
+        )
+    }
+}
+
+/// The likeliest of `known`, or all of them.
+fn choose<'k>(written: &str, known: impl IntoIterator<Item = &'k str>, all: &str) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(written, known.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("{all}: {}", known.join(", ")),
+    }
+}

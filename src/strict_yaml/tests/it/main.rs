@@ -1,0 +1,222 @@
+//! What every file is guaranteed, whatever it is about.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde::Deserialize;
+use strict_yaml::{
+    Argument, Diagnostic, Document, Field, Kind, OneOrMany, Scalar, Shorthand, Verbatim, nearest,
+};
+
+const KIND: Kind = Kind {
+    name: "a test",
+    start: "begin with `text: ...`",
+    reference: Some("see there"),
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Colour {
+    Red,
+    Green,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    text: String,
+    whole: u16,
+    number: f64,
+    truth: bool,
+    colour: Option<Colour>,
+    pair: Option<(u8, u8)>,
+    scalar: Option<Scalar>,
+    argument: Option<Argument>,
+    verbatim: Option<Verbatim>,
+    many: Option<OneOrMany<Scalar>>,
+    short: Option<Shorthand<Scalar, BTreeMap<String, OneOrMany<u32>>>>,
+}
+
+fn read(text: &str) -> Result<Settings, Box<Diagnostic>> {
+    Document::parse(&KIND, Path::new("t.yaml"), text)?.read()
+}
+
+/// `text` is refused at `LINE:COLUMN` over so many characters, in `field`.
+fn check(text: &str, place: (usize, usize, usize), field: &str, message: &str, help: &str) {
+    let found = read(text).expect_err(text);
+    assert_eq!((found.line, found.column, found.length), place, "{found}");
+    assert_eq!(found.field.to_string(), field, "{found}");
+    assert_eq!(found.message, message, "{found}");
+    assert_eq!(found.help, help, "{found}");
+}
+
+#[test]
+fn values_are_what_yaml_says() {
+    let text = "text: yes\nwhole: 0x10\nnumber: 7\ntruth: True\ncolour: green\npair: [1, 2]\n\
+                scalar: 64\nargument: -1\nverbatim: 4.10\nmany: 64K\nshort: {a: 1, b: [2, 3]}\n";
+    let read = read(text).expect("valid");
+    assert_eq!((read.text.as_str(), read.whole), ("yes", 16));
+    assert_eq!((read.number, read.truth), (7.0, true));
+    assert!(matches!(read.colour, Some(Colour::Green)));
+    assert_eq!(read.pair, Some((1, 2)));
+    let texts = [
+        read.scalar.map(|scalar| scalar.0),
+        read.argument.map(|argument| argument.0),
+        read.verbatim.map(|verbatim| verbatim.0),
+        read.many.map(|many| many.0[0].0.clone()),
+    ];
+    assert_eq!(
+        texts.map(Option::unwrap_or_default),
+        ["64", "-1", "4.10", "64K"]
+    );
+    let Some(Shorthand::Full(lists)) = read.short else {
+        panic!("a mapping");
+    };
+    assert_eq!((&lists["a"].0, &lists["b"].0), (&vec![1], &vec![2, 3]));
+}
+
+#[test]
+fn texts_that_yaml_takes_for_something_else_need_quotes() {
+    for text in ["4.10", "007.5", "5", "-3", "0x1F", "true", ".inf", "1e3"] {
+        let message =
+            format!("YAML reads `{text}` as a number or truth value, where a text is expected");
+        let help = format!("quote it: `text: \"{text}\"`");
+        let line = format!("text: {text}\n");
+        check(&line, (1, 7, text.len()), "text", &message, &help);
+        assert!(read(&format!("text: '{text}'\n")).is_ok());
+    }
+    for text in ["4.1.4", "2026-11-20", "007", "no", "1h", "0xyz", "nan"] {
+        assert_eq!(read(&format!("text: {text}\n")).expect(text).text, text);
+    }
+    for text in ["1.5", "true"] {
+        let found = read(&format!("argument: {text}\n")).expect_err("refused");
+        assert_eq!(found.help, format!("quote it: `argument: \"{text}\"`"));
+    }
+}
+
+#[test]
+fn wrong_forms_say_what_is_expected_and_found() {
+    for (line, column, expected, found) in [
+        (
+            "whole: 65536",
+            8,
+            "a whole number from 0 to 65535",
+            "`65536`",
+        ),
+        (
+            "whole: \"6\"",
+            8,
+            "a whole number from 0 to 65535",
+            "`\"6\"`",
+        ),
+        ("number: {}", 9, "a number", "a mapping"),
+        ("truth: 1", 8, "a boolean", "`1`"),
+        ("text: [a]", 7, "a text", "a list"),
+        ("scalar: 1.5", 9, "a text or a whole number", "`1.5`"),
+        ("many: {a: 1}", 7, "a text or a whole number", "a mapping"),
+        ("colour: [red]", 9, "a word", "a list"),
+        ("pair: [1, 2, 3]", 7, "a list of 2 entries", "a list"),
+    ] {
+        let shown = read(line).expect_err(line);
+        assert_eq!((shown.line, shown.column), (1, column), "{shown}");
+        assert_eq!(shown.message, format!("expected {expected}, found {found}"));
+        assert_eq!(shown.help, format!("write {expected}; see there"));
+    }
+    check(
+        "colour: gren\n",
+        (1, 9, 4),
+        "colour",
+        "unknown colour `gren`",
+        "did you mean `green`?",
+    );
+    check(
+        "short:\n  b: [1, x]\n",
+        (2, 10, 1),
+        "short.b[1]",
+        "expected a whole number from 0 to 4294967295, found `x`",
+        "write a whole number from 0 to 4294967295; see there",
+    );
+}
+
+#[test]
+fn keys_are_there_once_with_a_value() {
+    check(
+        "tests: 1\n",
+        (1, 1, 5),
+        "tests",
+        "unknown key `tests`",
+        "did you mean `text`?",
+    );
+    let help = "give it a value, or remove the key to get its default";
+    for empty in ["", " ~", " null"] {
+        let text = format!("short:\n  b:{empty}\n");
+        check(&text, (2, 3, 1), "short.b", "this key has no value", help);
+    }
+    check(
+        "many: [a, ~]\n",
+        (1, 11, 1),
+        "many[1]",
+        "this entry of the list has no value",
+        "give it a value, or remove it",
+    );
+    check(
+        "text: a\ntruth: true\ntext: b\n",
+        (3, 1, 4),
+        "text",
+        "the key `text` is written twice, first in line 1",
+        "keep one of them",
+    );
+}
+
+/// Places count characters, not bytes, and tabs stay tabs.
+#[test]
+fn carets_stand_under_the_value() {
+    let shown = read("text: a\nmany: [ä,\tö, 1.5]\n")
+        .expect_err("refused")
+        .to_string();
+    assert_eq!(
+        shown,
+        "expected a text or a whole number, found `1.5`\n --> t.yaml:2:14 (many[2])\n  |\n\
+         2 | many: [ä,\tö, 1.5]\n  |          \t   ^^^\n  = help: write a text or a whole number; see there"
+    );
+}
+
+#[test]
+fn a_value_is_replaced_where_it_stands() {
+    let text = "# ä\nshort: {ö: 'x y'} # z\nmany: [a]\n";
+    let document = Document::parse(&KIND, Path::new("t.yaml"), text).expect("valid");
+    let field = Field::of("short").key("ö");
+    let changed = document.with(&field, "[1]").expect("a scalar");
+    assert_eq!(changed, text.replace("'x y'", "[1]"));
+    assert_eq!(document.with(&Field::of("many"), "b"), None);
+    assert_eq!(document.with(&Field::of("absent"), "b"), None);
+}
+
+#[test]
+fn similar_names_are_found() {
+    let names = ["default", "bcast/binomial", "bcast/chain"];
+    assert_eq!(nearest("Defualt", names), Some("default"));
+    assert_eq!(nearest("binomal", names), Some("bcast/binomial"));
+    assert_eq!(nearest("bcast/cain", names), Some("bcast/chain"));
+    assert_eq!(nearest("ring", names), None);
+    assert_eq!(nearest("", []), None);
+}
+
+proptest! {
+    /// Whatever a file contains, the answer is settings or a place within the file.
+    #[test]
+    fn no_text_is_too_strange(
+        lines in prop::collection::vec(
+            "(text|whole|many|short|colour|pair|verbatim|x)?(: ?|- |\\? |\\{|\\[)?[a-z0-9*&!'\"|>%@\\[\\]{},:.~ \té-]{0,12}",
+            0..6,
+        ),
+    ) {
+        let text = lines.join("\n");
+        if let Err(found) = read(&text) {
+            prop_assert!((1..=text.lines().count().max(1)).contains(&found.line), "{found}");
+            prop_assert!(found.column >= 1 && found.length >= 1);
+            prop_assert!(found.to_string().contains(" = help: "));
+        }
+    }
+}

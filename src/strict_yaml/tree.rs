@@ -1,0 +1,237 @@
+//! A YAML document as a tree that remembers where everything stands.
+//!
+//! Scalars stay text: what a text means is for the reader of a field to say. Only what files of
+//! settings need of YAML is allowed.
+
+use std::borrow::Cow;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
+
+use crate::Mistake;
+use crate::error::{Error, What};
+use crate::field::Step;
+use crate::plain::Meaning;
+
+/// Nesting beyond this is no sensible file. Whatever walks a tree may recurse so deep.
+const MAXIMUM_DEPTH: usize = 16;
+
+/// A place in the text: line and column from 1, start and length in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) start: usize,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) length: usize,
+}
+
+impl Extent {
+    /// The first character of the text.
+    pub(crate) const START: Self = Self {
+        start: 0,
+        line: 1,
+        column: 1,
+        length: 1,
+    };
+
+    fn of(mark: &Marker, length: usize) -> Self {
+        Self {
+            start: mark.index(),
+            line: mark.line(),
+            column: mark.col() + 1,
+            length,
+        }
+    }
+}
+
+impl From<Span> for Extent {
+    fn from(span: Span) -> Self {
+        let one_line = span.start.line() == span.end.line();
+        Self::of(&span.start, if one_line { span.len().max(1) } else { 1 })
+    }
+}
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(crate) struct Node<'a> {
+    pub(crate) extent: Extent,
+    pub(crate) content: Content<'a>,
+}
+
+/// The kinds of values.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    /// `end` is behind its last character.
+    Scalar {
+        text: Cow<'a, str>,
+        quoted: bool,
+        end: usize,
+    },
+    Sequence(Vec<Node<'a>>),
+    Mapping(Vec<Entry<'a>>),
+}
+
+/// A key of a mapping and its value.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) key: Cow<'a, str>,
+    pub(crate) extent: Extent,
+    pub(crate) value: Node<'a>,
+}
+
+impl<'a> Node<'a> {
+    /// The value under a step, and where its key stands.
+    pub(crate) fn child(&self, step: &Step) -> Option<(Extent, &Self)> {
+        match (step, &self.content) {
+            (Step::Key(name), Content::Mapping(entries)) => {
+                let entry = entries.iter().find(|entry| entry.key == *name)?;
+                Some((entry.extent, &entry.value))
+            }
+            (Step::Index(index), Content::Sequence(items)) => {
+                items.get(*index).map(|item| (item.extent, item))
+            }
+            _ => None,
+        }
+    }
+
+    /// What stands here, in words.
+    pub(crate) fn describe(&self) -> String {
+        match &self.content {
+            Content::Scalar {
+                text, quoted: true, ..
+            } => format!("`\"{text}\"`"),
+            Content::Scalar { text, .. } => format!("`{text}`"),
+            Content::Sequence(_) => "a list".to_owned(),
+            Content::Mapping(_) => "a mapping".to_owned(),
+        }
+    }
+
+    /// The node, unless it is null: the value of a key, or an entry of a list.
+    fn refuse_nothing(self, key: Option<Extent>) -> Result<Self, Error> {
+        match &self.content {
+            Content::Scalar { text, quoted, .. }
+                if !quoted && Meaning::of(text) == Meaning::Nothing =>
+            {
+                let mistake = Mistake::no_value(key.is_none());
+                Err(Error::from(mistake).with(key.unwrap_or(self.extent)))
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Reads the only document of a text; `None` if there is nothing in it.
+pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
+    let mut reader = Reader(Parser::new_from_str(text));
+    let mut root = None;
+    loop {
+        match reader.next()? {
+            (Event::StreamEnd, _) => return Ok(root),
+            (Event::DocumentStart(_), span) if root.is_some() => {
+                return Err(refuse("a second document", span.into()));
+            }
+            (Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd, _) => {}
+            (event, span) => root = Some(reader.node(event, span, 0)?),
+        }
+    }
+}
+
+struct Reader<'a>(Parser<'a, StrInput<'a>>);
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Error> {
+        let error = match self.0.next() {
+            None => return Ok((Event::StreamEnd, Span::default())),
+            Some(Ok((Event::Nothing, _))) => return self.next(),
+            Some(Ok(next)) => return Ok(next),
+            Some(Err(error)) => error,
+        };
+        let mistake = Mistake::syntax(error.info());
+        Err(Error::from(mistake).with(Extent::of(error.marker(), 1)))
+    }
+
+    /// The node that begins with an event, within `depth` others.
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
+        let extent = Extent::from(span);
+        // The start of a collection spans its bracket at most; a caret there says enough.
+        let bracket = Extent {
+            length: 1,
+            ..extent
+        };
+        let (extent, content) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                let quoted = style != ScalarStyle::Plain;
+                let end = span.end.index();
+                (extent, Content::Scalar { text, quoted, end })
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if depth == MAXIMUM_DEPTH => {
+                return Err(refuse("such deep nesting", extent));
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                (bracket, Content::Sequence(self.items(depth + 1)?))
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse_decoration(anchor, tag.is_some(), extent)?;
+                (bracket, Content::Mapping(self.entries(depth + 1)?))
+            }
+            _ => return Err(refuse("an alias", extent)),
+        };
+        Ok(Node { extent, content })
+    }
+
+    fn items(&mut self, depth: usize) -> Result<Vec<Node<'a>>, Error> {
+        let mut items = Vec::new();
+        loop {
+            let item = match self.next() {
+                Ok((Event::SequenceEnd, _)) => return Ok(items),
+                Ok((event, span)) => self.node(event, span, depth),
+                Err(error) => Err(error),
+            };
+            let item = item.and_then(|item| item.refuse_nothing(None));
+            items.push(item.map_err(|error| error.under(Step::Index(items.len())))?);
+        }
+    }
+
+    fn entries(&mut self, depth: usize) -> Result<Vec<Entry<'a>>, Error> {
+        let mut entries: Vec<Entry<'a>> = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            let (key, extent) = match event {
+                Event::MappingEnd => return Ok(entries),
+                Event::SequenceStart(..) | Event::MappingStart(..) => {
+                    return Err(refuse("a key that is not text", span.into()));
+                }
+                event => match self.node(event, span, depth)? {
+                    Node {
+                        content: Content::Scalar { text, .. },
+                        extent,
+                    } => (text, extent),
+                    Node { extent, .. } => return Err(refuse("a key that is not text", extent)),
+                },
+            };
+            let under = |error: Error| error.under(Step::Key(key.clone().into_owned()));
+            if let Some(earlier) = entries.iter().find(|entry| entry.key == key) {
+                let mistake = Mistake::duplicate_key(&key, Some(earlier.extent.line));
+                return Err(under(Error::from(mistake).with(extent)));
+            }
+            let value = self.next();
+            let value = value.and_then(|(event, span)| self.node(event, span, depth));
+            let value = value.and_then(|value| value.refuse_nothing(Some(extent)));
+            let value = value.map_err(under)?;
+            entries.push(Entry { key, extent, value });
+        }
+    }
+}
+
+fn refuse(feature: &'static str, extent: Extent) -> Error {
+    Error::new(What::Feature(feature)).with(extent)
+}
+
+fn refuse_decoration(anchor: usize, tag: bool, extent: Extent) -> Result<(), Error> {
+    match (anchor, tag) {
+        (0, false) => Ok(()),
+        (0, true) => Err(refuse("a tag", extent)),
+        _ => Err(refuse("an anchor", extent)),
+    }
+}

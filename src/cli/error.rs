@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use export::ExportError;
 use guard::GuardError;
 use schedule::export::TooLong;
+use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
 use store::StoreError;
 use table::TableError;
@@ -78,15 +79,9 @@ pub(crate) enum CliError {
         /// What was to be drawn.
         schedule: String,
     },
-    /// A schedule that is too large to be proved.
-    #[error(
-        "{schedule} cannot be proved: ranks times units are more than {}",
-        CliError::MOST_TO_PROVE
-    )]
-    TooLargeToProve {
-        /// What was to be proved.
-        schedule: String,
-    },
+    /// A call that cannot be proved.
+    #[error(transparent)]
+    Unprovable(#[from] Unprovable),
     /// A length that cuts an element in two.
     #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
     PartOfElement {
@@ -178,9 +173,6 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// Values that a proof may keep in memory: units of all ranks' vectors.
-    pub(crate) const MOST_TO_PROVE: u64 = 1 << 26;
-
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
@@ -206,7 +198,7 @@ impl CliError {
                  ranks or blocks, or for --format text"
                     .to_owned(),
             ),
-            Self::TooLargeToProve { .. } => {
+            Self::Unprovable(Unprovable::TooLarge { .. }) => {
                 Some("give fewer ranks with --ranks, or fewer blocks with --blocks".to_owned())
             }
             Self::PartOfElement { .. } => Some(
@@ -245,6 +237,7 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Unsupported(_)
+            | Self::Unprovable(Unprovable::Unsupported(_))
             | Self::List { .. }
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)

@@ -106,7 +106,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }
-        | CliError::TooLargeToProve { .. }
+        | CliError::Unprovable(_)
         | CliError::PartOfElement { .. }
         | CliError::Untraceable(_)
         | CliError::Simulate(_)

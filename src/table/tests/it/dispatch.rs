@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dispatch::CommunicatorRules;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use schedule::Collective;
+use table::dispatch::CommunicatorRules;
 use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,

@@ -11,7 +11,9 @@ use vocabulary::{
 };
 use wire::{Finish, Record, Work};
 
-use crate::launch::{Bench, experiment, family, ours};
+use testkit::mpi::family;
+
+use crate::launch::{Bench, experiment, ours};
 
 /// More ranks than cores, as far as the library bears it: MPICH's ranks spin.
 fn most_ranks() -> u32 {

@@ -12,7 +12,9 @@ use vocabulary::{
 };
 use wire::{FailureKind, Record, Work};
 
-use crate::launch::{Bench, allreduce, family};
+use testkit::mpi::family;
+
+use crate::launch::{Bench, allreduce};
 use crate::trace::{Calls, function, trace, traced};
 
 /// Numbers of ranks, and elements of a call: fewer than ranks, not a multiple of them, short and long.

@@ -7,7 +7,9 @@ use launcher::Outcome;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
 use wire::{LaunchStart, Measurement, Record, Work};
 
-use crate::launch::{Bench, allreduce, family};
+use testkit::mpi::family;
+
+use crate::launch::{Bench, allreduce};
 
 /// Of each measurement.
 const REPETITIONS: u32 = 200;

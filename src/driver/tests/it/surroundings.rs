@@ -6,7 +6,9 @@ use schedule::Collective;
 use vocabulary::Warning;
 use wire::{Environment, Record};
 
-use crate::launch::{Bench, family};
+use testkit::mpi::family;
+
+use crate::launch::Bench;
 use crate::native::natives;
 
 /// What two ranks that measure nothing tell of their environment.

@@ -8,8 +8,9 @@ use launcher::LibraryName;
 use tempfile::TempDir;
 use vocabulary::Library;
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 
 /// The counts of calls that were carried out by something called like that.
 pub(crate) fn calls(text: &str, by: &str) -> u64 {

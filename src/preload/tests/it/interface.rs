@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
-use crate::launch::{archived, compiled, installation, preloaded, run};
-use crate::tables::{forcing, saved};
+use crate::launch::{archived, compiled, preloaded, run};
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 /// Calls with random arguments.
 const CALLS: &str = "20000";

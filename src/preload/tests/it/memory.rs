@@ -5,8 +5,9 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 /// What valgrind is to leave out, of the libraries and of ours.
 const SUPPRESSIONS: [&str; 2] = ["/usr/share/openmpi/openmpi-valgrind.supp", OURS];

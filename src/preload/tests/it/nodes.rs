@@ -3,8 +3,9 @@
 use tempfile::TempDir;
 
 use crate::corners::calls;
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 /// What programs print where all ranks but the first have the CPU `other`.
 fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_used: bool) {

@@ -7,8 +7,9 @@ use table::Table;
 use tempfile::TempDir;
 use vocabulary::Library;
 
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 /// Two tables with other broadcasts, one for another library, and the table in use, the first.
 struct Files {

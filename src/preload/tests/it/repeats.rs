@@ -5,8 +5,9 @@ use table::{Confidence, Rule};
 use tempfile::TempDir;
 use vocabulary::Candidate;
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 
 /// Runs a program with a table that chooses the algorithms at that place up to a size, and the default
 /// above.

@@ -7,8 +7,9 @@ use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 
 fn has_even_only(table: &Table) -> bool {
     let rules = table.entries().flat_map(|entry| &entry.rules);

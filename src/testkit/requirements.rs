@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 15] = [
+const REQUIREMENTS: [(&str, &str); 16] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -19,6 +19,7 @@ const REQUIREMENTS: [(&str, &str); 15] = [
         "virtual cluster",
         "it needs root, and iproute2 of `scripts/setup test`",
     ),
+    ("CPU with a name", "the kernel tells it"),
     ("Chromium", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),
     ("HPC Challenge", SETUP),
@@ -41,9 +42,15 @@ const REQUIREMENTS: [(&str, &str); 15] = [
 
 const SETUP: &str = "`scripts/setup test` installs it";
 
-/// What continuous integration may lack too: `scripts/setup test` goes on without what comes from
-/// Python's package index, which not every network reaches and which withdraws releases.
-const OPTIONAL: [&str; 2] = ["Intel MPI Benchmarks", "newer MPI library"];
+/// What continuous integration may lack too, and why.
+const OPTIONAL: [(&str, &str); 3] = [
+    ("CPU with a name", "only x86 has one"),
+    ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    ("newer MPI library", PACKAGE_INDEX),
+];
+
+/// `scripts/setup test` goes on without.
+const PACKAGE_INDEX: &str = "not every network reaches Python's package index";
 
 /// Hands on what a test needs, if it has been found.
 ///
@@ -62,8 +69,10 @@ pub fn require<T>(name: &str, found: Option<T>) -> Option<T> {
     if found.is_some() {
         return found;
     }
-    let missing = format!("there is no {name}: {source}");
-    assert!(!is_ci() || OPTIONAL.contains(&name), "{missing}");
+    let optional = OPTIONAL.iter().find(|(optional, _)| *optional == name);
+    let why = optional.map_or(String::new(), |(_, why)| format!("; {why}"));
+    let missing = format!("there is no {name}: {source}{why}");
+    assert!(!is_ci() || optional.is_some(), "{missing}");
     let current = thread::current();
     let test = current.name().unwrap_or("a test");
     eprintln!("skipped: {missing}");

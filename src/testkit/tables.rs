@@ -6,14 +6,14 @@ use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, Library, Parameters};
 
-/// The text of a table of a library with these collectives, as they stand in the file; without a
-/// store.
+/// The text of a table of a library with these collectives, as they stand in the file; made for any
+/// CPU.
 pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
     let collectives = collectives.trim_start_matches('\n');
     format!(
         "format: colltune-table 2\nname: {name}\nprovenance:\n  campaign: 9f86d081\n  \
          store: .colltune/{name}.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
-         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: Some CPU\n  \
+         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: any\n  \
          launches: 6\n  warnings: []\ncollectives:\n{collectives}"
     )
 }

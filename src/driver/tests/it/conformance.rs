@@ -6,12 +6,11 @@ use std::num::NonZero;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
+use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
 };
 use wire::{Finish, Record, Work};
-
-use testkit::mpi::family;
 
 use crate::launch::{Bench, experiment, ours};
 

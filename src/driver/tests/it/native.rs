@@ -7,12 +7,11 @@ use campaign::Campaign;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
+use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,
 };
 use wire::{FailureKind, Record, Work};
-
-use testkit::mpi::family;
 
 use crate::launch::{Bench, allreduce};
 use crate::trace::{Calls, function, trace, traced};

@@ -4,10 +4,9 @@ use std::num::NonZero;
 
 use launcher::LibraryName;
 use launcher::Outcome;
+use testkit::mpi::family;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
 use wire::{LaunchStart, Measurement, Record, Work};
-
-use testkit::mpi::family;
 
 use crate::launch::{Bench, allreduce};
 

@@ -3,10 +3,9 @@
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
+use testkit::mpi::family;
 use vocabulary::Warning;
 use wire::{Environment, Record};
-
-use testkit::mpi::family;
 
 use crate::launch::Bench;
 use crate::native::natives;

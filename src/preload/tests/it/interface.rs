@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
-
-use crate::launch::{archived, compiled, preloaded, run};
 use testkit::mpi::installation;
 use testkit::tables::{forcing, saved};
+
+use crate::launch::{archived, compiled, preloaded, run};
 
 /// Calls with random arguments.
 const CALLS: &str = "20000";

@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
-use testkit::mpi::installation;
-use testkit::tables::{forcing, saved};
 
 fn run(what: &str, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");

@@ -164,6 +164,9 @@ pub(crate) enum CliError {
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
+    /// A report for continuous integration that cannot be written as XML.
+    #[error(transparent)]
+    Junit(#[from] quick_junit::SerializeError),
     /// Standard output does not take what is printed.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
@@ -243,6 +246,7 @@ impl CliError {
             | Self::Untraceable(_)
             | Self::Signals(_)
             | Self::Command { .. }
+            | Self::Junit(_)
             | Self::Output(_)
             | Self::Json(_) => None,
         }

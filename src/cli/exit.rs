@@ -122,7 +122,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NoLauncher { .. }
         | CliError::NoPreload { .. }
         | CliError::Command { .. } => Code::Environment,
-        CliError::Json(_) => Code::Internal,
+        CliError::Json(_) | CliError::Junit(_) => Code::Internal,
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_double, c_int};
 use std::os::unix::ffi::OsStrExt;
 
-use dispatch::{Choice, CommunicatorRules};
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 use runtime::{Loaded, Misfit, RuntimeError, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
+use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape};
 
 use crate::identity::other_library;

@@ -7,6 +7,7 @@ use export::ExportError;
 use guard::GuardError;
 use import::ImportError;
 use schedule::export::TooLong;
+use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
 use store::StoreError;
 use table::TableError;
@@ -82,15 +83,9 @@ pub(crate) enum CliError {
         /// What was to be drawn.
         schedule: String,
     },
-    /// A schedule that is too large to be proved.
-    #[error(
-        "{schedule} cannot be proved: ranks times units are more than {}",
-        CliError::MOST_TO_PROVE
-    )]
-    TooLargeToProve {
-        /// What was to be proved.
-        schedule: String,
-    },
+    /// A call that cannot be proved.
+    #[error(transparent)]
+    Unprovable(#[from] Unprovable),
     /// A length that cuts an element in two.
     #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
     PartOfElement {
@@ -173,6 +168,9 @@ pub(crate) enum CliError {
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
+    /// A report for continuous integration that cannot be written as XML.
+    #[error(transparent)]
+    Junit(#[from] quick_junit::SerializeError),
     /// Standard output does not take what is printed.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
@@ -182,9 +180,6 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// Values that a proof may keep in memory: units of all ranks' vectors.
-    pub(crate) const MOST_TO_PROVE: u64 = 1 << 26;
-
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
         match self {
@@ -211,7 +206,7 @@ impl CliError {
                  ranks or blocks, or for --format text"
                     .to_owned(),
             ),
-            Self::TooLargeToProve { .. } => {
+            Self::Unprovable(Unprovable::TooLarge { .. }) => {
                 Some("give fewer ranks with --ranks, or fewer blocks with --blocks".to_owned())
             }
             Self::PartOfElement { .. } => Some(
@@ -250,11 +245,13 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Unsupported(_)
+            | Self::Unprovable(Unprovable::Unsupported(_))
             | Self::List { .. }
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)
             | Self::Command { .. }
+            | Self::Junit(_)
             | Self::Output(_)
             | Self::Json(_) => None,
         }

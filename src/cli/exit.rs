@@ -111,7 +111,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Unsupported(_)
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }
-        | CliError::TooLargeToProve { .. }
+        | CliError::Unprovable(_)
         | CliError::PartOfElement { .. }
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
@@ -127,7 +127,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NoLauncher { .. }
         | CliError::NoPreload { .. }
         | CliError::Command { .. } => Code::Environment,
-        CliError::Json(_) => Code::Internal,
+        CliError::Json(_) | CliError::Junit(_) => Code::Internal,
     }
 }
 

@@ -3,12 +3,12 @@
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use dispatch::CommunicatorRules;
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, check};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
+use table::dispatch::CommunicatorRules;
 use vocabulary::{Candidate, CommShape};
 
 use crate::PassedOn;

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use dispatch::CommunicatorRules;
 use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
+use table::dispatch::CommunicatorRules;
 use table::{Deployment, OperatorClass, Query, Table};
 use vocabulary::CommShape;
 

@@ -3,9 +3,16 @@
 //! Every unit of memory holds the set of ranks whose contributions it combines, and whether they
 //! were combined in rank order. The programs of all ranks run against each other on such values;
 //! whatever goes wrong is a [`Fault`]. What passes is correct on this shape for all data, and for
-//! every operator, or every commutative one if the algorithm is not ordered.
+//! every operator, or every commutative one if the algorithm is not ordered. A [`Grid`] holds the shapes
+//! on which an algorithm is proved.
+
+mod grid;
+mod sweep;
 
 use std::rc::Rc;
+
+pub use self::grid::Grid;
+pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 
 use crate::engine::{Domain, Engine, Tally};
 use crate::fault::{Fault, Misstep};

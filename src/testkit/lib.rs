@@ -1,3 +1,9 @@
 //! What the tests of several crates share.
 
 pub mod fakes;
+pub mod mpi;
+pub mod process;
+mod requirements;
+pub mod tables;
+
+pub use requirements::require;

@@ -127,7 +127,7 @@ impl Args {
 
     fn tell(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.junit {
-            tuner::write_atomically(path, &junit::render(found))?;
+            tuner::write_atomically(path, &junit::render(found)?)?;
         }
         if let Some(path) = &self.table.markdown {
             tuner::write_atomically(path, &markdown::render(found))?;

@@ -1,9 +1,7 @@
 mod call;
 mod export;
 mod list;
-mod prove;
 mod show;
-mod sweep;
 mod verify;
 
 use schedule::{ALGORITHMS, Algorithm, Collective};

@@ -1,78 +1,45 @@
 //! The XML that continuous integration reads: a test case a point.
 
-use std::fmt::Write;
+use guard::CheckedPoint;
+use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::super::guarded::{name_of, rules_of};
 use super::Found;
 
 /// One suite. A point at which the table does not hold is a failure, one that was not measured is skipped.
-pub(super) fn render(found: &Found<'_>) -> String {
+pub(super) fn render(found: &Found<'_>) -> Result<String, SerializeError> {
+    let suite_name = format!("colltune check {}", found.table.display());
+    let mut suite = TestSuite::new(suite_name.as_str());
     let points = &found.checked.points;
-    let failures = points.iter().filter(|point| point.is_regression()).count();
     let skipped = points.iter().filter(|point| !point.is_measured()).count();
-    let suite = format!("colltune check {}", found.table.display());
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" \
-         tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n",
-        escaped(&suite),
-        points.len()
-    );
+    suite
+        .extra
+        .insert("skipped".into(), skipped.to_string().into());
     for checked in points {
-        let class = format!("{}.{}", found.library, checked.point.cell.collective);
-        let name = format!("{}: {}", name_of(&checked.point), checked.point.chosen);
-        let case = format!(
-            "    <testcase classname=\"{}\" name=\"{}\"",
-            escaped(&class),
-            escaped(&name)
-        );
-        let reasons = checked.reasons();
-        // Writing to a string cannot fail.
-        let _ = if checked.is_regression() {
-            let message = escaped(&reasons.join("; "));
-            let rule = escaped(&rules_of(&checked.point));
-            writeln!(
-                text,
-                "{case}>\n      <failure type=\"regression\" message=\"{message}\">rule: {rule}</failure>\n    \
-                 </testcase>"
-            )
-        } else if !checked.is_measured() {
-            writeln!(
-                text,
-                "{case}>\n      <skipped message=\"not measured in the time given\"/>\n    </testcase>"
-            )
-        } else {
-            writeln!(text, "{case}/>")
-        };
+        let point = &checked.point;
+        let name = format!("{}: {}", name_of(point), point.chosen);
+        let mut case = TestCase::new(name, status(checked));
+        case.set_classname(format!("{}.{}", found.library, point.cell.collective));
+        suite.add_test_case(case);
     }
-    text + "  </testsuite>\n</testsuites>\n"
+    let mut report = Report::new(suite_name);
+    report.add_test_suite(suite);
+    report.to_string()
 }
 
-/// A text inside an attribute or an element.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            // XML has no other control characters, escaped or not.
-            c if c.is_control() => safe.push(' '),
-            c => safe.push(c),
-        }
+fn status(checked: &CheckedPoint) -> TestCaseStatus {
+    if checked.is_regression() {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status
+            .set_type("regression")
+            .set_message(checked.reasons().join("; "))
+            .set_description(format!("rule: {}", rules_of(&checked.point)));
+        return status;
     }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn no_text_can_end_its_element_or_attribute() {
-        assert_eq!(
-            escaped("a<b> & \"c\"\u{1b}\n"),
-            "a&lt;b&gt; &amp; &quot;c&quot;  "
-        );
+    if checked.is_measured() {
+        return TestCaseStatus::success();
     }
+    let mut status = TestCaseStatus::skipped();
+    status.set_message("not measured in the time given");
+    status
 }

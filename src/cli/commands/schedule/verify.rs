@@ -1,11 +1,10 @@
 use std::ops::RangeInclusive;
 
+use schedule::verify::{Grid, Verdict, Verify};
 use schedule::{ALGORITHMS, Algorithm};
 use serde_json::{Value, json};
 
 use super::named;
-use super::prove::{Verdict, Verify};
-use super::sweep::Sweep;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -69,14 +68,15 @@ impl Args {
             Some(name) => vec![named(name)?],
             None => ALGORITHMS.iter().collect(),
         };
-        let sweep = Sweep {
+        let grid = Grid {
             ranks: self.ranks.clone(),
             blocks: self.blocks.clone(),
+            every_root_of: u32::MAX,
         };
         let mut objects = Vec::new();
         let mut answer = Answer::Good;
         for algorithm in algorithms {
-            let verdict = sweep.prove(algorithm, verify)?;
+            let verdict = grid.prove(algorithm, verify)?;
             let refuted = verdict.fault.is_some();
             if refuted {
                 answer = Answer::No;
@@ -166,11 +166,12 @@ mod tests {
         assert_eq!(args.prove(console, &refuse).expect("proved"), Answer::No);
 
         let chain = schedule::find("bcast/chain").expect("registered");
-        let sweep = Sweep {
+        let grid = Grid {
             ranks: args.ranks.clone(),
             blocks: args.blocks.clone(),
+            every_root_of: u32::MAX,
         };
-        let verdict = sweep.prove(chain, &refuse).expect("proved");
+        let verdict = grid.prove(chain, &refuse).expect("proved");
         assert_eq!(
             line(chain, &verdict),
             "no  bcast/chain on 4 ranks, root 0, 2 blocks, 1 units: 0 sends 2 units where 1 expects 3"

@@ -1,11 +1,8 @@
 //! A campaign over several nodes, on a virtual cluster of real Open MPI over TCP.
-//!
-//! Needs root, iproute2, and measuring programs in `COLLTUNE_LIBDIR` as `make test` names them; says
-//! what is missing and tries nothing where one is.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,7 +10,8 @@ use store::Store;
 use vocabulary::{CommShape, Library, Sample, Subject};
 use wire::{Environment, RankClock};
 
-use crate::run::{Place, script};
+use crate::mpi::start;
+use crate::run::{Place, driver_of, script};
 
 /// Nodes that are up as long as this lives.
 struct Cluster {
@@ -23,12 +21,7 @@ struct Cluster {
 impl Cluster {
     /// Four hosts; `None` where there cannot be any, or no measuring program for them.
     fn up() -> Option<Self> {
-        let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR").unwrap_or_default());
-        let mut drivers = fs::read_dir(libdir).into_iter().flatten().flatten();
-        if !drivers.any(|entry| entry.file_name().to_string_lossy().starts_with("openmpi-")) {
-            eprintln!("skipped: COLLTUNE_LIBDIR has no measuring program for Open MPI");
-            return None;
-        }
+        driver_of("openmpi")?;
         // Another test, or somebody at work, may have clusters of their own.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -41,8 +34,8 @@ impl Cluster {
         match code {
             Some(0) => Some(Self { id }),
             Some(3) => {
-                eprintln!("skipped: {printed}");
-                None
+                eprintln!("{printed}");
+                testkit::require("virtual cluster", None)
             }
             _ => panic!("{printed}"),
         }
@@ -92,15 +85,6 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         script("virtual-cluster", &["down", "--id", &self.id]);
     }
-}
-
-fn start(place: &Place, args: &[&str]) -> Child {
-    let inherited = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let mut command = place.command(args);
-    for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
-        command.env(name, inherited(name));
-    }
-    command.spawn().unwrap()
 }
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {

@@ -1,7 +1,5 @@
 //! Exported files at work in real libraries: the right algorithm runs in every range, at its ends and
 //! next to them, in place and not, and results are right for operators that do not commute too.
-//!
-//! A library that is not installed is skipped, and says so.
 
 mod command;
 pub(crate) mod launch;
@@ -14,12 +12,7 @@ use crate::run::Place;
 
 /// A table of a library in a place, as `tables/night.yaml`.
 fn write_table(place: &Place, library: &str, version: &str, collectives: &str) -> Table {
-    let text = format!(
-        "format: colltune-table 2\nname: night\nprovenance:\n  campaign: 9f86d081\n  \
-         store: .colltune/night.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
-         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: Some CPU\n  \
-         launches: 6\n  warnings: []\ncollectives:\n{collectives}"
-    );
+    let text = testkit::tables::yaml("night", library, version, collectives);
     place.write("tables/night.yaml", text);
     Table::load(&place.path("tables/night.yaml")).unwrap()
 }

@@ -1,7 +1,4 @@
 //! Whole campaigns on real MPI, left alone and disturbed.
-//!
-//! Needs measuring programs in `COLLTUNE_LIBDIR`, which `make test` builds and names; without that
-//! variable, as on a machine without MPI, nothing is tried.
 
 use std::path::PathBuf;
 use std::process::Child;
@@ -38,11 +35,8 @@ fn place(library: &str) -> Option<Place> {
 
 /// The same with a campaign of one's own.
 pub(crate) fn place_with(library: &str, campaign: &str) -> Option<Place> {
-    if std::env::var_os("COLLTUNE_LIBDIR").is_none() {
-        eprintln!("skipped: COLLTUNE_LIBDIR names no measuring programs; `make test` does");
-        return None;
-    }
-    let place = Place::new();
+    testkit::require("measuring programs", std::env::var_os("COLLTUNE_LIBDIR"))?;
+    let place = Place::launching();
     place.write(
         "campaign.yaml",
         format!("name: real\nlibrary: {library}\n{campaign}"),

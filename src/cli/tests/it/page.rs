@@ -1,18 +1,12 @@
 //! The report as a browser shows it.
-//!
-//! Without Chromium these tests say that they are skipped; in continuous integration (`CI`) they fail.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use testkit::process;
 
 use crate::made;
 use crate::run::Place;
@@ -28,17 +22,8 @@ fn chromium() -> Option<&'static str> {
         let ran = Command::new(name).arg("--version").output();
         ran.is_ok_and(|output| output.status.success())
     };
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(runs);
-    if found.is_none() {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "there is no Chromium; `scripts/setup test` installs it"
-        );
-        eprintln!("skipped: there is no Chromium; `scripts/setup test` installs it");
-    }
-    found
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    testkit::require("Chromium", names.into_iter().find(runs))
 }
 
 /// What the browser made of a page.
@@ -52,8 +37,8 @@ struct Rendered {
 
 /// Opens a page of a place, and ends every process of the browser.
 fn render(browser: &str, place: &Place, page: &str) -> Rendered {
-    let out = |name: &str| fs::File::create(place.path(name)).unwrap();
-    let mut child = Command::new(browser)
+    let mut command = Command::new(browser);
+    command
         .args([
             "--headless",
             "--no-sandbox",
@@ -81,41 +66,19 @@ fn render(browser: &str, place: &Place, page: &str) -> Rendered {
             "--log-net-log={}",
             place.path("net.json").display()
         ))
-        .arg(format!("file://{}", place.path(page).display()))
-        .stdin(Stdio::null())
-        .stdout(out("dom.html"))
-        .stderr(out("browser.log"))
-        .process_group(0)
-        .spawn()
-        .unwrap();
-    let end = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait().unwrap() {
-            Some(status) => break Some(status),
-            None if Instant::now() > end => break None,
-            None => thread::sleep(Duration::from_millis(50)),
-        }
-    };
-    // Its helpers may outlive it.
-    let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
-    child.wait().unwrap();
-    let log = lossy(place, "browser.log");
-    assert!(
-        status.is_some_and(|status| status.success()),
-        "{status:?}: {log}"
-    );
+        .arg(format!("file://{}", place.path(page).display()));
+    let ended = process::run(&mut command, PATIENCE);
+    let log = ended.err;
+    assert!(ended.status.success(), "{}: {log}", ended.status);
     Rendered {
-        dom: place.read("dom.html"),
-        requests: requests(&lossy(place, "net.json")),
+        dom: ended.out,
+        requests: requests(&log_of_network(place)),
         log,
     }
 }
 
-fn lossy(place: &Place, name: &str) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(mut file) = fs::File::open(place.path(name)) {
-        file.read_to_end(&mut bytes).unwrap();
-    }
+fn log_of_network(place: &Place) -> String {
+    let bytes = fs::read(place.path("net.json")).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

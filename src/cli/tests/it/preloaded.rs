@@ -5,25 +5,13 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use testkit::tables;
 
 use crate::mpi::{place_with, run};
 use crate::run::Place;
 
-/// A table for Open MPI 4.1.4 on two ranks.
-const TABLE: &str = "\
-format: colltune-table 2
-name: by-hand
-provenance:
-  campaign: 9f86d081
-  store: none.db
-  library: {name: openmpi, version: \"4.1.4\"}
-  colltune: \"0.1.0\"
-  date: \"2026-11-20\"
-  hosts: [n1]
-  cpu: any
-  launches: 6
-  warnings: []
-collectives:
+/// What a table decides on two ranks.
+const COLLECTIVES: &str = "
   allreduce:
     message_size: bytes of one rank's vector
     shapes:
@@ -33,6 +21,11 @@ collectives:
         rules:
           - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high}
 ";
+
+/// A table for a release of Open MPI.
+fn table_for(version: &str) -> String {
+    tables::yaml("by-hand", "openmpi", version, COLLECTIVES)
+}
 
 /// Tells what it was given, and leaves the summary that a rank would have left.
 const MPIRUN: &str = "\
@@ -46,7 +39,7 @@ done
 fn prepared(script: &str) -> Place {
     let place = Place::with_mpirun(script);
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
-    place.write("table.yaml", TABLE);
+    place.write("table.yaml", table_for("4.1.4"));
     place
 }
 
@@ -159,7 +152,7 @@ fn what_cannot_be_set_up_is_refused() {
         2,
         &["none/calls"],
     );
-    place.write("table.yaml", TABLE.replace("4.1.4", "5.0.7"));
+    place.write("table.yaml", table_for("5.0.7"));
     let refused = ["made for openmpi-5.0.7", "openmpi-4.1.4", "--force"];
     check(&["run", "table.yaml", "--", "mpirun", "a"], 2, &refused);
     place
@@ -180,7 +173,7 @@ fn a_program_of_open_mpi_runs_with_a_table() {
     let Some(place) = place_with("openmpi", "") else {
         return;
     };
-    place.write("table.yaml", TABLE);
+    place.write("table.yaml", table_for("4.1.4"));
     place.write(
         "program.c",
         "#include <mpi.h>\nint main(int n, char **a) { int one = 1, sum; MPI_Init(&n, &a);\n\

@@ -10,11 +10,13 @@ use rusqlite::Connection;
 use serde_json::Value;
 use store::Store;
 use tempfile::TempDir;
+use testkit::mpi::{self, Turn};
 use vocabulary::Library;
 
 /// A folder to run in, with a search path and drivers of its own.
 pub(crate) struct Place {
     folder: TempDir,
+    _turn: Option<Turn>,
 }
 
 /// What a run of the binary left.
@@ -30,9 +32,18 @@ impl Place {
     pub(crate) fn new() -> Self {
         let place = Self {
             folder: tempfile::tempdir().unwrap(),
+            _turn: None,
         };
         fs::create_dir(place.path("bin")).unwrap();
         place
+    }
+
+    /// A folder from which real ranks are started, alone.
+    pub(crate) fn launching() -> Self {
+        Self {
+            _turn: Some(mpi::turn()),
+            ..Self::new()
+        }
     }
 
     /// A folder with an mpirun that calls itself Open MPI 4.1.4 and otherwise does what `script`
@@ -115,6 +126,18 @@ impl Place {
         let folder = self.folder.path().to_str().unwrap();
         String::from_utf8_lossy(text).replace(folder, "DIR")
     }
+}
+
+/// The build of the measuring program for a library; `None` where there is none.
+pub(crate) fn driver_of(library: &str) -> Option<PathBuf> {
+    let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR").unwrap_or_default());
+    let builds = fs::read_dir(libdir).into_iter().flatten().flatten();
+    let mut paths = builds.map(|entry| entry.path());
+    let is_of = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with(&format!("{library}-"))
+    };
+    testkit::require("measuring programs", paths.find(is_of))
 }
 
 /// Runs one of this repository's scripts, for at most two minutes; its exit code and all that it

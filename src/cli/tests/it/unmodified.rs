@@ -3,6 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+use testkit::{process, tables};
 
 use crate::mpi::{place_with, run};
 use crate::run::{Place, Ran};
@@ -18,22 +21,7 @@ const ALGORITHMS: [(&str, &str); 6] = [
 ];
 
 fn table() -> String {
-    let mut text = "\
-format: colltune-table 2
-name: ours
-provenance:
-  campaign: 9f86d081
-  store: none.db
-  library: {name: openmpi, version: \"4.1.4\"}
-  colltune: \"0.1.0\"
-  date: \"2026-11-22\"
-  hosts: [n1]
-  cpu: any
-  launches: 6
-  warnings: []
-collectives:
-"
-    .to_owned();
+    let mut collectives = String::new();
     for (collective, algorithm) in ALGORITHMS {
         let (message_size, operators) = match collective {
             "reduce" | "allreduce" => ("bytes of one rank's vector", "        operators: any\n"),
@@ -41,28 +29,26 @@ collectives:
             "scatter" => ("bytes of one rank's part", ""),
             _ => ("bytes of one rank's contribution", ""),
         };
-        text += &format!(
+        collectives += &format!(
             "  {collective}:\n    message_size: {message_size}\n    shapes:\n      - nodes: 1\n        \
              ppn: 2\n{operators}        rules:\n          - {{from: 0, candidate: \
              {collective}/{algorithm}, speedup: 1.5, confidence: high}}\n"
         );
     }
-    text
+    tables::yaml("ours", "openmpi", "4.1.4", &collectives)
 }
 
 /// Runs a command of the place, alone and with the table.
 fn twice(place: &Place, command: &[&str]) -> (Ran, Ran) {
     place.write("table.yaml", table());
-    let alone = Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(place.path(""))
-        .output();
-    let alone = alone.expect("the launcher starts");
+    let mut launch = Command::new(command[0]);
+    launch.args(&command[1..]).current_dir(place.path(""));
+    let alone = process::run(&mut launch, Duration::from_secs(100));
     assert!(alone.status.success(), "{alone:?}");
     let alone = Ran {
         code: alone.status.code(),
-        out: place.anonymous(&alone.stdout),
-        err: place.anonymous(&alone.stderr),
+        out: place.anonymous(alone.out.as_bytes()),
+        err: place.anonymous(alone.err.as_bytes()),
     };
     let mut args = vec!["run", "table.yaml", "--force", "--"];
     args.extend(command);
@@ -155,8 +141,8 @@ fn hpc_challenge_under_openmpi_finds_the_same() {
         return;
     };
     let defaults = Path::new("/usr/share/doc/hpcc/examples/_hpccinf.txt");
-    let Ok(defaults) = std::fs::read_to_string(defaults) else {
-        eprintln!("skipped: there is no hpcc; scripts/setup test installs it");
+    let defaults = std::fs::read_to_string(defaults).ok();
+    let Some(defaults) = testkit::require("HPC Challenge", defaults) else {
         return;
     };
     let mut lines: Vec<&str> = defaults.lines().collect();
@@ -186,33 +172,24 @@ fn hpc_challenge_under_openmpi_finds_the_same() {
     }
 }
 
-/// IMB-MPI1, where `scripts/benchmarks` has put it; `None`, with a word, if it did not.
+/// IMB-MPI1, where `scripts/benchmarks` has put it.
 fn imb() -> Option<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let folder = cache.or(home)?.join("colltune/benchmarks");
-    let program = folder.join("IMB-MPI1");
-    if !program.exists() {
-        eprintln!("skipped: there is no IMB-MPI1; scripts/benchmarks fetches it");
-        return None;
-    }
-    Some(program)
+    let program = process::cached("benchmarks/IMB-MPI1");
+    testkit::require("Intel MPI Benchmarks", program)
 }
 
 /// MPICH's library under the name by which its relatives know it.
-fn libmpi(place: &Place) -> bool {
+fn libmpi(place: &Place) -> Option<()> {
     let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
     let mut names = folders
         .iter()
         .map(|folder| Path::new(folder).join("libmpich.so.12"));
-    let Some(library) = names.find(|name| name.exists()) else {
-        eprintln!("skipped: there is no libmpich.so.12");
-        return false;
-    };
+    let found = names.find(|name| name.exists());
+    let library = testkit::require("library of MPICH by the name libmpich.so.12", found)?;
     let link = place.path("lib12");
     std::fs::create_dir(&link).expect("the place is new");
     std::os::unix::fs::symlink(library, link.join("libmpi.so.12")).expect("the place is new");
-    true
+    Some(())
 }
 
 /// As Intel built them, for the binary interface of MPICH.
@@ -221,7 +198,7 @@ fn the_intel_mpi_benchmarks_under_mpich_run_with_ours() {
     let (Some(place), Some(program)) = (place_with("mpich", ""), imb()) else {
         return;
     };
-    if !libmpi(&place) {
+    if libmpi(&place).is_none() {
         return;
     }
     let script = format!(

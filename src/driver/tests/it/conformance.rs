@@ -6,12 +6,13 @@ use std::num::NonZero;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
+use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
 };
 use wire::{Finish, Record, Work};
 
-use crate::launch::{Bench, experiment, family, ours};
+use crate::launch::{Bench, experiment, ours};
 
 /// More ranks than cores, as far as the library bears it: MPICH's ranks spin.
 fn most_ranks() -> u32 {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use launcher::{Exit, Job, Launcher, LocalLauncher, Outcome, Running, discover, select};
-use launcher::{LibraryChoice, LibraryName, LocalOptions};
+use launcher::{Exit, Job, Launcher, LibraryName, LocalLauncher, Outcome, Running};
 use tempfile::TempDir;
+use testkit::mpi::{self, Turn, family};
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
     Repetition, Synchronisation,
@@ -21,27 +21,16 @@ pub(crate) struct Bench {
     /// For the ranks, beyond that of the test.
     pub(crate) environment: Vec<(OsString, OsString)>,
     launcher: LocalLauncher,
-}
-
-/// The library that the driver under test is linked to.
-pub(crate) fn family() -> LibraryName {
-    match std::env::var("MPI_FAMILY").as_deref() {
-        Ok("mpich") => LibraryName::Mpich,
-        _ => LibraryName::OpenMpi,
-    }
+    _turn: Turn,
 }
 
 impl Bench {
     /// A plan for these tasks that repeats as little as possible.
     pub(crate) fn new(work: Vec<Work>) -> Self {
-        let choice = LibraryChoice {
-            name: Some(family()),
-            ..LibraryChoice::default()
-        };
-        let path = std::env::var_os("PATH").expect("PATH is set");
-        let installation = select(&choice, &discover(&path)).expect("the library is installed");
+        let turn = mpi::turn();
+        let launcher = mpi::launcher();
         let folder = TempDir::new().expect("a temporary folder");
-        let library: Library = installation.library();
+        let library: Library = mpi::installation().library();
         let plan = Plan {
             version: WIRE_VERSION,
             campaign: "test".to_owned(),
@@ -67,12 +56,12 @@ impl Bench {
             cache: Cache::Warm,
             tasks: Vec::new(),
         };
-        let launcher = LocalLauncher::new(installation, LocalOptions::default(), launcher::cores());
         let mut bench = Self {
             folder,
             plan,
             environment: Vec::new(),
             launcher,
+            _turn: turn,
         };
         bench.set_work(work);
         bench
@@ -113,16 +102,11 @@ impl Bench {
     }
 
     pub(crate) fn start_on(&self, plan: &Path, ranks: u32) -> Box<dyn Running> {
+        let driver = env!("CARGO_BIN_EXE_colltune-driver").as_ref();
         let job = Job {
-            driver: env!("CARGO_BIN_EXE_colltune-driver").into(),
-            plan: plan.to_owned(),
-            ranks,
-            ppn: ranks,
-            log: self.path("log"),
             environment: self.environment.clone(),
             timeout: Some(Duration::from_secs(120)),
-            begin_in: None,
-            keep: false,
+            ..mpi::job(driver, plan, ranks, self.path("log"))
         };
         self.launcher.start(&job).expect("started")
     }

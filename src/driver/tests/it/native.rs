@@ -7,12 +7,13 @@ use campaign::Campaign;
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
+use testkit::mpi::family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, MOCKUPS, NativeAlgorithm, Operator, Parameters,
 };
 use wire::{FailureKind, Record, Work};
 
-use crate::launch::{Bench, allreduce, family};
+use crate::launch::{Bench, allreduce};
 use crate::trace::{Calls, function, trace, traced};
 
 /// Numbers of ranks, and elements of a call: fewer than ranks, not a multiple of them, short and long.

@@ -4,10 +4,11 @@ use std::num::NonZero;
 
 use launcher::LibraryName;
 use launcher::Outcome;
+use testkit::mpi::family;
 use vocabulary::{Candidate, CommShape, Node, Synchronisation, Warning};
 use wire::{LaunchStart, Measurement, Record, Work};
 
-use crate::launch::{Bench, allreduce, family};
+use crate::launch::{Bench, allreduce};
 
 /// Of each measurement.
 const REPETITIONS: u32 = 200;

@@ -3,10 +3,11 @@
 use launcher::LibraryName;
 use launcher::Outcome;
 use schedule::Collective;
+use testkit::mpi::family;
 use vocabulary::Warning;
 use wire::{Environment, Record};
 
-use crate::launch::{Bench, family};
+use crate::launch::Bench;
 use crate::native::natives;
 
 /// What two ranks that measure nothing tell of their environment.

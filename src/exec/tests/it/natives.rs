@@ -4,8 +4,7 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use schedule::Collective;
-
-use crate::launch::family;
+use testkit::mpi::family;
 
 /// What Open MPI 4.1 numbers from 1, by its documentation and sources.
 const OPEN_MPI: [(Collective, &[&str]); 11] = [

@@ -1,8 +1,19 @@
 //! What several ranks find out together.
 
-use launcher::LibraryName;
+use std::time::Duration;
 
-use crate::launch::{family, run};
+use launcher::LibraryName;
+use testkit::mpi::{self, family};
+
+/// Runs `exec-ranks` and returns what it printed.
+fn run(mode: &str, ranks: u32) -> String {
+    // Longer than the ranks give themselves.
+    let patience = Duration::from_secs(280);
+    let program = env!("CARGO_BIN_EXE_exec-ranks").as_ref();
+    let printed = mpi::run(program, mode.as_ref(), ranks, patience).good();
+    println!("{printed}");
+    printed
+}
 
 #[test]
 fn every_algorithm_does_what_mpi_does() {

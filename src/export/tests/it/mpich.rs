@@ -186,8 +186,8 @@ fn the_reader_is_strict() {
 #[test]
 fn the_installed_mpich_tells_what_it_decides() {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(file) = export::mpich::Selection.installed("4.0.2", &path) else {
-        eprintln!("skipped: there is no MPICH 4.0.2 here");
+    let found = export::mpich::Selection.installed("4.0.2", &path);
+    let Some(file) = testkit::require("MPICH 4.0", found) else {
         return;
     };
     let table = sample::table("mpich", "4.0.2", TABLE);

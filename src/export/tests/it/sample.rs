@@ -2,16 +2,14 @@
 
 use export::{ExportError, Exported, Options};
 use table::Table;
+use testkit::tables;
 
 /// A table of a library with these collectives, as YAML.
 pub(crate) fn table(library: &str, version: &str, collectives: &str) -> Table {
-    let text = format!(
-        "format: colltune-table 2\nname: night\nprovenance:\n  campaign: 9f86d081\n  \
-         store: .colltune/night.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
-         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1, n2]\n  cpu: Some CPU\n  \
-         launches: 6\n  warnings: []\ncollectives:\n{collectives}"
-    );
-    Table::parse(&text, "night.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
+    let text = tables::yaml("night", library, version, collectives)
+        .replace("hosts: [n1]", "hosts: [n1, n2]")
+        .replace("cpu: any", "cpu: Some CPU");
+    tables::parsed(&text)
 }
 
 /// Every collective, as Open MPI's algorithms might have been found to do.

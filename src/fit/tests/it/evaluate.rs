@@ -8,25 +8,16 @@ use schedule::Collective;
 use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
+use testkit::tables;
 use vocabulary::{Candidate, Cell, CommShape, Library, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, ours};
 
 fn provenance() -> Provenance {
-    Provenance {
-        campaign: String::new(),
-        store: String::new(),
-        library: Library {
-            name: "openmpi".to_owned(),
-            version: "4.1.4".to_owned(),
-        },
-        colltune: String::new(),
-        date: String::new(),
-        hosts: Vec::new(),
-        cpu: String::new(),
-        launches: 6,
-        warnings: Vec::new(),
-    }
+    tables::provenance(Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    })
 }
 
 fn evaluated(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<SplitScores> {

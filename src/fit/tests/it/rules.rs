@@ -3,24 +3,20 @@
 use fit::{DecideOptions, build_table, decide_for, summarise};
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
+use testkit::tables;
 use vocabulary::{Candidate, Cell, Library, Parameters, Sample};
 
 use crate::synthetic::{allreduce, launches, ours};
 
 fn provenance() -> Provenance {
+    let library = Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    };
     Provenance {
-        campaign: "9f86d081".to_owned(),
         store: ".colltune/test.db".to_owned(),
-        library: Library {
-            name: "openmpi".to_owned(),
-            version: "4.1.4".to_owned(),
-        },
-        colltune: "0.1.0".to_owned(),
-        date: "2026-11-20".to_owned(),
-        hosts: vec!["n1".to_owned()],
         cpu: "test".to_owned(),
-        launches: 6,
-        warnings: Vec::new(),
+        ..tables::provenance(library)
     }
 }
 

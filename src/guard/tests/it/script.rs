@@ -1,27 +1,13 @@
 //! Launches whose times are written down beforehand.
 
-use std::path::Path;
-
 use guard::{Broken, GuardError, Measurer, Times};
 use table::Table;
+use testkit::tables;
 use vocabulary::{Candidate, Cell};
 
 /// A table of one collective; every tenth of a size decides alike.
 pub(crate) fn table() -> Table {
-    let text = "\
-format: colltune-table 2
-name: scripted
-provenance:
-  campaign: 9f86d081
-  store: .colltune/absent.db
-  library: {name: openmpi, version: \"4.1.4\"}
-  colltune: \"0.1.0\"
-  date: \"2026-11-20\"
-  hosts: [n1]
-  cpu: Some CPU
-  launches: 6
-  warnings: []
-collectives:
+    let collectives = "
   bcast:
     message_size: bytes of one rank's vector
     shapes:
@@ -37,7 +23,7 @@ collectives:
           microseconds:         [1,  2,  5,  10,  100]
           default_microseconds: [1,  3,  8,  30,  200]
 ";
-    Table::parse(text, Path::new("scripted.yaml")).expect("a table")
+    tables::parsed(&tables::yaml("absent", "openmpi", "4.1.4", collectives))
 }
 
 /// What a script says of a candidate.

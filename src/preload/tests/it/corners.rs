@@ -6,10 +6,11 @@ use std::process::Command;
 
 use launcher::LibraryName;
 use tempfile::TempDir;
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 use vocabulary::Library;
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 /// The counts of calls that were carried out by something called like that.
 pub(crate) fn calls(text: &str, by: &str) -> u64 {
@@ -139,8 +140,7 @@ fn other_build() -> Option<PathBuf> {
 
 #[test]
 fn the_build_for_another_library_does_nothing_under_mpi() {
-    let Some(other) = other_build() else {
-        eprintln!("skipped: COLLTUNE_LIBDIR has no libcolltune.so of another library");
+    let Some(other) = testkit::require("measuring programs", other_build()) else {
         return;
     };
     let folder = TempDir::new().expect("a temporary folder");
@@ -187,8 +187,8 @@ fn compiled_fortran(source: &str, folder: &Path) -> Option<PathBuf> {
 fn fortran_programs_run_under_mpi() {
     for source in ["fortran.f90", "fortran08.f90"] {
         let folder = TempDir::new().expect("a temporary folder");
-        let Some(program) = compiled_fortran(source, folder.path()) else {
-            eprintln!("skipped: {source}, for lack of a Fortran compiler for it");
+        let compiled = compiled_fortran(source, folder.path());
+        let Some(program) = testkit::require("Fortran compiler", compiled) else {
             continue;
         };
         let path = saved(&forcing(1, installation().library()), folder.path());

@@ -6,9 +6,10 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
-use crate::launch::{archived, compiled, installation, preloaded, run};
-use crate::tables::{forcing, saved};
+use crate::launch::{archived, compiled, preloaded, run};
 
 /// Calls with random arguments.
 const CALLS: &str = "20000";

@@ -6,27 +6,11 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use launcher::{Installation, Job, Launcher, LocalLauncher, Outcome, discover, select};
-use launcher::{LibraryChoice, LibraryName, LocalOptions};
 use tempfile::TempDir;
+use testkit::mpi::{self, Printed};
 
-const TIMEOUT: Duration = Duration::from_secs(200);
-
-pub(crate) fn family() -> LibraryName {
-    match std::env::var("MPI_FAMILY").as_deref() {
-        Ok("mpich") => LibraryName::Mpich,
-        _ => LibraryName::OpenMpi,
-    }
-}
-
-pub(crate) fn installation() -> Installation {
-    let choice = LibraryChoice {
-        name: Some(family()),
-        ..LibraryChoice::default()
-    };
-    let path = std::env::var_os("PATH").expect("PATH is set");
-    select(&choice, &discover(&path)).expect("the library is installed")
-}
+/// What a launch may take.
+const PATIENCE: Duration = Duration::from_secs(200);
 
 /// `libcolltune.so`. Cargo does not build it with the tests, since no Rust program links it.
 pub(crate) fn preloaded() -> PathBuf {
@@ -99,20 +83,6 @@ pub(crate) fn compiled(program: &str, folder: &Path, more: &[&str]) -> PathBuf {
     made
 }
 
-/// What a launch printed, and how it ended.
-pub(crate) struct Printed {
-    pub(crate) text: String,
-    pub(crate) outcome: Outcome,
-}
-
-impl Printed {
-    /// The text of a launch that went well.
-    pub(crate) fn good(self) -> String {
-        assert_eq!(self.outcome, Outcome::Success, "{}", self.text);
-        self.text
-    }
-}
-
 /// Starts a program in this environment of its own, which the launcher does not get.
 pub(crate) fn run(
     program: &Path,
@@ -133,27 +103,8 @@ pub(crate) fn run(
     let wrapper = folder.path().join("start");
     std::fs::write(&wrapper, script + "\n").expect("written");
     std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
-    let launcher = LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores());
-    let log = folder.path().join("log");
-    let job = Job {
-        driver: wrapper,
-        plan: "unused".into(),
-        ranks,
-        ppn: ranks,
-        log: log.clone(),
-        // MPICH's ranks spin otherwise, for a time slice where they outnumber cores.
-        environment: vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
-        timeout: Some(TIMEOUT),
-        begin_in: None,
-        keep: false,
-    };
-    let mut running = launcher.start(&job).expect("started");
-    let exit = running.wait_timeout(TIMEOUT + Duration::from_secs(10));
-    let exit = exit.expect("watched").expect("the launch ends");
-    Printed {
-        text: std::fs::read_to_string(&log).unwrap_or_default(),
-        outcome: exit.outcome,
-    }
+    // The program's one argument is that of nobody: the script has its own.
+    mpi::run(&wrapper, "unused".as_ref(), ranks, PATIENCE)
 }
 
 /// Starts a program with `libcolltune.so` preloaded and a table.

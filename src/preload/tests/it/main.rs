@@ -8,5 +8,4 @@ mod nodes;
 mod reload;
 mod repeats;
 mod stress;
-mod tables;
 mod unlike;

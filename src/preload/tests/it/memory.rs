@@ -1,12 +1,13 @@
 //! Random collectives under valgrind: what it finds in stacks with our frames is ours.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::process;
+use testkit::tables::{forcing, saved};
 
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 /// What valgrind is to leave out, of the libraries and of ours.
 const SUPPRESSIONS: [&str; 2] = ["/usr/share/openmpi/openmpi-valgrind.supp", OURS];
@@ -64,7 +65,7 @@ fn findings(place: usize, seed: u64) -> Vec<String> {
     arguments.extend(known.map(|file| format!("--suppressions={file}")));
     let program = program.display().to_string();
     arguments.extend([program, seed.to_string(), "80".to_owned(), "odd".to_owned()]);
-    let text = run_preloaded(&valgrind(), &arguments, RANKS, &path, &YIELDING).good();
+    let text = run_preloaded("valgrind".as_ref(), &arguments, RANKS, &path, &YIELDING).good();
     assert!(text.contains("80 calls agree"), "{text}");
     let logs = logs(folder.path());
     assert_eq!(logs.len(), RANKS as usize, "a log a rank");
@@ -75,15 +76,9 @@ fn findings(place: usize, seed: u64) -> Vec<String> {
     blocks.filter(|block| is_ours(block)).collect()
 }
 
-fn valgrind() -> PathBuf {
-    "valgrind".into()
-}
-
 #[test]
 fn memory_is_used_as_it_should_be_under_mpi() {
-    if Command::new(valgrind()).arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI has no valgrind");
-        eprintln!("skipped: valgrind is not here (apt-get install valgrind)");
+    if testkit::require("valgrind", process::find("valgrind")).is_none() {
         return;
     }
     let findings = findings(3, 8);

@@ -1,10 +1,11 @@
 //! Tables for nodes of another type.
 
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 /// What programs print where all ranks but the first have the CPU `other`.
 fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_used: bool) {
@@ -29,8 +30,7 @@ fn check(table_cpu: &str, other: &str, more: &[(&str, &str)], warned: &str, is_u
 #[test]
 fn tables_for_other_nodes_are_used_only_if_forced_under_mpi() {
     let own = environment::cpu();
-    if own.is_empty() {
-        eprintln!("skipped: the kernel does not name the CPU");
+    if testkit::require("CPU with a name", (!own.is_empty()).then_some(())).is_none() {
         return;
     }
     let force = [("COLLTUNE_FORCE", "1")];

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 use vocabulary::Library;
 
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 /// Two tables with other broadcasts, one for another library, and the table in use, the first.
 struct Files {

@@ -3,10 +3,11 @@
 use launcher::LibraryName;
 use table::{Confidence, Rule};
 use tempfile::TempDir;
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 use vocabulary::Candidate;
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 /// Runs a program with a table that chooses the algorithms at that place up to a size, and the default
 /// above.

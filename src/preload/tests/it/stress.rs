@@ -6,9 +6,10 @@ use launcher::LibraryName;
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
+use testkit::mpi::{family, installation};
+use testkit::tables::{forcing, saved};
 
-use crate::launch::{compiled, family, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 fn has_even_only(table: &Table) -> bool {
     let rules = table.entries().flat_map(|entry| &entry.rules);
@@ -68,8 +69,9 @@ fn concurrent_threads_get_what_mpi_gives_them_under_mpi() {
     let path = saved(&forcing(1, installation().library()), folder.path());
     let arguments = ["4", "400"].map(str::to_owned);
     let text = run_preloaded(&program, &arguments, 2, &path, &[]).good();
-    if text.contains("one thread at a time") {
-        eprintln!("skipped: this MPI library has no MPI_THREAD_MULTIPLE");
+    let is_provided = !text.contains("one thread at a time");
+    let library = "MPI library with MPI_THREAD_MULTIPLE";
+    if testkit::require(library, is_provided.then_some(())).is_none() {
         return;
     }
     assert!(text.contains("threads agree"), "{text}");

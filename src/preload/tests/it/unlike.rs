@@ -3,10 +3,11 @@
 use std::process::Command;
 
 use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
-use crate::launch::{compiled, installation, run_preloaded};
-use crate::tables::{forcing, saved};
+use crate::launch::{compiled, run_preloaded};
 
 fn run(what: &str, more: &[(&str, &str)]) -> String {
     let folder = TempDir::new().expect("a temporary folder");

@@ -1,22 +1,9 @@
 //! What a table alone can tell.
 
 use report::{View, render_csv, render_html, render_markdown};
-use table::Table;
+use testkit::tables;
 
-const TABLE: &str = r#"
-format: colltune-table 2
-name: example
-provenance:
-  campaign: 9f86d081
-  store: .colltune/example.db
-  library: {name: openmpi, version: "4.1.4"}
-  colltune: "0.1.0"
-  date: "2026-11-20"
-  hosts: [n1]
-  cpu: Some CPU
-  launches: 6
-  warnings: ["ranks were not bound"]
-collectives:
+const COLLECTIVES: &str = r#"
   allreduce:
     message_size: bytes of one rank's vector
     shapes:
@@ -40,8 +27,10 @@ collectives:
 "#;
 
 fn view() -> View {
-    let table = Table::parse(TABLE, "tables/example.yaml".as_ref());
-    View::of_table(&table.unwrap_or_else(|error| panic!("{error}")))
+    let text = tables::yaml("example", "openmpi", "4.1.4", COLLECTIVES)
+        .replace("cpu: any", "cpu: Some CPU")
+        .replace("warnings: []", "warnings: [ranks were not bound]");
+    View::of_table(&tables::parsed(&text))
 }
 
 #[test]

@@ -1,65 +1,32 @@
-//! The calls on which algorithms are tried.
+//! The calls on which algorithms are tried: those of the verifier's grid, and pairs of parts.
 
-use schedule::{
-    Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, of,
-};
-
-/// The parameters worth trying: several block counts and radices, every part of a composition. Parts
-/// are combined in step, not each with each: a part does not know what stands beside it.
-pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
-    let takes = |parameter| algorithm.takes(parameter);
-    let ids = |parameter, collective| match takes(parameter) {
-        true => of(collective).map(|part| Some(part.id)).collect(),
-        false => vec![None],
-    };
-    let reduces = ids(Parameter::Reduce, Collective::Reduce);
-    let bcasts = ids(Parameter::Bcast, Collective::Bcast);
-    let radices = match takes(Parameter::Radix) {
-        true => vec![Some(2), Some(3), Some(4), Some(8), Some(16)],
-        false => vec![None],
-    };
-    let blocks = match takes(Parameter::Blocks) {
-        true => [1, 2, 3, 7, 11]
-            .map(|count| Some(Blocks::Count(count)))
-            .into(),
-        false => vec![None],
-    };
-    let parts = reduces.len().max(bcasts.len());
-    let combinations = if parts > 1 {
-        // Every part with some of the blocks, every number of blocks with some of the parts.
-        (0..2 * parts)
-            .map(|turn| (turn % parts, turn % blocks.len(), turn % radices.len()))
-            .collect()
-    } else {
-        let pairs = |block| (0..radices.len()).map(move |radix| (0, block, radix));
-        (0..blocks.len()).flat_map(pairs).collect::<Vec<_>>()
-    };
-    combinations
-        .into_iter()
-        .map(|(part, block, radix)| Parameters {
-            blocks: blocks[block],
-            radix: radices[radix],
-            reduce: reduces[part % reduces.len()],
-            bcast: bcasts[part % bcasts.len()],
-        })
-        .collect()
-}
-
-/// Every root that makes a difference.
-pub(crate) fn roots(algorithm: &Algorithm, ranks: u32) -> Vec<Rank> {
-    match algorithm.collective.is_rooted() {
-        true => (0..ranks).collect(),
-        false => vec![0],
-    }
-}
+use schedule::verify::Grid;
+use schedule::{Algorithm, Collective, Parameters, Rank, Request, Schedule, Unsupported, of};
 
 /// Every root of a small communicator; the first, the middle and the last of others.
-pub(crate) fn some_roots(algorithm: &Algorithm, ranks: u32) -> Vec<Rank> {
-    match ranks {
-        0..=17 => roots(algorithm, ranks),
-        _ if algorithm.collective.is_rooted() => vec![0, ranks / 2, ranks - 1],
-        _ => vec![0],
+pub(crate) fn grid() -> Grid {
+    Grid {
+        ranks: 1..=64,
+        blocks: vec![1, 2, 3, 7, 11],
+        every_root_of: 17,
     }
+}
+
+/// The parameters of the grid, and of what is composed of two parts pairs of which none is the default.
+pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+    let mut all = grid().parameters(algorithm);
+    let takes_both = all.iter().any(|given| given.reduce.is_some())
+        && all.iter().any(|given| given.bcast.is_some());
+    if takes_both {
+        let bcasts: Vec<_> = of(Collective::Bcast).collect();
+        let pairs = of(Collective::Reduce).zip(bcasts.iter().cycle());
+        all.extend(pairs.map(|(reduce, bcast)| Parameters {
+            reduce: Some(reduce.id),
+            bcast: Some(bcast.id),
+            ..Parameters::blocks(3)
+        }));
+    }
+    all
 }
 
 pub(crate) fn schedule(algorithm: &'static Algorithm, request: &Request<'_>) -> Schedule {

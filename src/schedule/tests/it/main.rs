@@ -6,6 +6,7 @@ mod cases;
 mod catalogue;
 mod counts;
 mod faults;
+mod grid;
 mod house;
 mod memory;
 mod mutants;

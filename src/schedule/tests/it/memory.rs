@@ -2,7 +2,7 @@
 
 use schedule::{ALGORITHMS, Collective, Schedule, memory};
 
-use crate::cases::{each_call, roots};
+use crate::cases::{each_call, grid};
 
 /// 2x2 integer matrices modulo a prime: associative, not commutative.
 type Matrix = [u64; 4];
@@ -63,7 +63,7 @@ pub(crate) fn given_units(schedule: &Schedule) -> u64 {
 fn every_ordered_algorithm_gives_the_product_in_rank_order() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=13 {
-            for root in roots(algorithm, ranks) {
+            for root in grid().roots(algorithm, ranks) {
                 each_call(algorithm, ranks, root, 9, |schedule| {
                     if !schedule.ordered() {
                         return;

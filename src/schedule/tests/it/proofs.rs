@@ -6,7 +6,7 @@ use schedule::{
     verify::verify,
 };
 
-use crate::cases::{each_call, parameters, schedule, some_roots, supported};
+use crate::cases::{each_call, grid, parameters, schedule, supported};
 
 fn check(schedule: &schedule::Schedule) {
     if let Err(fault) = verify(schedule) {
@@ -19,38 +19,15 @@ fn check(schedule: &schedule::Schedule) {
     }
 }
 
-/// As many units as show empty and uneven blocks, in the vector or in every rank's part of it.
-fn units(algorithm: &Algorithm) -> u64 {
-    if algorithm.collective.is_sized_by_part() {
-        2
-    } else {
-        7
-    }
-}
-
-fn prove_on_1_to_64_ranks(wanted: fn(&&Algorithm) -> bool) {
-    for algorithm in ALGORITHMS.iter().filter(wanted) {
-        for ranks in 1..=64 {
-            for root in some_roots(algorithm, ranks) {
-                each_call(algorithm, ranks, root, units(algorithm), check);
-            }
-            // Pieces of more than one unit, of different lengths.
-            let pieces = u64::from(algorithm.pieces(ranks));
-            if pieces > 1 {
-                each_call(algorithm, ranks, 0, 2 * pieces + 3, check);
-            }
-        }
-    }
-}
-
 #[test]
-fn every_reduction_is_correct_on_1_to_64_ranks() {
-    prove_on_1_to_64_ranks(|algorithm| algorithm.collective.is_reduction());
-}
-
-#[test]
-fn every_movement_is_correct_on_1_to_64_ranks() {
-    prove_on_1_to_64_ranks(|algorithm| !algorithm.collective.is_reduction());
+fn every_algorithm_is_correct_on_1_to_64_ranks() {
+    for algorithm in ALGORITHMS {
+        let verdict = grid().prove(algorithm, &verify).unwrap();
+        assert!(verdict.fault.is_none(), "{:?}", verdict.fault);
+        let served = if algorithm.even_ranks { 33 } else { 64 };
+        assert_eq!(verdict.skipped, 64 - served, "{algorithm}");
+        assert!(verdict.shapes >= 2 * served, "{algorithm}");
+    }
 }
 
 /// Whether the rounds are few enough to go through a thousand ranks.
@@ -91,7 +68,7 @@ const PROVED_ON_1026_RANKS: usize = 48;
 fn prove_thinned(algorithm: &'static Algorithm, ranks: u32) -> usize {
     let mut proofs = 0;
     let choices = parameters(algorithm);
-    for (turn, root) in some_roots(algorithm, ranks).into_iter().enumerate() {
+    for (turn, root) in grid().roots(algorithm, ranks).into_iter().enumerate() {
         let turn = turn + ranks as usize;
         let chosen =
             (0..choices.len().min(3)).map(|place| choices[(turn + 2 * place) % choices.len()]);
@@ -121,7 +98,7 @@ fn short_vectors_leave_blocks_empty() {
     for algorithm in ALGORITHMS {
         for ranks in 1..=17 {
             for units in 0..=3 {
-                for root in some_roots(algorithm, ranks) {
+                for root in grid().roots(algorithm, ranks) {
                     each_call(algorithm, ranks, root, units, check);
                 }
             }

@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod diff;
+mod dispatch;
 mod file;
 mod invalid;
 mod layout;

@@ -1,13 +1,11 @@
 //! Compiling for a library and starting ranks, which never outlive a test.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use testkit::{mpi, process};
 
 use crate::run::Place;
 
@@ -26,29 +24,21 @@ impl Library {
     /// The library whose compiler is named by a variable, or called `mpicc`; `None` if there is none.
     pub(crate) fn find(variable: &str, mpicc: &str, mpirun: &str, marker: &str) -> Option<Self> {
         let mpicc = std::env::var_os(variable).unwrap_or_else(|| mpicc.into());
-        let mpicc = on_path(Path::new(&mpicc))?;
+        let mpicc = process::find(mpicc)?;
         let beside = mpicc.with_file_name(mpirun);
         let mpirun = match beside.exists() {
             true => beside,
-            false => on_path(Path::new(mpirun))?,
+            false => process::find(mpirun)?,
         };
         Self::at(mpicc, mpirun, marker)
     }
 
     /// A release that `scripts/newer-mpi` installed; `None`, with a word, if it did not.
     pub(super) fn newer(release: &str, marker: &str) -> Option<Self> {
-        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-        let folder = cache
-            .or(home)?
-            .join("colltune/mpi")
-            .join(release)
-            .join("bin");
-        let library = Self::at(folder.join("mpicc"), folder.join("mpirun"), marker);
-        if library.is_none() {
-            eprintln!("skipped: there is no {release}; scripts/newer-mpi installs it");
-        }
-        library
+        let folder = process::cached("mpi").map(|mpi| mpi.join(release).join("bin"));
+        let library =
+            folder.and_then(|folder| Self::at(folder.join("mpicc"), folder.join("mpirun"), marker));
+        testkit::require("newer MPI library", library)
     }
 
     /// The library's own file.
@@ -96,52 +86,23 @@ impl Library {
         command: &[&Path],
         environment: &[(&str, OsString)],
     ) -> String {
-        let out = place.path("out");
-        let file = std::fs::File::create(&out).unwrap();
-        let mut child = Command::new(&self.mpirun)
+        let _turn = mpi::turn();
+        let mut launch = Command::new(&self.mpirun);
+        launch
             .args(flags)
             .args(["-n", &ranks.to_string()])
             .args(command)
             .current_dir(place.path(""))
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .stdin(Stdio::null())
-            .stdout(file.try_clone().unwrap())
-            .stderr(file)
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break status;
-            }
-            if Instant::now() > end {
-                let group = Pid::from_raw(child.id() as i32);
-                // The launcher ends its ranks, which are in groups of their own.
-                killpg(group, Signal::SIGTERM).unwrap();
-                std::thread::sleep(Duration::from_secs(3));
-                let _ = killpg(group, Signal::SIGKILL);
-                child.wait().unwrap();
-                panic!(
-                    "{command:?} on {ranks} ranks takes too long: {}",
-                    place.read("out")
-                );
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        let text = place.read("out");
-        assert!(status.success(), "{status}, {ranks} ranks: {text}");
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        let ended = process::run(&mut launch, PATIENCE);
+        let text = ended.out + &ended.err;
+        assert!(
+            ended.status.success(),
+            "{}, {ranks} ranks: {text}",
+            ended.status
+        );
         text
     }
-}
-
-fn on_path(program: &Path) -> Option<PathBuf> {
-    if program.components().count() > 1 {
-        return program.exists().then(|| program.to_owned());
-    }
-    let path = std::env::var_os("PATH")?;
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(program));
-    found.find(|path| path.exists())
 }

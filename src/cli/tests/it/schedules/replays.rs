@@ -1,16 +1,11 @@
 //! SimGrid replays the traces: a referee that nobody here wrote.
-//!
-//! `smpirun` must be here; `make test` installs it.
 
-use std::fs::File;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use model::{Link, Machine, Setting, Topology};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, Unsupported, verify};
+use testkit::process;
 
 use super::words;
 use crate::run::Place;
@@ -36,16 +31,16 @@ const MODEL: &str = "smpi/lat-factor:0:1 smpi/bw-factor:0:1 network/crosstraffic
     smpi/send-is-detached-thresh:0 smpi/async-small-thresh:0 smpi/host-speed:1e9";
 
 /// A folder with the platform.
-fn place() -> Place {
+fn place() -> Option<Place> {
+    testkit::require("smpirun", process::find("smpirun"))?;
     let place = Place::new();
     place.write("platform.xml", PLATFORM);
-    place
+    Some(place)
 }
 
 /// Replays the traces that a list names; returns the simulated time in seconds.
 #[track_caller]
 fn replay(place: &Place, ranks: u32, list: &str) -> f64 {
-    let log = File::create(place.path("log")).unwrap();
     let mut command = Command::new("smpirun");
     command
         .args(["-no-privatize", "-np", &ranks.to_string()])
@@ -55,27 +50,9 @@ fn replay(place: &Place, ranks: u32, list: &str) -> f64 {
                 .split_whitespace()
                 .map(|option| format!("--cfg={option}")),
         )
-        .current_dir(place.path(""))
-        .stdin(Stdio::null())
-        .stdout(log.try_clone().unwrap())
-        .stderr(log)
-        .process_group(0);
-    let mut child = command.spawn().unwrap_or_else(|error| {
-        panic!("smpirun, of SimGrid, is not here: {error}; see `make test`")
-    });
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > deadline {
-            killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-            child.wait().unwrap();
-            panic!("smpirun did not end: {}", place.read("log"));
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    let log = place.read("log");
+        .current_dir(place.path(""));
+    let ended = process::run(&mut command, Duration::from_secs(60));
+    let (status, log) = (ended.status, ended.out + &ended.err);
     // It ends well even if the ranks wait for each other.
     assert!(
         status.success() && !log.contains("eadlock"),
@@ -103,7 +80,7 @@ fn about(seconds: f64, expected: f64) {
 /// Among them signals, and messages that wrap around: the subtree behind rank 6 ends with rank 0.
 #[test]
 fn where_only_messages_cost_simgrid_counts_the_steps_of_every_algorithm() {
-    let place = place();
+    let Some(place) = place() else { return };
     for algorithm in ALGORITHMS {
         let name = algorithm.name();
         let is_pipelined = algorithm.takes(Parameter::Blocks);
@@ -161,7 +138,7 @@ fn machine() -> Machine {
 /// SimGrid shares its bandwidth, and the two differ.
 #[test]
 fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
-    let place = place();
+    let Some(place) = place() else { return };
     let (mut compared, machine) = (0, machine());
     for algorithm in ALGORITHMS {
         let is_pipelined = algorithm.takes(Parameter::Blocks);
@@ -211,7 +188,7 @@ fn where_no_port_is_wanted_twice_simgrid_agrees_with_our_simulator() {
 
 #[test]
 fn where_bytes_cost_too_blocks_and_combinations_count() {
-    let place = place();
+    let Some(place) = place() else { return };
     let message = |bytes: f64| LATENCY_SECONDS + bytes / BYTES_PER_SECOND;
     let bytes = 16e6;
     let one = simulate(&place, 5, "bcast/chain --bytes 16000000");
@@ -239,7 +216,7 @@ fn where_bytes_cost_too_blocks_and_combinations_count() {
 /// What is printed is one file for all ranks, which a list may name alone.
 #[test]
 fn a_trace_in_one_file_is_the_same() {
-    let place = place();
+    let Some(place) = place() else { return };
     let args = "allreduce/ring --bytes 4000";
     let apart = simulate(&place, 6, args);
     let args = format!("schedule export {args} --ranks 6 --format simgrid");

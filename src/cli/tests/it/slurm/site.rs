@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 use std::os::unix::process::CommandExt;
 
 use super::bed::Bed;
-use crate::run::{Place, Ran};
+use crate::run::{Place, Ran, driver_of};
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -47,12 +46,7 @@ pub(super) struct Run(Option<Child>);
 impl Site {
     /// `None`, with a word, where there can be no Slurm, or where there is no measuring program.
     pub(super) fn up() -> Option<Self> {
-        let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR").unwrap_or_default());
-        let mut drivers = fs::read_dir(libdir).into_iter().flatten().flatten();
-        if !drivers.any(|entry| entry.file_name().to_string_lossy().starts_with("openmpi-")) {
-            eprintln!("skipped: COLLTUNE_LIBDIR has no measuring program for Open MPI");
-            return None;
-        }
+        driver_of("openmpi")?;
         let bed = Bed::up()?;
         let place = Place::new();
         place.write("small.yaml", CAMPAIGN);

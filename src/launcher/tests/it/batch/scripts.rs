@@ -1,13 +1,14 @@
 //! Scripts are what a person would write, and shells agree.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use insta::assert_snapshot;
 use launcher::{BatchLauncher, Installation, Job, LaunchError, Launcher, Outcome};
 use launcher::{BatchOptions, JobSpecification, LibraryName, Template, batch_system};
 use model::Placement;
+use testkit::process;
 
 use super::cluster::{Cluster, finish, start};
 
@@ -121,23 +122,14 @@ fn scripts_are_readable() {
 
 #[test]
 fn shells_agree() {
-    let found = Command::new("shellcheck")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
-    let has_shellcheck = found.is_ok_and(|status| status.success());
-    if !has_shellcheck {
-        eprintln!("skipped: there is no shellcheck");
-    }
+    let shellcheck = testkit::require("shellcheck", process::find("shellcheck"));
     let folder = tempfile::tempdir().expect("a folder");
     for (title, script) in scripts() {
         let file = folder.path().join(title);
         std::fs::write(&file, script).expect("written");
         let mut checks = vec![Command::new("bash")];
         checks[0].arg("-n");
-        if has_shellcheck {
-            checks.push(Command::new("shellcheck"));
-        }
+        checks.extend(shellcheck.as_ref().map(Command::new));
         for mut check in checks {
             let output = check.arg(&file).output().expect("started");
             let said = String::from_utf8_lossy(&output.stdout);

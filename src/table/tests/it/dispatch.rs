@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use dispatch::CommunicatorRules;
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use schedule::Collective;
+use table::dispatch::CommunicatorRules;
 use table::{
-    Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
-    RuleSource, ShapeRules, Table,
+    Confidence, Deployment, Deployments, OperatorClass, Operators, Query, Rule, RuleSource,
+    ShapeRules, Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters};
+
+use crate::sample::provenance;
 
 fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -82,20 +84,7 @@ fn tables() -> impl Strategy<Value = Table> {
     );
     collectives.prop_map(|collectives| Table {
         name: "random".to_owned(),
-        provenance: Provenance {
-            campaign: String::new(),
-            store: String::new(),
-            library: Library {
-                name: "openmpi".to_owned(),
-                version: "4.1.4".to_owned(),
-            },
-            colltune: String::new(),
-            date: String::new(),
-            hosts: Vec::new(),
-            cpu: String::new(),
-            launches: 1,
-            warnings: Vec::new(),
-        },
+        provenance: provenance(),
         collectives: collectives
             .into_iter()
             .map(|(collective, entries)| (collective, apart(entries)))

@@ -1,36 +1,44 @@
-//! The shapes on which an algorithm is to be proved.
+//! The calls on which algorithms are proved.
 
 use std::ops::RangeInclusive;
 
-use schedule::{Algorithm, Blocks, Collective, Parameter, Parameters, Request};
+use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Request, find, of};
 
-/// Ranges of what a call may be.
+/// Ranges of what a call may be; [`Grid::requests`] has every combination that makes a difference.
 #[derive(Clone, Debug)]
-pub(super) struct Sweep {
+pub struct Grid {
     /// Ranks of the communicator.
-    pub(super) ranks: RangeInclusive<u32>,
+    pub ranks: RangeInclusive<u32>,
     /// Block counts of pipelined algorithms.
-    pub(super) blocks: Vec<u32>,
+    pub blocks: Vec<u32>,
+    /// The most ranks of which every one is tried as the root; of more, the first, the middle and
+    /// the last one are.
+    pub every_root_of: u32,
 }
 
 /// The radices that are tried: every shape of node, and what is in use.
 const RADICES: [u32; 5] = [2, 3, 4, 8, 16];
 
-impl Sweep {
-    /// Calls `visit` with every call on a communicator of this size, until it says that this is
-    /// enough.
-    pub(super) fn requests<E>(
+impl Grid {
+    /// Calls `visit` with every call on a communicator of this size, until it fails.
+    ///
+    /// The lengths leave blocks empty and uneven. Parts of a reduce-scatter also have different
+    /// lengths.
+    ///
+    /// # Errors
+    /// The first error of `visit`.
+    pub fn requests<E>(
         &self,
         algorithm: &'static Algorithm,
         ranks: u32,
         mut visit: impl FnMut(&Request<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let collective = algorithm.collective;
-        let roots = if collective.is_rooted() { ranks } else { 1 };
         let places: &[bool] = match collective.allows_in_place() {
             true => &[false, true],
             false => &[false],
         };
+        let roots = self.roots(algorithm, ranks);
         for parameters in self.parameters(algorithm) {
             let blocks = blocks(algorithm, &parameters, ranks);
             let uneven = uneven_counts(ranks, blocks);
@@ -40,7 +48,7 @@ impl Sweep {
                 lengths.push((total, Some(&uneven[..])));
             }
             for (units, counts) in lengths {
-                for root in 0..roots {
+                for &root in &roots {
                     for &in_place in places {
                         visit(&Request {
                             root,
@@ -57,9 +65,23 @@ impl Sweep {
         Ok(())
     }
 
+    /// The roots that are tried on a communicator of this size: rank 0 alone where the collective
+    /// has no root.
+    pub fn roots(&self, algorithm: &Algorithm, ranks: u32) -> Vec<Rank> {
+        if !algorithm.collective.is_rooted() {
+            return vec![0];
+        }
+        let mut roots: Vec<Rank> = match ranks <= self.every_root_of {
+            true => (0..ranks).collect(),
+            false => vec![0, ranks / 2, ranks - 1],
+        };
+        roots.dedup();
+        roots
+    }
+
     /// Every inner algorithm of a composition, and every block count and radix that makes a
     /// difference.
-    fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
+    pub fn parameters(&self, algorithm: &'static Algorithm) -> Vec<Parameters<'static>> {
         let mut all = Vec::new();
         for given in compositions(algorithm) {
             let takes = |parameter| takes(algorithm, &given, parameter);
@@ -92,7 +114,7 @@ impl Sweep {
 /// prove nothing that these do not. What is no composition has the one without parts.
 fn compositions(algorithm: &Algorithm) -> Vec<Parameters<'static>> {
     let ids = |parameter, collective| {
-        let ids = schedule::of(collective).map(|part| part.id);
+        let ids = of(collective).map(|part| part.id);
         ids.filter(move |_| algorithm.takes(parameter))
     };
     let reduces = ids(Parameter::Reduce, Collective::Reduce).map(|id| Parameters {
@@ -113,7 +135,7 @@ fn compositions(algorithm: &Algorithm) -> Vec<Parameters<'static>> {
 /// The inner algorithms that are named.
 fn parts(parameters: &Parameters<'_>) -> impl Iterator<Item = &'static Algorithm> {
     let part = |collective: Collective, id: Option<&str>| {
-        id.and_then(|id| schedule::find(&format!("{collective}/{id}")))
+        id.and_then(|id| find(&format!("{collective}/{id}")))
     };
     [
         part(Collective::Reduce, parameters.reduce),
@@ -154,70 +176,4 @@ fn uneven_counts(ranks: u32, blocks: u64) -> Vec<u64> {
     let long = blocks.div_ceil(ranks.into()) + 1;
     let count = |rank| [0, long, 1][rank as usize % 3];
     (0..ranks).map(count).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_leave_blocks_empty_and_uneven() {
-        for (blocks, expected) in [(1, [0, 3]), (3, [2, 7])] {
-            assert_eq!(lengths(blocks), expected);
-        }
-    }
-
-    #[test]
-    fn parameters_are_tried_where_they_matter() {
-        let sweep = Sweep {
-            ranks: 1..=1,
-            blocks: vec![1, 5],
-        };
-        let pipelined = |collective| {
-            schedule::of(collective)
-                .filter(|part| part.takes(Parameter::Blocks))
-                .count()
-        };
-        let all = |collective| schedule::of(collective).count();
-        let radix = |collective| {
-            schedule::of(collective)
-                .filter(|part| part.takes(Parameter::Radix))
-                .count()
-        };
-        let of_part = |collective| {
-            all(collective) + pipelined(collective) + (RADICES.len() - 1) * radix(collective)
-        };
-        let (reduce, bcast) = (Collective::Reduce, Collective::Bcast);
-        for (name, expected) in [
-            ("bcast/linear", 1),
-            ("bcast/chain", 2),
-            ("bcast/knomial", RADICES.len()),
-            ("allgather/gather_broadcast", of_part(bcast)),
-            ("reduce_scatter/reduce_scatter_by_reduce", of_part(reduce)),
-            (
-                "allreduce/reduce_broadcast",
-                of_part(reduce) + of_part(bcast),
-            ),
-        ] {
-            let algorithm = schedule::find(name).expect("registered");
-            assert_eq!(sweep.parameters(algorithm).len(), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn lengths_are_of_a_part_where_the_collective_counts_parts() {
-        for (name, expected) in [
-            ("allreduce/ring", 8),
-            ("allreduce/ring_segmented", 24),
-            ("allgather/ring", 1),
-            ("gather/binary_chunked", 3),
-        ] {
-            let algorithm = schedule::find(name).expect("registered");
-            let parameters = match algorithm.takes(Parameter::Blocks) {
-                true => Parameters::blocks(3),
-                false => Parameters::default(),
-            };
-            assert_eq!(blocks(algorithm, &parameters, 8), expected, "{name}");
-        }
-    }
 }

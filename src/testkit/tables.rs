@@ -1,4 +1,4 @@
-//! Tables that choose certain algorithms everywhere.
+//! Decision tables.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,54 @@ use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, Library, Parameters};
 
+/// The text of a table of a library with these collectives, as they stand in the file; made for any
+/// CPU.
+pub fn yaml(name: &str, library: &str, version: &str, collectives: &str) -> String {
+    let collectives = collectives.trim_start_matches('\n');
+    format!(
+        "format: colltune-table 2\nname: {name}\nprovenance:\n  campaign: 9f86d081\n  \
+         store: .colltune/{name}.db\n  library: {{name: {library}, version: \"{version}\"}}\n  \
+         colltune: \"0.1.0\"\n  date: \"2026-11-20\"\n  hosts: [n1]\n  cpu: any\n  \
+         launches: 6\n  warnings: []\ncollectives:\n{collectives}"
+    )
+}
+
+/// The table with this text.
+///
+/// # Panics
+/// If it is not valid.
+#[track_caller]
+pub fn parsed(text: &str) -> Table {
+    Table::parse(text, "sample.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The table as a file in a folder.
+///
+/// # Panics
+/// If it cannot be written.
+pub fn saved(table: &Table, folder: &Path) -> PathBuf {
+    let path = folder.join("table.yaml");
+    table.save(&path).expect("a valid table");
+    path
+}
+
+/// Where a table of a library comes from, which is made for any CPU.
+pub fn provenance(library: Library) -> Provenance {
+    Provenance {
+        campaign: "9f86d081".to_owned(),
+        store: "none.db".to_owned(),
+        library,
+        colltune: "0.1.0".to_owned(),
+        date: "2026-11-20".to_owned(),
+        hosts: vec!["n1".to_owned()],
+        cpu: Provenance::ANY_CPU.to_owned(),
+        launches: 6,
+        warnings: Vec::new(),
+    }
+}
+
 /// A table that chooses the algorithm at that place, round and round, for every collective.
-pub(crate) fn forcing(place: usize, library: Library) -> Table {
+pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = match collective.is_reduction() {
             true => vec![Operators::Commutative, Operators::Noncommutative],
@@ -15,10 +61,7 @@ pub(crate) fn forcing(place: usize, library: Library) -> Table {
         };
         let entries = classes.into_iter().map(|operators| {
             let is_ordered = operators == Operators::Noncommutative;
-            entry(
-                operators,
-                vec![rule(candidate(collective, is_ordered, place))],
-            )
+            entry(operators, candidate(collective, is_ordered, place))
         });
         (collective, entries.collect())
     };
@@ -49,38 +92,13 @@ fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
     }
 }
 
-fn rule(candidate: Candidate) -> Rule {
-    Rule::new(0, candidate, Some(1.5), Confidence::High)
-}
-
-fn entry(operators: Operators, rules: Vec<Rule>) -> ShapeRules {
+fn entry(operators: Operators, candidate: Candidate) -> ShapeRules {
     ShapeRules {
         shape: CommShape { nodes: 1, ppn: 4 },
         operators,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,
-        rules,
+        rules: vec![Rule::new(0, candidate, Some(1.5), Confidence::High)],
         measured: Vec::new(),
     }
-}
-
-fn provenance(library: Library) -> Provenance {
-    Provenance {
-        campaign: "9f86d081".to_owned(),
-        store: "none.db".to_owned(),
-        library,
-        colltune: "0.1.0".to_owned(),
-        date: "2026-11-20".to_owned(),
-        hosts: vec!["n1".to_owned()],
-        cpu: Provenance::ANY_CPU.to_owned(),
-        launches: 6,
-        warnings: Vec::new(),
-    }
-}
-
-/// The table as a file in a folder.
-pub(crate) fn saved(table: &Table, folder: &Path) -> PathBuf {
-    let path = folder.join("table.yaml");
-    table.save(&path).expect("a valid table");
-    path
 }

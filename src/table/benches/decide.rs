@@ -1,4 +1,4 @@
-//! How long a decision takes: `cargo bench -p dispatch --bench decide`.
+//! How long a decision takes: `cargo bench -p table --bench decide`.
 //!
 //! Prints nanoseconds a decision, the median of several runs, for tables of 1 to 1000 rules a
 //! communicator, asked for sizes that cannot be foreseen. What the loop itself takes is not deducted.
@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use dispatch::CommunicatorRules;
 use schedule::Collective;
+use table::dispatch::CommunicatorRules;
 use table::{OperatorClass, Table};
 use vocabulary::CommShape;
 

@@ -1,10 +1,10 @@
 //! What a table says about one communicator.
 
 use schedule::Collective;
-use table::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
 use vocabulary::{Candidate, CommShape};
 
-use crate::group::Group;
+use super::group::Group;
+use crate::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
 
 /// A decision of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ impl CommunicatorRules {
         self.shape
     }
 
-    /// Decides about a call of so many bytes, as defined by [`table::message_size`]. The class of
+    /// Decides about a call of so many bytes, as defined by [`message_size`](crate::message_size). The class of
     /// operators is without meaning where nothing is combined.
     ///
     /// Says what [`Table::lookup`] says, allocates nothing and takes a few nanoseconds.

@@ -1,13 +1,16 @@
-//! Decision tables at run time: from the size of a call to a decision in a few nanoseconds.
+//! Tables at run time: from the size of a call to a decision in a few nanoseconds.
 //!
-//! [`table::Table::lookup`] reads well and looks for the nearest shape each time. Here that is done
-//! once a communicator: [`CommunicatorRules`] are what a [`table::Table`] says about one shape, for
-//! every collective and class of operators, and [`CommunicatorRules::decide`] neither allocates nor
-//! locks. Both say the same, which a property test checks.
+//! [`Table::lookup`] reads well and looks for the nearest shape each time. Here that is done once a
+//! communicator: [`CommunicatorRules`] are what a [`Table`] says about one shape, for every
+//! collective and class of operators, and [`CommunicatorRules::decide`] neither allocates nor locks.
+//! Both say the same, which a property test checks.
+//!
+//! [`Table`]: crate::Table
+//! [`Table::lookup`]: crate::Table::lookup
 //!
 //! ```
-//! use dispatch::CommunicatorRules;
 //! use schedule::Collective;
+//! use table::dispatch::CommunicatorRules;
 //! use table::{OperatorClass, Table};
 //! use vocabulary::CommShape;
 //!

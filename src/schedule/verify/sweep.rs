@@ -1,0 +1,177 @@
+//! Proofs of one algorithm on a grid of calls.
+
+use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use super::{Grid, Proof};
+use crate::{Algorithm, Fault, Request, Schedule, Unsupported, text};
+
+/// What proving an algorithm came to.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Shapes that were proved.
+    pub shapes: u64,
+    /// Whether some of them are to combine in rank order: these were seen to.
+    pub ordered: bool,
+    /// Whether some of them need not.
+    pub unordered: bool,
+    /// The longest chain of messages.
+    pub most_steps: u64,
+    /// How many numbers of ranks it does not serve.
+    pub skipped: u64,
+    /// The fault on the fewest ranks.
+    pub fault: Option<Refutation>,
+}
+
+/// A shape on which an algorithm is wrong.
+#[derive(Debug)]
+pub struct Refutation {
+    /// Ranks of the communicator.
+    pub ranks: u32,
+    /// The call, in words.
+    pub call: String,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// Why a grid cannot be gone through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unprovable {
+    /// The algorithm cannot serve a call, for another reason than the number of ranks.
+    Unsupported(Unsupported),
+    /// A call has more than [`Grid::MOST_UNITS`].
+    TooLarge {
+        /// The call, in words.
+        call: String,
+    },
+}
+
+impl fmt::Display for Unprovable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(reason) => reason.fmt(f),
+            Self::TooLarge { call } => write!(
+                f,
+                "{call} cannot be proved: ranks times units are more than {}",
+                Grid::MOST_UNITS
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unprovable {}
+
+/// How a schedule is proved.
+pub type Verify = dyn Fn(&Schedule) -> Result<Proof, Fault> + Sync;
+
+impl Grid {
+    /// The most units, in the vectors of all ranks together, of a call that is proved: a proof
+    /// keeps a value for each.
+    pub const MOST_UNITS: u64 = 1 << 26;
+
+    /// Proves an algorithm on all calls of the grid, on all cores.
+    ///
+    /// # Errors
+    /// If a call cannot be proved. Numbers of ranks that the algorithm does not serve are skipped.
+    pub fn prove(
+        &self,
+        algorithm: &'static Algorithm,
+        verify: &Verify,
+    ) -> Result<Verdict, Unprovable> {
+        let next = AtomicU32::new(0);
+        let (first, last) = (*self.ranks.start(), *self.ranks.end());
+        let work = || {
+            let mut verdict = Verdict::default();
+            // The largest communicators take longest and come first.
+            while let Some(ranks) = last
+                .checked_sub(next.fetch_add(1, Ordering::Relaxed))
+                .filter(|ranks| *ranks >= first)
+            {
+                let proved = self.requests(algorithm, ranks, |request| {
+                    let schedule =
+                        Schedule::new(algorithm, request).map_err(Unprovable::Unsupported)?;
+                    check_size(&schedule, request)?;
+                    verdict.add(&schedule, request, verify);
+                    Ok(())
+                });
+                match proved {
+                    Err(Unprovable::Unsupported(Unsupported::OddRanks { .. })) => {
+                        verdict.skipped += 1;
+                    }
+                    proved => proved?,
+                }
+            }
+            Ok(verdict)
+        };
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let joined = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            joined.fold(own, |all, other| Ok(all?.join(other?)))
+        })
+    }
+}
+
+fn check_size(schedule: &Schedule, request: &Request<'_>) -> Result<(), Unprovable> {
+    let ranks = schedule.shape().ranks.into();
+    if schedule.vector_units().saturating_mul(ranks) <= Grid::MOST_UNITS {
+        return Ok(());
+    }
+    let call = describe(schedule, request);
+    Err(Unprovable::TooLarge { call })
+}
+
+impl Verdict {
+    fn add(&mut self, schedule: &Schedule, request: &Request<'_>, verify: &Verify) {
+        let ranks = schedule.shape().ranks;
+        if self
+            .fault
+            .as_ref()
+            .is_some_and(|known| known.ranks <= ranks)
+        {
+            return;
+        }
+        match verify(schedule) {
+            Ok(proof) => {
+                self.shapes += 1;
+                self.ordered |= schedule.ordered();
+                self.unordered |= !schedule.ordered();
+                self.most_steps = self.most_steps.max(proof.tally.steps);
+            }
+            Err(fault) => {
+                let call = describe(schedule, request);
+                self.fault = Some(Refutation { ranks, call, fault });
+            }
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        let faults = self.fault.into_iter().chain(other.fault);
+        Self {
+            shapes: self.shapes + other.shapes,
+            ordered: self.ordered || other.ordered,
+            unordered: self.unordered || other.unordered,
+            most_steps: self.most_steps.max(other.most_steps),
+            skipped: self.skipped + other.skipped,
+            fault: faults.min_by_key(|fault| fault.ranks),
+        }
+    }
+}
+
+/// A call in words.
+fn describe(schedule: &Schedule, request: &Request<'_>) -> String {
+    let uneven = match request.counts {
+        Some(_) => " in uneven parts",
+        None => "",
+    };
+    format!(
+        "{}, {} units{uneven}",
+        text::headline(schedule),
+        schedule.units()
+    )
+}

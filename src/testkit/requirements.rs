@@ -1,0 +1,91 @@
+//! What tests need and not every machine has.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::thread;
+
+/// Each by the name that tests use, and where it comes from.
+const REQUIREMENTS: [(&str, &str); 16] = [
+    (
+        "measuring programs",
+        "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
+    ),
+    (
+        "Slurm",
+        "it needs root, and slurm-wlm and munge of `scripts/setup test`",
+    ),
+    (
+        "virtual cluster",
+        "it needs root, and iproute2 of `scripts/setup test`",
+    ),
+    ("CPU with a name", "the kernel tells it"),
+    ("Chromium", SETUP),
+    ("Fortran compiler", "the MPI libraries' packages bring it"),
+    ("HPC Challenge", SETUP),
+    ("Intel MPI Benchmarks", "`scripts/benchmarks` fetches them"),
+    (
+        "library of MPICH by the name libmpich.so.12",
+        "Debian's package mpich brings it",
+    ),
+    (
+        "MPI library with MPI_THREAD_MULTIPLE",
+        "those of `scripts/setup test` have it",
+    ),
+    ("MPICH 4.0", SETUP),
+    ("Open MPI 4.1", SETUP),
+    ("newer MPI library", "`scripts/newer-mpi` installs three"),
+    ("smpirun", SETUP),
+    ("shellcheck", SETUP),
+    ("valgrind", SETUP),
+];
+
+const SETUP: &str = "`scripts/setup test` installs it";
+
+/// What continuous integration may lack too, and why.
+const OPTIONAL: [(&str, &str); 3] = [
+    ("CPU with a name", "only x86 has one"),
+    ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    ("newer MPI library", PACKAGE_INDEX),
+];
+
+/// `scripts/setup test` goes on without.
+const PACKAGE_INDEX: &str = "not every network reaches Python's package index";
+
+/// Hands on what a test needs, if it has been found.
+///
+/// Otherwise the test is to return: this prints that it is skipped, and appends that to the file
+/// `COLLTUNE_SKIPPED`, if the environment names one. In continuous integration, where `CI` is set and
+/// neither `0` nor `false`, only what is [`OPTIONAL`] may be missing.
+///
+/// # Panics
+/// If something else is missing in continuous integration, or the name is not among the
+/// [`REQUIREMENTS`].
+#[must_use]
+#[track_caller]
+pub fn require<T>(name: &str, found: Option<T>) -> Option<T> {
+    let known = REQUIREMENTS.iter().find(|(known, _)| *known == name);
+    let (_, source) = known.unwrap_or_else(|| panic!("`{name}` is no requirement of tests"));
+    if found.is_some() {
+        return found;
+    }
+    let optional = OPTIONAL.iter().find(|(optional, _)| *optional == name);
+    let why = optional.map_or(String::new(), |(_, why)| format!("; {why}"));
+    let missing = format!("there is no {name}: {source}{why}");
+    assert!(!is_ci() || optional.is_some(), "{missing}");
+    let current = thread::current();
+    let test = current.name().unwrap_or("a test");
+    eprintln!("skipped: {missing}");
+    if let Some(path) = env::var_os("COLLTUNE_SKIPPED") {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let noted =
+            file.and_then(|mut file| file.write_all(format!("{test}: {missing}\n").as_bytes()));
+        noted.expect("the file of skipped tests can be written");
+    }
+    None
+}
+
+fn is_ci() -> bool {
+    let value = env::var("CI").unwrap_or_default();
+    !["", "0", "false"].contains(&value.as_str())
+}

@@ -21,6 +21,12 @@ pub const MPICH: &str = "HYDRA build details:\n    Version:                     
 /// A directory of scripts.
 pub struct Fakes(TempDir);
 
+impl Default for Fakes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Fakes {
     /// An empty directory.
     pub fn new() -> Self {

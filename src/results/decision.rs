@@ -35,7 +35,7 @@ pub struct CellDecision {
 /// Why a candidate was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its median is the fastest, and it beats the default as [`DecideOptions`] say.
+    /// Its median is the fastest, and it beats the default as the options of `fit` say.
     Fastest,
     /// It beats the default and is about as fast as the fastest of those that do; chosen so that
     /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
@@ -168,16 +168,16 @@ pub struct Ranked {
     pub speedup: Option<PairedRatio>,
     /// How much longer the candidate takes than the first of the ranking, as a share: 0.02 is 2 %.
     pub behind_fastest: f64,
-    /// What the fitted machine makes one expect; see [`predicted_seconds`].
+    /// What the fitted machine makes one expect.
     pub predicted_seconds: Option<f64>,
-    /// Whether the candidate beats the default, as [`DecideOptions`] say.
+    /// Whether the candidate beats the default, as the options of `fit` say.
     pub beats_default: bool,
     /// Whether it beats the default and, compared with the fastest that does, costs no more than
     /// the noise, or is the same algorithm with other blocks that costs next to nothing.
     #[serde(skip)]
     pub acceptable: bool,
     /// Whether it is acceptable, or costs so little beside the fastest that beats the default that a
-    /// shorter table is worth it ([`DecideOptions::max_regret`]); it beats the default itself.
+    /// shorter table is worth it (its `max_regret`); it beats the default itself.
     #[serde(skip)]
     pub tolerable: bool,
 }

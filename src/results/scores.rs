@@ -107,7 +107,7 @@ pub enum Method {
     StraightLines,
     /// The fastest by interpolation on logarithmic scales.
     LogLog,
-    /// The fastest by [`Predictor`]: interpolation or protocol segments, whichever has less regret at
+    /// The fastest by the fits of candidates: interpolation or protocol segments, whichever has less regret at
     /// sizes left out of the training.
     Model,
     /// What the table says that colltune makes.

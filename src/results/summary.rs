@@ -19,7 +19,7 @@ pub struct Counts {
     pub launches: u32,
     /// Launches in which it left the race, because another was faster for certain.
     pub left_launches: u32,
-    /// Launches left out because their repetitions had another number of calls: [`summarise`].
+    /// Launches left out because their repetitions had another number of calls.
     pub other_batches: u32,
     /// Calls in a repetition: that of all launches of a cell, the greatest of those of an
     /// experiment.

@@ -26,8 +26,8 @@ else
 unexport CI
 endif
 
-COLLTUNE := $(CARGO_TARGET_DIR)/quick/colltune
 RELEASE := $(CARGO_TARGET_DIR)/release
+COLLTUNE := $(RELEASE)/colltune
 STAGE := $(DESTDIR)$(PREFIX)
 
 .PHONY: help setup tune bench driver test build install
@@ -39,7 +39,7 @@ setup: ## install what `make tune` needs and the machine lacks
 	@MPICC='$(MPICC)' scripts/setup tune
 
 tune: setup ## measure this machine: writes tables/quickstart.yaml and reports/quickstart.*
-	cargo build --profile quick -p cli
+	cargo build --release -p cli
 	@library=$$(scripts/driver '$(MPICC)'); \
 	compiler=$$(command -v '$(MPICC)'); \
 	PATH=$${compiler%/*}:$$PATH '$(COLLTUNE)' tune tuning/quickstart.yaml --library "$$library"
@@ -56,7 +56,7 @@ test: ## run every check and test, under Open MPI and MPICH
 	@scripts/setup test
 	scripts/test
 
-build: setup ## build everything optimised, for `make install`
+build: setup ## build everything that `make install` installs
 	@scripts/driver '$(MPICC)' >/dev/null
 	cargo build --release -p cli
 	'$(RELEASE)/colltune' man > '$(RELEASE)/colltune.1'

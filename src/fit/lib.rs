@@ -57,7 +57,7 @@ pub use expected::compare_expected;
 pub use extend::extend;
 pub use foreseen::Foreseen;
 pub use machine::{MachineFit, fit_machine};
-pub use pairs::{Rivalry, compare_pairs};
+pub use pairs::compare_pairs;
 pub use prediction::{compare_blocks, predicted_seconds};
 pub use predictor::{CandidateCurve, Manner, Predictor, fit_curves};
 pub use repetitions::about_repetitions;

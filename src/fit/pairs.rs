@@ -4,25 +4,17 @@ mod best;
 
 use std::collections::BTreeMap;
 
+use libraries::{RIVALS, twin};
 use results::{CONFIDENCE, Pair, Pairs, Summary};
 use schedule::Collective;
 use statistics::{PairedRatio, paired_ratio};
-use vocabulary::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 
 /// What was measured in each cell, by collective and shape.
 type Series<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
 
-/// Which algorithms are compared one with another.
-#[derive(Clone, Copy)]
-pub struct Rivalry<'a> {
-    /// The library's own algorithm that does the same as one of ours, if it has one.
-    pub twin: &'a dyn Fn(&Cell, &Candidate) -> Option<Candidate>,
-    /// Pairs among ours, by full name, that are a question of their own: each at its best block size.
-    pub rivals: &'a [(&'a str, &'a str)],
-}
-
 /// All pairs for which both were measured; nothing where no algorithm of the library was forced.
-pub fn compare_pairs(summaries: &[Summary], rivalry: Rivalry<'_>) -> Vec<Pairs> {
+pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     let mut series: Series<'_> = BTreeMap::new();
     for summary in summaries {
         if let Subject::Cell(cell) = summary.subject {
@@ -38,13 +30,13 @@ pub fn compare_pairs(summaries: &[Summary], rivalry: Rivalry<'_>) -> Vec<Pairs> 
         .into_iter()
         .filter(|(_, cells)| has_natives(cells))
         .map(|((collective, shape), cells)| {
-            let (twins, left_twins) = twins(&cells, rivalry.twin);
+            let (twins, left_twins) = twins(&cells, library);
             Pairs {
                 collective,
                 shape,
                 twins,
                 left_twins,
-                best: best(&cells, rivalry.rivals),
+                best: best(&cells),
             }
         })
         .collect()
@@ -60,15 +52,12 @@ fn is_native(candidate: &Candidate) -> bool {
 
 /// One row a candidate that has a twin, in the order of candidates; and how many points are missing
 /// because one of the two left the race. Whoever leaves does so when it looks slow.
-fn twins(
-    cells: &BTreeMap<Cell, Vec<&Summary>>,
-    twin: &dyn Fn(&Cell, &Candidate) -> Option<Candidate>,
-) -> (Vec<Pair>, usize) {
+fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
     let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();
     for (cell, summaries) in cells {
         for ours in summaries {
-            let Some(native) = twin(cell, &ours.candidate) else {
+            let Some(native) = twin(library, cell, &ours.candidate) else {
                 continue;
             };
             let mut others = summaries.iter();
@@ -92,7 +81,7 @@ fn twins(
 }
 
 /// Ours at best against the library's at best and against its default, and rivals among ours.
-fn best(cells: &BTreeMap<Cell, Vec<&Summary>>, rivals: &[(&str, &str)]) -> Vec<Pair> {
+fn best(cells: &BTreeMap<Cell, Vec<&Summary>>) -> Vec<Pair> {
     let is_default = |candidate: &Candidate| *candidate == Candidate::Default;
     let mut pairs = vec![
         (
@@ -107,7 +96,7 @@ fn best(cells: &BTreeMap<Cell, Vec<&Summary>>, rivals: &[(&str, &str)]) -> Vec<P
             row(cells, is_native, is_default),
         ),
     ];
-    for &(one, other) in rivals {
+    for (one, other) in RIVALS {
         let first = |candidate: &Candidate| candidate.algorithm() == one;
         let second = |candidate: &Candidate| candidate.algorithm() == other;
         pairs.extend([

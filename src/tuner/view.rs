@@ -1,7 +1,5 @@
 //! From an analysis to what a report shows.
 
-use fit::Rivalry;
-use libraries::{RIVALS, twin};
 use report::{Basis, Comparison, View};
 use table::Table;
 
@@ -11,10 +9,6 @@ impl Analysis {
     /// What a report shows of this analysis and the table that follows from it.
     pub fn view(&self, table: &Table) -> View {
         let found = &self.found;
-        let rivalry = Rivalry {
-            twin: &|cell, candidate| twin(&self.origin.library, cell, candidate),
-            rivals: &RIVALS,
-        };
         View {
             name: self.origin.name.clone(),
             basis: Basis::Measurements,
@@ -26,7 +20,7 @@ impl Analysis {
             parameters: found.machine.parameters.clone(),
             comparisons: Comparison::all(table, &found.decisions, &found.blocks),
             cells: [found.decisions.as_slice(), &found.extended].concat(),
-            pairs: fit::compare_pairs(&found.summaries, rivalry),
+            pairs: fit::compare_pairs(&found.summaries, &self.origin.library),
             curves: fit::compare_expected(&found.decisions),
             failures: self.failures.clone(),
         }

@@ -21,9 +21,9 @@ const SIZE_UNITS: [(&str, u32); 4] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)
 /// Reads a size: `512`, `64K`, `1M`, `8MiB`; factors are powers of 1024.
 ///
 /// ```
-/// assert_eq!(wire::units::parse_bytes("64K"), Ok(65536));
-/// assert_eq!(wire::units::parse_bytes("8MiB"), Ok(8 << 20));
-/// assert!(wire::units::parse_bytes("8 apples").is_err());
+/// assert_eq!(vocabulary::units::parse_bytes("64K"), Ok(65536));
+/// assert_eq!(vocabulary::units::parse_bytes("8MiB"), Ok(8 << 20));
+/// assert!(vocabulary::units::parse_bytes("8 apples").is_err());
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let error = || UnitError::Size(text.to_owned());
@@ -65,8 +65,8 @@ pub fn format_bytes(bytes: u64) -> String {
 /// is a range of one.
 ///
 /// ```
-/// assert_eq!(wire::units::parse_byte_range("8..64 x2"), Ok(vec![8, 16, 32, 64]));
-/// assert_eq!(wire::units::parse_byte_range("8..100 x4"), Ok(vec![8, 32, 100]));
+/// assert_eq!(vocabulary::units::parse_byte_range("8..64 x2"), Ok(vec![8, 16, 32, 64]));
+/// assert_eq!(vocabulary::units::parse_byte_range("8..100 x4"), Ok(vec![8, 32, 100]));
 /// ```
 pub fn parse_byte_range(text: &str) -> Result<Vec<u64>, UnitError> {
     let error = || UnitError::Range(text.to_owned());
@@ -97,7 +97,7 @@ const TIME_UNITS: [(&str, f64); 5] = [
 /// Reads a duration in seconds: `90s`, `20m`, `1h30m`, `500ms`, `3 days`.
 ///
 /// ```
-/// assert_eq!(wire::units::parse_seconds("1h30m"), Ok(5400.0));
+/// assert_eq!(vocabulary::units::parse_seconds("1h30m"), Ok(5400.0));
 /// ```
 pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     let error = || UnitError::Duration(text.to_owned());

@@ -106,7 +106,7 @@ pub fn find(name: &str) -> Option<&'static dyn Format> {
 /// The format that a library reads, if it reads one.
 pub fn read_by(library: &Library) -> Option<&'static dyn Format> {
     let known = libraries::find(&library.name)?;
-    find(known.facts().format(&library.version))
+    find(known.facts().format(&library.version)?)
 }
 
 /// Whether a table has anything that its library can be told.

@@ -50,14 +50,15 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The export format that a release reads; the first where no number is in its name.
-    pub fn format(&self, version: &str) -> &'static str {
+    /// The export format that a release reads, the first one where no number is in its name; `None` if
+    /// the library reads no files.
+    pub fn format(&self, version: &str) -> Option<&'static str> {
         let major = version
             .split('.')
             .next()
             .and_then(|major| major.parse().ok());
         let read = |(since, _): &&(u32, &str)| *since <= major.unwrap_or(0);
         let newest = self.formats.iter().rfind(read);
-        newest.unwrap_or(&self.formats[0]).1
+        newest.or(self.formats.first()).map(|(_, format)| *format)
     }
 }

@@ -100,8 +100,7 @@ fn is_separate(campaign: &Campaign) -> bool {
     batch(campaign).is_some_and(|options| options.allocation == Allocation::Separate)
 }
 
-/// The ranks that a task needs.
-pub(crate) fn task_shape(task: &Task) -> CommShape {
+fn task_shape(task: &Task) -> CommShape {
     match &task.work {
         Work::Compare { cell, .. } => cell.shape,
         Work::Experiment(experiment) => Subject::Experiment(*experiment).shape(),

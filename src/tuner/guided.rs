@@ -7,10 +7,9 @@ use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
-use wire::Task;
+use wire::{Task, Work};
 
 use crate::TunerError;
-use crate::allotment::task_shape;
 use crate::identity::digest_in;
 
 /// Candidates of a cell that go from round to round, on average: the default, its strongest rival, and
@@ -67,11 +66,14 @@ impl Search {
             Some(store) => store.undone(library, &digest_in(store, campaign)?)?,
             None => Vec::new(),
         };
-        // Of a store from elsewhere, `shapes: auto` may have meant more ranks.
+        // In a store from another machine, `shapes: auto` may have meant other shapes.
         let largest = campaign.largest_shape();
-        undone.retain(|task| {
-            let CommShape { nodes, ppn } = task_shape(task);
-            nodes <= largest.nodes && ppn <= largest.ppn
+        undone.retain(|task| match &task.work {
+            Work::Compare { cell, .. } => campaign.shapes.contains(&cell.shape),
+            Work::Experiment(experiment) => {
+                let CommShape { nodes, ppn } = experiment.shape;
+                nodes <= largest.nodes && ppn <= largest.ppn
+            }
         });
         Ok(Self {
             requests,

@@ -186,8 +186,9 @@ pub(super) fn deploying(view: &View) -> Markup {
 
 /// The format of a library; all of them if it is unknown.
 fn export_format(library: &str) -> String {
-    if let Some(library) = libraries::find(library) {
-        return library.facts().formats[0].1.to_owned();
+    let own = libraries::find(library).and_then(|library| library.facts().formats.first());
+    if let Some((_, format)) = own {
+        return (*format).to_owned();
     }
     let all = LibraryName::ALL
         .iter()

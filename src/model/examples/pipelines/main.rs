@@ -1,7 +1,7 @@
 //! What can be said in simulation about the questions that a paper on pipelined allreduce leaves open:
 //! writes `reports/pipelines.md` to its standard output.
 //!
-//! `cargo run --profile quick -p model --example pipelines > reports/pipelines.md`
+//! `cargo run --release -p model --example pipelines > reports/pipelines.md`
 
 mod study;
 
@@ -17,7 +17,7 @@ Nothing here was measured: all times are simulated from the schedules that would
 machine `hydra` (tuning/machines/hydra.yaml), which was fitted by hand to published figures, and where it
 is said on `reference` (tuning/machines/reference.yaml) and on a flat machine. This file is generated:
 
-    cargo run --profile quick -p model --example pipelines > reports/pipelines.md
+    cargo run --release -p model --example pipelines > reports/pipelines.md
 
 The paper: J. L. Träff, *A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and Implementation*,
 2021, measured on 36 nodes of 8 ranks (288 ranks) with blocks of 16 000 elements. Its two pipelines are

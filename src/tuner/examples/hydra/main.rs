@@ -1,7 +1,7 @@
 //! What a published measurement of 288 ranks says about fits, decisions and models: writes
 //! `reports/hydra.md` to its standard output.
 //!
-//! `cargo run --profile quick -p tuner --example hydra > reports/hydra.md`
+//! `cargo run --release -p tuner --example hydra > reports/hydra.md`
 
 mod study;
 

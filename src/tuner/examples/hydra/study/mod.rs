@@ -137,7 +137,7 @@ tree and down again; `dual_root`, up and down two trees at once. Both pipelines 
 elements at all counts. A time is the minimum over rounds, so nothing is known of its noise. This file is \
 generated, and a test generates it again:
 
-    cargo run --profile quick -p tuner --example hydra > reports/hydra.md
+    cargo run --release -p tuner --example hydra > reports/hydra.md
 
 The same figures by hand: `colltune import src/tuner/tests/it/import/hydra.csv --format csv \
 --library openmpi-4.0.5 --store hydra.db`, then `colltune fit hydra.db`, `colltune decide hydra.db` and `colltune \

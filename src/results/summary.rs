@@ -8,8 +8,7 @@ use vocabulary::{Candidate, Subject};
 /// machine's parameters; what they attain depends on the number of launches.
 ///
 /// It is the same whatever a campaign asks for: these intervals describe, and nothing is decided by
-/// them. The ratios that decisions rest on have the confidence that
-/// the campaign asks for.
+/// them. The ratios that decisions rest on have the confidence that the campaign asks for.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How much was measured of a candidate, and what of it counts.

@@ -111,6 +111,19 @@ impl<'de> Deserializer<'de> for Value<'de> {
         }
     }
 
+    /// A list would be taken for the fields in their order in the source text.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.node.content {
+            Content::Mapping(_) => self.deserialize_any(visitor),
+            _ => Err(Error::unfit("a map")),
+        }
+    }
+
     // What has no value has been refused before.
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_some(self)
@@ -152,7 +165,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
-        tuple tuple_struct map struct identifier ignored_any
+        tuple tuple_struct map identifier ignored_any
     }
 }
 

@@ -4,6 +4,7 @@
 //! settings need of YAML is allowed.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
@@ -195,6 +196,7 @@ impl<'a> Reader<'a> {
 
     fn entries(&mut self, depth: usize) -> Result<Vec<Entry<'a>>, Error> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
+        let mut lines: HashMap<Cow<'a, str>, usize> = HashMap::new();
         loop {
             let (event, span) = self.next()?;
             let (key, extent) = match event {
@@ -211,8 +213,8 @@ impl<'a> Reader<'a> {
                 },
             };
             let under = |error: Error| error.under(Step::Key(key.clone().into_owned()));
-            if let Some(earlier) = entries.iter().find(|entry| entry.key == key) {
-                let mistake = Mistake::duplicate_key(&key, Some(earlier.extent.line));
+            if let Some(earlier) = lines.insert(key.clone(), extent.line) {
+                let mistake = Mistake::duplicate_key(&key, Some(earlier));
                 return Err(under(Error::from(mistake).with(extent)));
             }
             let value = self.next();

@@ -121,6 +121,13 @@ fn forms_are_strict() {
     check("", (1, 1), "", "one mapping", "colltune init");
     check("- a\n- b\n", (1, 1), "", "one mapping", "colltune init");
     check(
+        "name: x\ncandidates: [\"bcast/*\", \"allreduce/*\"]\n",
+        (2, 13),
+        "candidates",
+        "expected a mapping",
+        "write a mapping",
+    );
+    check(
         "name: x\n---\nname: y\n",
         (2, 1),
         "",

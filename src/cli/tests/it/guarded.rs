@@ -160,12 +160,15 @@ fn a_table_that_holds_passes_its_check() {
 fn a_table_that_no_longer_holds_fails_its_check() {
     let place = place();
     spoil(&place);
+    let named_to_be_escaped = "a<b&c.yaml";
+    fs::copy(place.path(TABLE), place.path(named_to_be_escaped)).unwrap();
     let files = ["--junit", "check.xml", "--markdown", "check.md"];
-    let ran = place.run(&[&["check", TABLE], &files[..]].concat());
+    let ran = place.run(&[&["check", named_to_be_escaped], &files[..]].concat());
     let told = ended(&place, ran, 1).out;
     assert!(told.contains("bcast/linear takes"), "{told}");
     assert!(told.contains("times the default, in"), "{told}");
     let elements = elements(&place.read("check.xml"));
+    assert!(elements[1].1.contains("a&lt;b&amp;c.yaml"), "{elements:?}");
     let failures: Vec<_> = elements
         .iter()
         .filter(|(name, _)| name == "failure")

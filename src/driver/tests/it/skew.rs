@@ -204,26 +204,37 @@ fn an_mpi_clock_that_changes_amid_a_launch_is_learned_anew() {
     }
 }
 
-/// Every 16th call takes 2 ms longer on rank 1.
+/// Every 16th call takes 2 ms longer on rank 1. Where other work makes windows short, the slow call is often the
+/// last one of its series: fresh launches confirm before the test fails.
 #[test]
 fn repetitions_that_a_slow_mpi_rank_overruns_are_invalid() {
     let slow = [("SLOW_EVERY", 16.0), ("SLOW_SECONDS", 2e-3)];
-    let records = launch(2, tasks(1, 2), Synchronisation::Window, &slow);
-    let measured = measurements(&records)[0];
-    let is_invalid = |place: u32| measured.invalid.contains(&place);
-    let is_slow = |place: u32| (measured.warmup + place + 1).is_multiple_of(16);
-    let mut overruns = 0;
+    let mut shares = Vec::new();
+    for _ in 0..3 {
+        let records = launch(2, tasks(1, 2), Synchronisation::Window, &slow);
+        let measured = measurements(&records)[0];
+        let (overruns, slow) = overruns(measured);
+        assert!(median(measured) < 1e-3, "{measured:?}");
+        // Only the last one of a series overruns nothing.
+        if 4 * overruns > 3 * slow {
+            return;
+        }
+        shares.push(format!("{overruns} of {slow}"));
+    }
+    panic!("{shares:?}");
+}
+
+/// How many of the slow calls made their repetitions invalid, and how many there were.
+fn overruns(measured: &Measurement) -> (u32, u32) {
+    let (mut overruns, mut slow) = (0, 0);
     for (place, seconds) in (0..).zip(&measured.seconds) {
-        if is_slow(place) {
+        if (measured.warmup + place + 1).is_multiple_of(16) {
             assert!(*seconds > 1.9e-3, "{place}: {seconds:e}");
-            overruns += u32::from(is_invalid(place));
+            slow += 1;
+            overruns += u32::from(measured.invalid.contains(&place));
         }
     }
-    let slow = (0..measured.seconds.len() as u32).filter(|place| is_slow(*place));
-    // Only the last one of a series overruns nothing.
-    let slow = slow.count() as u32;
-    assert!(4 * overruns > 3 * slow, "{overruns} of {slow}");
-    assert!(median(measured) < 1e-3, "{measured:?}");
+    (overruns, slow)
 }
 
 #[test]

@@ -41,8 +41,11 @@ fn rows_stand_where_their_names_say() {
         ["4.1.4", "5.0.6", "6.0.0", "10.1", "x"].map(|version| library.facts().format(version))
     };
     let (classic, json) = ("openmpi", "openmpi-json");
-    assert_eq!(formats("openmpi"), [classic, classic, json, json, classic]);
-    assert_eq!(formats("mpich"), ["mpich"; 5]);
+    assert_eq!(
+        formats("openmpi"),
+        [classic, classic, json, json, classic].map(Some)
+    );
+    assert_eq!(formats("mpich"), [Some("mpich"); 5]);
 }
 
 #[test]

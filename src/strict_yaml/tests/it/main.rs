@@ -22,9 +22,16 @@ enum Colour {
     Green,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Inner {
+    whole: u16,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
+    inner: Option<Inner>,
     text: String,
     whole: u16,
     number: f64,
@@ -53,10 +60,11 @@ fn check(text: &str, place: (usize, usize, usize), field: &str, message: &str, h
 
 #[test]
 fn values_are_what_yaml_says() {
-    let text = "text: yes\nwhole: 0x10\nnumber: 7\ntruth: True\ncolour: green\npair: [1, 2]\n\
+    let text = "inner: {whole: 3}\ntext: yes\nwhole: 0x10\nnumber: 7\ntruth: True\ncolour: green\npair: [1, 2]\n\
                 scalar: 64\nargument: -1\nverbatim: 4.10\nmany: 64K\nshort: {a: 1, b: [2, 3]}\n";
     let read = read(text).expect("valid");
     assert_eq!((read.text.as_str(), read.whole), ("yes", 16));
+    assert_eq!(read.inner.map(|inner| inner.whole), Some(3));
     assert_eq!((read.number, read.truth), (7.0, true));
     assert!(matches!(read.colour, Some(Colour::Green)));
     assert_eq!(read.pair, Some((1, 2)));
@@ -117,6 +125,8 @@ fn wrong_forms_say_what_is_expected_and_found() {
         ("many: {a: 1}", 7, "a text or a whole number", "a mapping"),
         ("colour: [red]", 9, "a word", "a list"),
         ("pair: [1, 2, 3]", 7, "a list of 2 entries", "a list"),
+        ("inner: [7]", 8, "a mapping (`key: value`)", "a list"),
+        ("inner: 7", 8, "a mapping (`key: value`)", "`7`"),
     ] {
         let shown = read(line).expect_err(line);
         assert_eq!((shown.line, shown.column), (1, column), "{shown}");

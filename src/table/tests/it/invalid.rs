@@ -228,6 +228,13 @@ fn types() {
         );
     }
     check(
+        "library: {name: openmpi, version: \"4.1.4\"}",
+        "library: [openmpi, \"4.1.4\"]",
+        "expected a mapping (`key: value`), found a list",
+        "6:12 (provenance.library)",
+        "write a mapping",
+    );
+    check(
         "hosts: [n1]",
         "hosts: n1",
         "expected a list, found `n1`",

@@ -47,7 +47,7 @@ pub trait Executor {
         usize::MAX
     }
 
-    /// Repeats a candidate: each time a common start, and then so many calls, which make one time.
+    /// Repeats a candidate. Each repetition is a common start followed by `calls` calls, timed together.
     fn repeat(
         &mut self,
         prepared: &mut Self::Prepared,

@@ -2,15 +2,15 @@
 //!
 //! [`CellBenchmark`] compares candidates in one cell of one launch. It asks an [`Executor`] for every
 //! call: the driver carries them out with MPI, the simulator on simulated time, tests by a script, as
-//! hyperfine's executors do with shells. What all ranks know of the times decides, so all ranks decide
-//! alike.
+//! hyperfine's executors do with shells. All ranks decide by the same times, those of the slowest rank,
+//! and therefore make the same decisions.
 //!
-//! [`Progress`] knows when one candidate has been repeated often enough, [`Race`] which of several
-//! need not be repeated any further because another is faster, [`is_too_slow`] whom a cell cannot afford
-//! at all, and [`batch`] how many calls make a repetition that the clock can tell from another. [`clocks`]
-//! holds a global clock from messages, and starts that are agreed upon on it.
+//! [`Progress`] says when a candidate has been repeated often enough, [`Race`] which candidates need no
+//! further repetitions because another one is faster, [`is_too_slow`] which ones take too long for their
+//! cell, and [`batch`] how many calls make a repetition that is long enough for the clock. [`clocks`]
+//! builds a global clock from messages, and agreed starts on it.
 //!
-//! Pure: knows no MPI, reads no clock, file or environment.
+//! The crate knows no MPI and reads no clock, file or environment.
 
 mod admission;
 mod affordable;

@@ -1,8 +1,8 @@
 //! Repetitions of a candidate, as all ranks together saw them.
 
-/// So many times what a turn should have is taken at the most, if that is what it needs for half of it
-/// to be valid; turns of fewer calls than that are tried as often as if they had so many.
+/// A turn takes at most this many times the repetitions that were asked for, until half of these are valid.
 const MOST_TIMES: usize = 6;
+/// A turn of fewer repetitions than this may try as often as one of this many.
 const FEW_CALLS: usize = 16;
 
 /// Repetitions, the same on all ranks.
@@ -21,8 +21,8 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Repetitions that took so long in all, and so much of it neither in calls nor in coming to
-    /// common starts, on the rank on which that is most.
+    /// Repetitions that took `elapsed_seconds` in all. Of these, `own_seconds` were spent neither in calls nor
+    /// on common starts, on the rank where that was most.
     pub fn new(
         seconds: Vec<f64>,
         invalid: Vec<u32>,
@@ -50,8 +50,8 @@ impl Samples {
         self.starting_seconds += more.starting_seconds;
     }
 
-    /// How many more should be taken where a turn should have so many, if any: more than that if
-    /// fewer than half of them are valid, but not without end.
+    /// How many more repetitions a turn of `calls` repetitions needs, if any. It needs more than `calls` if
+    /// fewer than half of `calls` are valid, up to a limit.
     pub fn missing(&self, calls: usize) -> Option<usize> {
         let taken = self.seconds.len();
         let valid = taken - self.invalid.len();

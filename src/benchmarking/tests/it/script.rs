@@ -28,7 +28,7 @@ pub(crate) enum Asked {
     Turn(u32),
     Prepare(u32),
     FirstCall(u32),
-    /// So many repetitions of so many calls.
+    /// The number of repetitions, and of calls in each.
     Repeat(u32, usize, u32),
     Failed(u32, FailureKind),
     Residual,
@@ -50,7 +50,7 @@ pub(crate) struct Role {
     pub(crate) call_seconds: f64,
     /// When it fails, and on which ranks.
     pub(crate) fails: Option<(Moment, Range<u32>)>,
-    /// Of so many repetitions one is valid.
+    /// One repetition in this many is valid.
     pub(crate) valid_of: usize,
     pub(crate) known: Option<KnownTimes>,
 }

@@ -81,6 +81,9 @@ impl Campaign {
         predicted_blocks: &dyn Fn(&Family) -> Option<u64>,
     ) -> Vec<Candidate> {
         let mut candidates = vec![Candidate::Default];
+        if self.selection.selects(Candidate::PLACEBO) {
+            candidates.push(Candidate::Placebo);
+        }
         for family in self.families(cell) {
             let mut sizes = BTreeSet::from([1]);
             if family.is_cut {

@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use benchmarking::{Attempt, Executor, Failure, Ranks, Samples};
-use exec::{Call, Communicator, Runner, Wait};
+use exec::{Call, Communicator};
 use schedule::Collective;
 use vocabulary::Candidate;
 use wire::{FailureKind, Record};
 
 use crate::buffers::Buffers;
+use crate::candidate::CandidateCall;
 use crate::data;
 use crate::error::{DriverError, failure};
 use crate::spool::Spool;
@@ -19,8 +20,6 @@ use crate::watchdog::Watchdog;
 pub(crate) struct MpiExecutor<'a> {
     pub(crate) task: u32,
     pub(crate) call: Call,
-    /// How our candidates wait for messages.
-    pub(crate) wait: Wait,
     /// Brings the ranks to common starts.
     pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
@@ -33,17 +32,15 @@ pub(crate) struct MpiExecutor<'a> {
 }
 
 /// A candidate that can be called.
-pub(crate) struct Prepared {
+pub(crate) struct Prepared<'a> {
     /// Its place among the task's candidates.
     index: u32,
-    runner: Runner,
-    /// Its own, so that what a failed candidate left under way meets nobody.
-    communicator: Communicator,
+    call: CandidateCall<'a>,
     pace: Pace,
 }
 
-impl Executor for MpiExecutor<'_> {
-    type Prepared = Prepared;
+impl<'a> Executor for MpiExecutor<'a> {
+    type Prepared = Prepared<'a>;
     type Error = DriverError;
 
     fn begin_turn(&mut self, candidate: u32) -> Result<(), DriverError> {
@@ -64,19 +61,16 @@ impl Executor for MpiExecutor<'_> {
         })
     }
 
-    fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared, DriverError> {
-        let communicator = self.communicator.duplicate()?;
-        let runner = Runner::new(candidate, &self.call, &communicator, self.wait);
-        let agreed = self.agree(runner.map_err(|error| failure(&error)))?;
-        Ok(agreed.map(|runner| Prepared {
+    fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
+        let call = CandidateCall::new(candidate, &self.call, self.communicator);
+        Ok(self.agree(call)?.map(|call| Prepared {
             index,
-            runner,
-            communicator,
+            call,
             pace: Pace::default(),
         }))
     }
 
-    fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, DriverError> {
+    fn first_call(&mut self, prepared: &mut Prepared<'a>) -> Attempt<f64, DriverError> {
         let checked = self.check(prepared);
         let mut seconds = match self.agree(checked)? {
             Ok(seconds) => [seconds],
@@ -86,7 +80,7 @@ impl Executor for MpiExecutor<'_> {
         Ok(Ok(seconds[0]))
     }
 
-    fn most_repetitions(&self, prepared: &Prepared) -> usize {
+    fn most_repetitions(&self, prepared: &Prepared<'a>) -> usize {
         self.synchroniser.most_calls(&prepared.pace)
     }
 
@@ -94,7 +88,7 @@ impl Executor for MpiExecutor<'_> {
     /// ranks may have seen nothing of the failure.
     fn repeat(
         &mut self,
-        prepared: &mut Prepared,
+        prepared: &mut Prepared<'a>,
         repetitions: usize,
         calls: u32,
     ) -> Attempt<Samples, DriverError> {
@@ -103,7 +97,7 @@ impl Executor for MpiExecutor<'_> {
         let mut series = self.synchroniser.begin(&mut prepared.pace, repetitions)?;
         self.watchdog.begin(self.task, prepared.index);
         // Until it has ended the driver calls no collective of the library.
-        let mut turn = prepared.runner.turn()?;
+        let mut turn = prepared.call.turn()?;
         for _ in 0..repetitions {
             series.start()?;
             if outcome.is_err() {
@@ -111,7 +105,7 @@ impl Executor for MpiExecutor<'_> {
             }
             let called = (0..calls).try_for_each(|_| {
                 let (input, output) = self.buffers.next();
-                turn.call(&prepared.communicator, input, output)
+                turn.call(input, output)
             });
             series.end()?;
             if let Err(error) = called {
@@ -139,7 +133,7 @@ impl Executor for MpiExecutor<'_> {
 
 impl MpiExecutor<'_> {
     /// Calls the candidate once and compares its result with what it must be. The time is this rank's.
-    fn check(&mut self, prepared: &mut Prepared) -> Result<f64, Failure> {
+    fn check(&mut self, prepared: &mut Prepared<'_>) -> Result<f64, Failure> {
         let rank = self.communicator.rank();
         let (input, output, expected) = self.buffers.next_and_expected();
         match expected {
@@ -149,10 +143,7 @@ impl MpiExecutor<'_> {
             _ => output.fill(0xa5),
         }
         let start = Instant::now();
-        prepared
-            .runner
-            .call(&prepared.communicator, input, output)
-            .map_err(|error| failure(&error))?;
+        prepared.call.first(input, output)?;
         let seconds = start.elapsed().as_secs_f64();
         match expected.and_then(|expected| data::first_difference(&self.call, output, expected)) {
             None => Ok(seconds),

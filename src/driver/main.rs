@@ -7,6 +7,7 @@
 //! codes are in [`wire::exit_code`].
 
 mod buffers;
+mod candidate;
 mod clock;
 mod data;
 mod environment;

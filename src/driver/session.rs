@@ -282,7 +282,6 @@ impl Session<'_> {
             task: task.id,
             buffers: Buffers::new(&call, rank, communicator.size(), copies),
             call,
-            wait: self.wait(cell.shape),
             synchroniser: &synchroniser,
             communicator,
             spool: &self.spool,

@@ -1,7 +1,9 @@
 //! What is called.
 
-use schedule::Collective;
-use vocabulary::{Cell, Datatype, Operator};
+use schedule::{Collective, Request, Schedule};
+use vocabulary::{Cell, Datatype, Operator, Parameters};
+
+use crate::ExecError;
 
 /// The arguments of a collective that are the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,34 @@ impl Call {
         } else {
             1
         }
+    }
+
+    /// What an algorithm of ours does for the call.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such algorithm, or it cannot serve the call.
+    pub fn schedule(
+        &self,
+        algorithm: &str,
+        parameters: &Parameters,
+        ranks: u32,
+    ) -> Result<Schedule, ExecError> {
+        let found = schedule::find(algorithm)
+            .filter(|found| found.collective == self.collective)
+            .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.to_owned()))?;
+        let unit_bytes = self.unit_bytes();
+        let request = Request {
+            ranks,
+            root: self.root,
+            in_place: self.in_place,
+            // All operators that are measured commute.
+            commutative: true,
+            units: self.bytes / unit_bytes,
+            counts: None,
+            parameters: parameters.in_units(unit_bytes),
+        };
+        Ok(Schedule::new(found, &request)?)
     }
 
     /// Bytes that a rank's input holds among `ranks`; 0 if the rank has none. In place it has none,

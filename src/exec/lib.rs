@@ -22,6 +22,7 @@ mod copier;
 mod derived;
 mod error;
 mod executor;
+mod forward;
 mod handle;
 mod kernel;
 mod library;
@@ -29,6 +30,7 @@ mod machine;
 mod messages;
 mod mockup;
 mod native;
+mod raw;
 mod requests;
 mod runner;
 mod settings;
@@ -53,6 +55,7 @@ pub use mockup::MockupCall;
 pub use native::{
     NativeCall, allow_forcing, enabling_variables, is_forced_in_vain, natives, preset,
 };
+pub use raw::RawCall;
 pub use requests::{Wait, leaves_core};
 pub use runner::{Runner, Turn};
 pub use settings::control_variables;

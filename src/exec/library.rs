@@ -1,33 +1,34 @@
 //! The library's own collectives.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
-use mpi::ffi;
 use schedule::Collective;
 
 use crate::api::{check, count, datatype, operator};
-use crate::{Call, Communicator, ExecError, constants};
+use crate::{Call, Communicator, ExecError, RawCall, constants};
 
 /// A collective as the library carries it out by itself.
 #[derive(Debug)]
 pub struct LibraryCall {
-    collective: Collective,
-    /// Bytes that the input and the output of this rank must hold.
-    lengths: [usize; 2],
-    /// Elements in the length of the call.
-    count: c_int,
+    /// `MPI_Bcast` and so on.
+    name: &'static str,
+    /// All but buffers and counts.
+    arguments: RawCall,
     /// Elements of each rank's part of a `reduce_scatter`.
     counts: Vec<c_int>,
-    datatype: ffi::MPI_Datatype,
-    operator: Option<ffi::MPI_Op>,
-    root: c_int,
+    /// Bytes that the input and the output of this rank must hold.
+    lengths: [usize; 2],
     /// Whether this rank gives `MPI_IN_PLACE`.
     is_in_place: bool,
 }
 
 impl LibraryCall {
     /// Prepares the call of one of `ranks`.
-    pub(crate) fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
+    ///
+    /// # Errors
+    ///
+    /// If the call is too large for MPI, or a reduction has no operator.
+    pub fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
         let operator = call.operator.map(operator);
         let collective = call.collective;
         if collective.is_reduction() && operator.is_none() {
@@ -43,23 +44,49 @@ impl LibraryCall {
                 .filter(|bytes| *bytes <= isize::MAX as usize)
                 .ok_or(ExecError::TooLarge { bytes })
         };
+        let elements = count(call.bytes / call.datatype.size_bytes())?;
+        let datatype = datatype(call.datatype);
+        let (nowhere, room) = (std::ptr::null(), std::ptr::null_mut());
+        let arguments = RawCall::new(collective, nowhere, room, elements, datatype)
+            .sending(elements, datatype)
+            .at(call.root as c_int);
         Ok(Self {
-            collective,
+            name: name(collective),
+            arguments: operator.map_or(arguments, |operator| arguments.by(operator)),
+            counts: counts
+                .map(|rank| count(call.part_elements(rank, ranks)))
+                .collect::<Result<_, _>>()?,
             lengths: [
                 length(call.input_bytes(rank, ranks))?,
                 length(call.output_bytes(rank, ranks))?,
             ],
-            count: count(call.bytes / call.datatype.size_bytes())?,
-            counts: counts
-                .map(|rank| count(call.part_elements(rank, ranks)))
-                .collect::<Result<_, _>>()?,
-            datatype: datatype(call.datatype),
-            operator,
-            root: call.root as c_int,
             is_in_place: call.in_place
                 && collective.allows_in_place()
                 && (rank == call.root || !collective.is_rooted()),
         })
+    }
+
+    /// The call's arguments on these buffers.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is shorter than the call says.
+    #[inline]
+    pub fn arguments(&self, input: &[u8], output: &mut [u8]) -> RawCall {
+        assert!(input.len() >= self.lengths[0] && output.len() >= self.lengths[1]);
+        let mut arguments = self.arguments;
+        arguments.send = input.as_ptr().cast();
+        arguments.recv = output.as_mut_ptr().cast();
+        arguments.counts = self.counts.as_ptr();
+        let in_place = constants::in_place();
+        match self.is_in_place {
+            true if arguments.collective == Collective::Scatter => {
+                arguments.recv = in_place.cast_mut();
+            }
+            true => arguments.send = in_place,
+            false => {}
+        }
+        arguments
     }
 
     /// Makes the call.
@@ -67,27 +94,16 @@ impl LibraryCall {
     /// # Panics
     ///
     /// If a buffer is shorter than the call says.
+    #[inline]
     pub(crate) fn call(
         &self,
         communicator: &Communicator,
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
-        assert!(input.len() >= self.lengths[0] && output.len() >= self.lengths[1]);
-        let in_place = constants::in_place();
-        let (mut send, mut recv) = (input.as_ptr().cast(), output.as_mut_ptr().cast());
-        match self.collective {
-            Collective::Scatter if self.is_in_place => recv = in_place.cast_mut(),
-            _ if self.is_in_place => send = in_place,
-            _ => {}
-        }
+        let arguments = self.arguments(input, output);
         // SAFETY: the buffers hold what the call says on this rank and do not overlap.
-        unsafe {
-            match self.operator.filter(|_| self.collective.is_reduction()) {
-                Some(operator) => self.combine(communicator, send, recv, operator),
-                None => self.move_data(communicator, send, recv),
-            }
-        }
+        check(self.name, unsafe { arguments.call(communicator.raw()) })
     }
 
     /// Makes a broadcast's call at its root, which only reads.
@@ -100,98 +116,30 @@ impl LibraryCall {
         communicator: &Communicator,
         data: &[u8],
     ) -> Result<(), ExecError> {
-        assert!(self.collective == Collective::Bcast && data.len() >= self.lengths[1]);
+        let is_bcast = self.arguments.collective == Collective::Bcast;
+        assert!(is_bcast && data.len() >= self.lengths[1]);
+        let arguments = RawCall {
+            recv: data.as_ptr().cast_mut().cast(),
+            ..self.arguments
+        };
         // SAFETY: the data is as long as the call says, and a root writes nothing.
-        unsafe {
-            self.move_data(
-                communicator,
-                std::ptr::null(),
-                data.as_ptr().cast_mut().cast(),
-            )
-        }
+        check(self.name, unsafe { arguments.call(communicator.raw()) })
     }
+}
 
-    /// # Safety
-    ///
-    /// As MPI asks of the call.
-    unsafe fn move_data(
-        &self,
-        communicator: &Communicator,
-        send: *const c_void,
-        recv: *mut c_void,
-    ) -> Result<(), ExecError> {
-        let (count, datatype, root, raw) =
-            (self.count, self.datatype, self.root, communicator.raw());
-        // SAFETY: the caller's.
-        unsafe {
-            match self.collective {
-                Collective::Gather => check(
-                    "MPI_Gather",
-                    ffi::MPI_Gather(send, count, datatype, recv, count, datatype, root, raw),
-                ),
-                Collective::Scatter => check(
-                    "MPI_Scatter",
-                    ffi::MPI_Scatter(send, count, datatype, recv, count, datatype, root, raw),
-                ),
-                Collective::Allgather => check(
-                    "MPI_Allgather",
-                    ffi::MPI_Allgather(send, count, datatype, recv, count, datatype, raw),
-                ),
-                Collective::Alltoall => check(
-                    "MPI_Alltoall",
-                    ffi::MPI_Alltoall(send, count, datatype, recv, count, datatype, raw),
-                ),
-                Collective::Barrier => check("MPI_Barrier", ffi::MPI_Barrier(raw)),
-                _ => check(
-                    "MPI_Bcast",
-                    ffi::MPI_Bcast(recv, count, datatype, root, raw),
-                ),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As MPI asks of the call.
-    unsafe fn combine(
-        &self,
-        communicator: &Communicator,
-        send: *const c_void,
-        recv: *mut c_void,
-        operator: ffi::MPI_Op,
-    ) -> Result<(), ExecError> {
-        let (count, datatype, raw) = (self.count, self.datatype, communicator.raw());
-        // SAFETY: the caller's; there is a count a rank.
-        unsafe {
-            match self.collective {
-                Collective::Reduce => check(
-                    "MPI_Reduce",
-                    ffi::MPI_Reduce(send, recv, count, datatype, operator, self.root, raw),
-                ),
-                Collective::ReduceScatter => check(
-                    "MPI_Reduce_scatter",
-                    ffi::MPI_Reduce_scatter(
-                        send,
-                        recv,
-                        self.counts.as_ptr(),
-                        datatype,
-                        operator,
-                        raw,
-                    ),
-                ),
-                Collective::ReduceScatterBlock => check(
-                    "MPI_Reduce_scatter_block",
-                    ffi::MPI_Reduce_scatter_block(send, recv, count, datatype, operator, raw),
-                ),
-                Collective::Scan => check(
-                    "MPI_Scan",
-                    ffi::MPI_Scan(send, recv, count, datatype, operator, raw),
-                ),
-                _ => check(
-                    "MPI_Allreduce",
-                    ffi::MPI_Allreduce(send, recv, count, datatype, operator, raw),
-                ),
-            }
-        }
+/// The name of a collective in MPI's C interface.
+fn name(collective: Collective) -> &'static str {
+    match collective {
+        Collective::Bcast => "MPI_Bcast",
+        Collective::Reduce => "MPI_Reduce",
+        Collective::Allreduce => "MPI_Allreduce",
+        Collective::Gather => "MPI_Gather",
+        Collective::Scatter => "MPI_Scatter",
+        Collective::Allgather => "MPI_Allgather",
+        Collective::ReduceScatter => "MPI_Reduce_scatter",
+        Collective::ReduceScatterBlock => "MPI_Reduce_scatter_block",
+        Collective::Alltoall => "MPI_Alltoall",
+        Collective::Barrier => "MPI_Barrier",
+        Collective::Scan => "MPI_Scan",
     }
 }

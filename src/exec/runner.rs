@@ -1,6 +1,5 @@
 //! A candidate, ready to be called.
 
-use schedule::{Request, Schedule};
 use vocabulary::Candidate;
 
 use crate::tool::Switched;
@@ -34,7 +33,9 @@ impl Runner {
     ) -> Result<Self, ExecError> {
         let (rank, ranks) = (communicator.rank(), communicator.size());
         match candidate {
-            Candidate::Default => LibraryCall::new(call, rank, ranks).map(Self::Library),
+            Candidate::Default | Candidate::Placebo => {
+                LibraryCall::new(call, rank, ranks).map(Self::Library)
+            }
             Candidate::Native {
                 algorithm,
                 parameters,
@@ -51,21 +52,7 @@ impl Runner {
                 algorithm,
                 parameters,
             } => {
-                let found = schedule::find(algorithm)
-                    .filter(|found| found.collective == call.collective)
-                    .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.clone()))?;
-                let unit_bytes = call.unit_bytes();
-                let request = Request {
-                    ranks,
-                    root: call.root,
-                    in_place: call.in_place,
-                    // All operators that are measured commute.
-                    commutative: true,
-                    units: call.bytes / unit_bytes,
-                    counts: None,
-                    parameters: parameters.in_units(unit_bytes),
-                };
-                let schedule = Schedule::new(found, &request)?;
+                let schedule = call.schedule(algorithm, parameters, ranks)?;
                 Executor::new(&schedule, call, rank, wait)
                     .map(Box::new)
                     .map(Self::Ours)

@@ -160,6 +160,7 @@ fn classes(cell: &Cell) -> &'static [Operators] {
 pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
     let (algorithm, parameters) = match candidate {
         Candidate::Default => return true,
+        Candidate::Placebo => return false,
         Candidate::Ours {
             algorithm,
             parameters,

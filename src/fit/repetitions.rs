@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::{OFTEN_INVALID, OftenInvalid, Repetitions, Summary};
+use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, Repetitions, Summary};
+use statistics::{PairedRatio, paired_ratio};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
 /// What to know of the repetitions in cells, of the candidates that are asked for.
@@ -37,7 +38,26 @@ pub fn about_repetitions(
         }
     }
     about.batched_cells = batched.len();
+    about.placebos = placebos(summaries);
     about
+}
+
+/// How the default compares with itself under another name, by cell.
+fn placebos(summaries: &[Summary]) -> Vec<(Cell, PairedRatio)> {
+    let of = |candidate: Candidate| {
+        let found = summaries.iter().filter(move |s| s.candidate == candidate);
+        found.filter_map(|summary| match summary.subject {
+            Subject::Cell(cell) => Some((cell, &summary.launch_medians)),
+            _ => None,
+        })
+    };
+    let defaults: BTreeMap<Cell, _> = of(Candidate::Default).collect();
+    of(Candidate::Placebo)
+        .filter_map(|(cell, placebo)| {
+            let ratio = paired_ratio(placebo, defaults.get(&cell)?, CONFIDENCE)?;
+            Some((cell, ratio))
+        })
+        .collect()
 }
 
 /// Candidates of which repetitions in a cell were taken and none is valid: no summary tells of them.

@@ -1,7 +1,10 @@
 //! Repetitions that are to be read with care.
 
 use results::{OFTEN_INVALID, OftenInvalid, Repetitions};
+use vocabulary::Candidate;
 use vocabulary::units::format_count;
+
+use crate::markdown::interval;
 
 /// Paragraphs; nothing where all is as usual.
 pub(crate) fn repetitions(about: &Repetitions) -> String {
@@ -37,6 +40,29 @@ pub(crate) fn repetitions(about: &Repetitions) -> String {
                  > no decision rests on them; give each rank a core of its own, or use\n\
                  > `synchronisation: barrier`:\n>\n";
         text += &list(&about.never_valid);
+    }
+    text + &placebos(about)
+}
+
+fn placebos(about: &Repetitions) -> String {
+    let medians = || about.placebos.iter().map(|(_, ratio)| ratio.median);
+    let (Some(least), Some(most)) = (medians().reduce(f64::min), medians().reduce(f64::max)) else {
+        return String::new();
+    };
+    let mut text = format!(
+        "`{}`, the default under another name, took {least:.2} to {most:.2} times as long as the default,\n\
+         in {} cells.\n\n",
+        Candidate::PLACEBO,
+        about.placebos.len()
+    );
+    let biased: Vec<String> = about
+        .biased()
+        .map(|(cell, ratio)| format!("> - {cell}: {:.2} {}\n", ratio.median, interval(ratio)))
+        .collect();
+    if !biased.is_empty() {
+        text += "> **Warning:** in these cells it did not take as long as the default for certain: the\n\
+                 > measurement is biased, and other ratios are wrong by as much:\n>\n";
+        text += &(biased.concat() + "\n");
     }
     text
 }

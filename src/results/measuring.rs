@@ -3,11 +3,12 @@
 use std::fmt;
 
 use serde::Serialize;
+use statistics::PairedRatio;
 use vocabulary::units::{format_count, format_seconds};
 use vocabulary::{Candidate, Cell};
 use wire::Shares;
 
-use crate::by_name;
+use crate::{CONFIDENCE, by_name};
 
 /// What measuring has cost, over all launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -100,6 +101,18 @@ pub struct Repetitions {
     pub often_invalid: Vec<OftenInvalid>,
     /// Candidates of which no repetition is valid, so that nothing is known of them, by cell.
     pub never_valid: Vec<OftenInvalid>,
+    /// By cell, the time of [`Candidate::Placebo`] divided by that of the default, which is the same.
+    pub placebos: Vec<(Cell, PairedRatio)>,
+}
+
+impl Repetitions {
+    /// The cells in which the placebo does not take as long as the default for certain, so that other
+    /// ratios are wrong by as much.
+    pub fn biased(&self) -> impl Iterator<Item = &(Cell, PairedRatio)> {
+        let is_sure = |ratio: &PairedRatio| ratio.interval.coverage >= CONFIDENCE;
+        let found = self.placebos.iter();
+        found.filter(move |(_, ratio)| is_sure(ratio) && ratio.interval.excludes(1.0))
+    }
 }
 
 /// A candidate of which many repetitions are invalid, or all.

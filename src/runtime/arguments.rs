@@ -3,12 +3,13 @@
 use std::ffi::c_int;
 
 use exec::constants::{MPI_Datatype, double_int, minloc};
-use exec::{Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, check, kernel};
+use exec::{
+    Arguments, DatatypeHandle, Elements, ExecError, OperatorHandle, RawCall, check, kernel,
+};
 use mpi::ffi;
 use schedule::Collective;
 
 use crate::PassedOn;
-use crate::RawCall;
 
 /// A call's length, from what is significant on this rank and equal on all of them.
 #[derive(Clone, Copy, Debug)]

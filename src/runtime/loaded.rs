@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use table::{Table, TableError};
 
-/// A table, and a digest of it by which ranks recognise that they have read the same.
+/// A table, and a digest of it by which ranks recognise that they have the same.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The table.
@@ -22,7 +22,7 @@ pub struct Loaded {
 }
 
 /// What a file shows of being changed or replaced.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Stamp {
     file: (u64, u64),
     length: u64,
@@ -51,17 +51,28 @@ impl Loaded {
         file.read_to_string(&mut text)
             .map_err(|source| unreadable(path, source))?;
         let table = Table::parse(&text, path)?;
+        Ok(Self {
+            // The program may go elsewhere.
+            path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            stamp,
+            ..Self::from(table)
+        })
+    }
+}
+
+impl From<Table> for Loaded {
+    /// A table that is in no file.
+    fn from(table: Table) -> Self {
         // The table and not the text: what counts is what was understood.
         let mut hasher = DefaultHasher::new();
         format!("{table:?}").hash(&mut hasher);
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
-        Ok(Self {
+        Self {
             table,
             digest: hasher.finish(),
-            // The program may go elsewhere.
-            path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
-            stamp,
-        })
+            path: PathBuf::new(),
+            stamp: Stamp::default(),
+        }
     }
 }
 

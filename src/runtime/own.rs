@@ -1,10 +1,9 @@
 //! Datatypes and operators of the program's own in calls that come again.
 
 use exec::constants::{MPI_Datatype, MPI_Op, minloc};
-use exec::{ExecError, OperatorHandle, check};
+use exec::{ExecError, OperatorHandle, RawCall, check};
 use mpi::ffi;
 
-use crate::RawCall;
 use crate::datatypes::{Datatypes, Life};
 
 /// What the program may take away from a plan: it can free what is not MPI's own, and make another

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::path::Path;
 
 use exec::constants::{MPI_Comm, in_place};
-use exec::is_running;
+use exec::{RawCall, is_running};
 use mpi::collective::Operation;
 use mpi::datatype::Equivalence;
 use mpi::raw::AsRaw;
@@ -12,7 +12,7 @@ use mpi::topology::Communicator;
 use schedule::Collective;
 use table::{Decision, Query, Table};
 
-use crate::{Loaded, RawCall, RuntimeError, Settings, Summary, Tuner};
+use crate::{Loaded, RuntimeError, Settings, Summary, Tuner};
 
 /// A table, and collectives that do what it says.
 ///

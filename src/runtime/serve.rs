@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::MPI_Comm;
-use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle};
+use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, RawCall};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
@@ -13,10 +13,10 @@ use vocabulary::Candidate;
 
 use crate::arguments::{Length, arguments, is_defined, length, parts};
 use crate::attach::State;
-use crate::call::Key;
+use crate::call::{Key, significant};
 use crate::own::Own;
 use crate::plan::{Plan, Way};
-use crate::{PassedOn, RawCall, Tuner};
+use crate::{PassedOn, Tuner};
 
 /// What became of a call. Small: it is made of every call.
 struct Served {
@@ -72,7 +72,7 @@ impl Tuner {
         };
         // SAFETY: the caller's.
         unsafe {
-            let (_, key) = call.significant(state.rank);
+            let (_, key) = significant(call, state.rank);
             match tuned.plans.find(&key, parts(&call, state.ranks)) {
                 Some(plan) => self.carry_out(plan, &tuned.private, call),
                 None => self.run_new(state, call),
@@ -112,7 +112,7 @@ impl Tuner {
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
         // SAFETY: the caller's.
         unsafe {
-            let (significant, key) = call.significant(state.rank);
+            let (significant, key) = significant(call, state.rank);
             let counts = parts(&call, state.ranks);
             let mut plan = match self.prepare(state, &significant, key, counts) {
                 Ok(plan) => plan,

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use exec::constants::MPI_Comm;
-use exec::{ExecError, Wait, check};
+use exec::{ExecError, RawCall, Wait, check};
 use mpi::ffi;
 use table::{Table, TableError};
 
@@ -16,7 +16,7 @@ use crate::fitness::Host;
 use crate::place::place;
 use crate::versions::Versions;
 use crate::watch::Watch;
-use crate::{Loaded, RawCall, RuntimeError, Summary};
+use crate::{Loaded, RuntimeError, Summary};
 
 /// How a table is used.
 #[derive(Clone, Copy, Debug, Default)]

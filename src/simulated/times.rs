@@ -70,7 +70,7 @@ impl Times {
     pub(crate) fn of(&self, subject: Subject, candidate: &Candidate) -> Time {
         // The default is simulated as what it chooses.
         let candidate = match (&subject, candidate) {
-            (Subject::Cell(cell), Candidate::Default) => {
+            (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
                 self.rules.choice(cell).map_err(refused)?
             }
             _ => candidate.clone(),

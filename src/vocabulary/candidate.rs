@@ -17,6 +17,9 @@ use crate::units::format_bytes;
 pub enum Candidate {
     /// Whatever the library would do by itself.
     Default,
+    /// The default under another name. Where it does not take as long as [`Candidate::Default`], the
+    /// measurement is biased.
+    Placebo,
     /// A registered algorithm of ours.
     Ours {
         /// `collective/id`.
@@ -50,6 +53,8 @@ pub enum Candidate {
 }
 
 impl Candidate {
+    /// The name of [`Candidate::Placebo`].
+    pub const PLACEBO: &str = "placebo:default";
     /// What the names of native algorithms begin with.
     pub const NATIVE: &str = "native:";
     /// What the names of mock-ups begin with.
@@ -59,6 +64,7 @@ impl Candidate {
     pub fn algorithm(&self) -> &str {
         match self {
             Self::Default => "default",
+            Self::Placebo => Self::PLACEBO,
             Self::Ours { algorithm, .. }
             | Self::Native { algorithm, .. }
             | Self::Mockup { algorithm }
@@ -75,7 +81,7 @@ impl Candidate {
     /// The parameters; empty where there are none.
     pub fn parameters(&self) -> Parameters {
         match self {
-            Self::Default | Self::Mockup { .. } => Parameters::default(),
+            Self::Default | Self::Placebo | Self::Mockup { .. } => Parameters::default(),
             Self::Ours { parameters, .. }
             | Self::Native { parameters, .. }
             | Self::Foreign { parameters, .. } => parameters.clone(),

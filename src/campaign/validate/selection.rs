@@ -52,7 +52,9 @@ impl Check<'_> {
             return Err(self.error(field, Problem::EmptyList));
         }
         let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
-        let names: Vec<String> = ours.chain(MOCKUPS.iter().map(Mockup::name)).collect();
+        let others = MOCKUPS.iter().map(Mockup::name);
+        let others = others.chain([Candidate::PLACEBO.to_owned()]);
+        let names: Vec<String> = ours.chain(others).collect();
         let mut patterns = Vec::new();
         for (index, Scalar(text)) in texts.0.iter().enumerate() {
             let field = field.index(index);

@@ -396,3 +396,15 @@ fn default_sizes_end_where_vectors_become_too_long() {
     assert_eq!(last("64x32", Collective::Bcast), Some(4 << 20));
     assert_eq!(last("4x32", Collective::Gather), Some(1 << 20));
 }
+
+#[test]
+fn the_placebo_takes_part_where_it_is_asked_for() {
+    let cell = cell(Collective::Bcast, 64);
+    let with = campaign("candidates: {include: [bcast/linear, \"placebo:default\"]}\n");
+    let expected = ["default", "placebo:default", "bcast/linear"];
+    assert_eq!(candidates(&with, &cell, None), expected);
+    for without in ["", "candidates: {include: [\"*\", \"mockup:*\"]}\n"] {
+        let found = candidates(&campaign(without), &cell, None);
+        assert!(!found.contains(&expected[1].to_owned()), "{without}");
+    }
+}

@@ -323,3 +323,20 @@ fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
     }
     samples
 }
+
+#[test]
+fn the_report_compares_the_default_with_itself() {
+    let named = "name: small\ncandidates: {include: [\"*\", \"placebo:default\"]}";
+    let place = place(&SMALL.replace("name: small", named));
+    simulated(place.run(&["tune", "campaign.yaml"]));
+    let report = place.read("reports/small.md");
+    let told = report
+        .lines()
+        .find(|line| line.starts_with("`placebo:default`"));
+    let told = told.unwrap_or_else(|| panic!("{report}"));
+    assert!(
+        told.contains("took 0.9") || told.contains("took 1.0"),
+        "{told}"
+    );
+    assert!(!place.read("tables/small.yaml").contains("placebo"));
+}

@@ -149,3 +149,34 @@ fn an_mpi_task_tells_where_its_time_went() {
         assert!((sum - 1.0).abs() < 1e-9, "{way:?}: {shares:?}");
     }
 }
+
+#[test]
+fn ours_runs_as_deployed_and_not_where_the_library_would_run() {
+    let doubling = || ours("allreduce/recursive_doubling", Parameters::default());
+    let candidates = || vec![Candidate::Default, Candidate::Placebo, doubling()];
+    assert_eq!(measure(patient_for_a_moment(), 64, candidates()).len(), 3);
+
+    // Without data a table leaves the call to the library.
+    let mut bench = patient_for_a_moment();
+    bench.set_work(vec![allreduce(2, 0, candidates())]);
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let failures = records.iter().filter_map(|record| match record {
+        Record::Failed {
+            candidate, message, ..
+        } => Some((*candidate, message.as_str())),
+        _ => None,
+    });
+    let failures: Vec<(u32, &str)> = failures.collect();
+    let [(2, message)] = failures[..] else {
+        panic!("{failures:?}");
+    };
+    let reason = "the library carried it out: default";
+    assert!(message.starts_with(reason), "{message}");
+}
+
+fn patient_for_a_moment() -> Bench {
+    let mut bench = patient();
+    bench.plan.repetition.maximum = 20;
+    bench
+}

@@ -483,3 +483,29 @@ fn regret_is_small_under_realistic_noise() {
     assert!(mean <= 0.02, "mean regret {mean}");
     assert_eq!(losses, 0, "cells that became slower than the default");
 }
+
+#[test]
+fn the_placebo_is_compared_and_never_chosen() {
+    let twice = [
+        (Candidate::Placebo, &[0.5; 6][..]),
+        (Candidate::Default, &[1.0; 6]),
+    ];
+    let found = commutative(&twice);
+    assert_eq!(found.chosen, Candidate::Default);
+    let samples = launches(allreduce(4, CELL), &twice);
+    let summaries = summarise(&samples).expect("valid");
+    let about = fit::about_repetitions(&samples, &summaries, |_, _| true);
+    let [(cell, ratio)] = &about.placebos[..] else {
+        panic!("{about:?}");
+    };
+    assert_eq!((cell.bytes, ratio.median), (CELL, 0.5));
+    assert_eq!(about.biased().count(), 1);
+    let sound = [
+        (Candidate::Placebo, &[1.0, 0.9, 1.1, 1.0, 1.0, 1.0][..]),
+        (Candidate::Default, &[1.0; 6]),
+    ];
+    let samples = launches(allreduce(4, CELL), &sound);
+    let summaries = summarise(&samples).expect("valid");
+    let about = fit::about_repetitions(&samples, &summaries, |_, _| true);
+    assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
+}

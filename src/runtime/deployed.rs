@@ -1,0 +1,112 @@
+//! One algorithm of ours, called as programs with a table call it.
+
+use std::collections::BTreeMap;
+
+use exec::{Call, Communicator, ExecError, LibraryCall, check};
+use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
+use vocabulary::{Candidate, CommShape};
+
+use crate::{Loaded, RuntimeError, Settings, Tuner};
+
+/// A candidate of ours bound to a call, carried out the way in which `libcolltune.so` carries it out: the
+/// communicator's state is looked up, the call is recognised, and its plan runs on a private communicator.
+///
+/// What a call costs here is what it costs a program that uses a table. Dropping it is collective.
+#[derive(Debug)]
+pub struct DeployedCall {
+    tuner: Tuner,
+    call: LibraryCall,
+}
+
+impl DeployedCall {
+    /// Prepares the call. Collective over the communicator, which must outlive the value.
+    ///
+    /// # Errors
+    ///
+    /// On all ranks alike: as [`Tuner::new`], if the algorithm cannot serve the call, or if the call is too large for MPI.
+    pub fn new(
+        candidate: &Candidate,
+        call: &Call,
+        communicator: &Communicator,
+    ) -> Result<Self, RuntimeError> {
+        if let Candidate::Ours {
+            algorithm,
+            parameters,
+        } = candidate
+        {
+            // Says why it cannot be had, where a table would leave the call to the library.
+            call.schedule(algorithm, parameters, communicator.size())?;
+        }
+        let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
+        let settings = Settings {
+            force: true,
+            ..Settings::default()
+        };
+        let loaded = Loaded::from(only(candidate, call));
+        // SAFETY: MPI runs as long as there are communicators of ours.
+        let tuner = unsafe { Tuner::new(Ok(loaded), communicator.raw(), settings)? };
+        Ok(Self {
+            tuner,
+            call: prepared,
+        })
+    }
+
+    /// Carries out the collective. `input` and `output` hold what [`Call::input_bytes`] and
+    /// [`Call::output_bytes`] say for this rank.
+    ///
+    /// # Errors
+    ///
+    /// If MPI reports an error.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is too short.
+    #[inline]
+    pub fn call(
+        &self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        let arguments = self.call.arguments(input, output);
+        // SAFETY: the buffers are as long as the call says and do not overlap.
+        check("MPI", unsafe {
+            self.tuner.call(communicator.raw(), arguments)
+        })
+    }
+
+    /// Why the library carried out the last kind of call instead of the candidate; `None` if the candidate
+    /// did, or nothing has been called. The same on all ranks.
+    pub fn passed_on(&self) -> Option<String> {
+        let summary = self.tuner.summary();
+        let last = summary.rows.last().filter(|row| !row.is_ours);
+        last.map(|row| row.decision.clone())
+    }
+}
+
+/// A table that chooses the candidate whatever the shape and the size.
+fn only(candidate: &Candidate, call: &Call) -> Table {
+    let entry = |operators| ShapeRules {
+        shape: CommShape { nodes: 1, ppn: 1 },
+        operators,
+        deployments: Deployments::Colltune,
+        source: RuleSource::Measured,
+        rules: vec![Rule::new(0, candidate.clone(), None, Confidence::High)],
+        measured: Vec::new(),
+    };
+    Table {
+        name: candidate.to_string(),
+        provenance: Provenance {
+            campaign: String::new(),
+            store: String::new(),
+            library: exec::library(),
+            colltune: env!("CARGO_PKG_VERSION").to_owned(),
+            date: String::new(),
+            hosts: Vec::new(),
+            cpu: Provenance::ANY_CPU.to_owned(),
+            launches: 0,
+            warnings: Vec::new(),
+        },
+        collectives: BTreeMap::from([(call.collective, vec![entry(Operators::Any)])]),
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use launcher::{LibraryChoice, cores};
 use schedule::Collective;
 use strict_yaml::Document;
-use vocabulary::{Cache, CommShape, Datatype, Operator, Synchronisation, Warning};
+use vocabulary::{Cache, CommShape, Datatype, Operator, Pattern, Synchronisation, Warning};
 
 use crate::Launching;
 use crate::definition::Definition;
@@ -65,6 +65,8 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// How ranks are brought to a common start.
     pub synchronisation: Synchronisation,
+    /// How calls follow each other; [`Pattern::Skewed`] with [`Synchronisation::Window`] alone.
+    pub pattern: Pattern,
     /// Whether calls may find their buffers in caches; simulated machines have none.
     pub cache: Cache,
     /// Nodes up to which the table is extended by the model; absent if it says nothing of shapes that were
@@ -208,7 +210,7 @@ impl Campaign {
     /// way, and leave caches warm or cold alike.
     ///
     /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
-    /// budget and the like may differ. Of simulations, the machine is not compared: each machine is a
+    /// budget and the like may differ. So may patterns of calls: a store keeps their times apart. Of simulations, the machine is not compared: each machine is a
     /// library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {

@@ -11,7 +11,7 @@ use launcher::{BATCH_SYSTEMS, BatchSystem};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
-use vocabulary::{Cache, Operator, Synchronisation};
+use vocabulary::{Cache, Operator, Pattern, Synchronisation};
 
 use crate::Strategy;
 
@@ -39,6 +39,7 @@ pub(crate) struct Definition {
     pub(crate) budget: Option<Scalar>,
     pub(crate) watchdog: Option<Scalar>,
     pub(crate) synchronisation: Option<Synchronisation>,
+    pub(crate) pattern: Option<Pattern>,
     pub(crate) cache: Option<Cache>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,

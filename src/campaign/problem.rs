@@ -85,6 +85,8 @@ pub(crate) enum Problem {
     ShellVariable { name: String },
     #[error("a simulated machine has no caches that could be cold")]
     SimulatedCache,
+    #[error("ranks can arrive one after the other only at times that they agree on")]
+    SkewedAtBarrier,
     #[error("exactly one launcher must be named")]
     NotOneLauncher,
     #[error("there is no MPI library in a simulation")]
@@ -200,6 +202,7 @@ impl Problem {
                 "use letters, digits and `_`, beginning with no digit; others can be passed by `options`"
             }
             Self::SimulatedCache => "remove `cache`, or measure with `launcher: local`",
+            Self::SkewedAtBarrier => "add `synchronisation: window`, or use `pattern: repeated`",
             Self::SimulatedLibrary => "remove `library`, or `launcher: simulated`",
             Self::NotSimulated { .. } => {
                 "remove it from `collectives`, or measure it on MPI with `launcher: local`"

@@ -13,7 +13,7 @@ pub(crate) use shapes::auto_shapes;
 
 use strict_yaml::{Diagnostic, Document, Field, Scalar};
 use vocabulary::units::parse_seconds;
-use vocabulary::{Cache, Datatype, Operator};
+use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
 
 use crate::Launching;
 use crate::campaign::{Repetitions, Slice};
@@ -110,6 +110,7 @@ pub(crate) fn campaign(
         )?,
         budget_seconds: check.time("budget", &definition.budget, DEFAULT_BUDGET_SECONDS)?,
         watchdog_seconds: check.time("watchdog", &definition.watchdog, DEFAULT_WATCHDOG_SECONDS)?,
+        pattern: check.pattern(definition)?,
         synchronisation: definition.synchronisation.unwrap_or_default(),
         cache: check.cache(definition.cache, &launcher)?,
         extend_to_nodes: check.extend_to(definition.extend_to.as_ref())?,
@@ -216,6 +217,18 @@ impl Check<'_> {
         word.map_or(Ok(Datatype::Float64), |word| {
             self.word(&field, word, "datatype", &known)
         })
+    }
+
+    fn pattern(&self, definition: &Definition) -> Checked<Pattern> {
+        let pattern = definition.pattern.unwrap_or_default();
+        let synchronisation = definition.synchronisation.unwrap_or_default();
+        match (pattern, synchronisation) {
+            // Who arrives when is agreed upon on a global clock.
+            (Pattern::Skewed, Synchronisation::Barrier) => {
+                Err(self.error(&Field::of("pattern"), Problem::SkewedAtBarrier))
+            }
+            (pattern, _) => Ok(pattern),
+        }
     }
 
     fn cache(&self, cache: Option<Cache>, launcher: &Launching) -> Checked<Cache> {

@@ -126,7 +126,7 @@ pub(crate) fn measure_more(
         }
         measured => measured?,
     };
-    let mut samples = Store::open(path)?.samples(&at.library)?;
+    let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;
     samples.retain(|sample| sample.launch >= first);
     Ok(samples)
 }

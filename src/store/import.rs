@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Transaction, params};
-use vocabulary::{Candidate, Library, Subject};
+use vocabulary::{Candidate, Library, Pattern, Subject};
 use wire::{Environment, LaunchStart};
 
 use crate::columns::{Json, Repetitions};
@@ -109,7 +109,8 @@ fn write_launch(
     )?;
     for ((subject, samples), task) in launch.subjects.iter().zip(0_u32..) {
         // Nothing was spent here: budgets are about this machine's time.
-        ingest::insert_task(transaction, [number, task], subject, (0.0, None))?;
+        let what = (subject, Pattern::Together);
+        ingest::insert_task(transaction, [number, task], what, (0.0, None))?;
         for ((candidate, seconds), position) in samples.iter().zip(0_u32..) {
             let named = ingest::intern(transaction, Interned::Candidate, candidate)?;
             transaction
@@ -177,7 +178,9 @@ mod tests {
 
         limit(&store, 1 << 20);
         assert_eq!(store.import(&import(1 << 17)).expect("stored"), [1]);
-        let samples = store.samples(&import(0).library).expect("readable");
+        let library = import(0).library;
+        let samples = store.samples(&library, Pattern::Together);
+        let samples = samples.expect("readable");
         assert_eq!(samples[0].seconds.len(), 1 << 17);
         let error = store.import(&import(1)).expect_err("the same digest");
         assert!(matches!(error, StoreError::Imported { .. }), "{error}");

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
-use vocabulary::{Candidate, Subject};
+use vocabulary::{Candidate, Pattern, Subject};
 use wire::{FailureKind, LaunchStart, Plan, Record, Spending, Task, TaskDone, Work};
 
 use crate::columns::{Json, Places, Repetitions};
@@ -109,7 +109,12 @@ impl Store {
             }
             let place = [plan.launch, done.task];
             let cost = (done.elapsed_seconds, done.spent);
-            insert_task(transaction, place, &subject_of(task), cost)?;
+            insert_task(
+                transaction,
+                place,
+                (&subject_of(task), pattern_of(task)),
+                cost,
+            )?;
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;
@@ -152,24 +157,30 @@ impl Store {
     }
 }
 
-/// Adds the row of a task: `place` is its launch and its number, `cost` how long it took and where
-/// that went.
+/// Adds the row of a task: `place` is its launch and its number, `what` its subject and its pattern, `cost`
+/// how long it took and where that went.
 pub(crate) fn insert_task(
     transaction: &Transaction<'_>,
     [launch, number]: [u32; 2],
-    subject: &Subject,
+    (subject, pattern): (&Subject, Pattern),
     (elapsed_seconds, spent): (f64, Option<Spending>),
 ) -> rusqlite::Result<usize> {
     let subject = intern(transaction, Interned::Subject, subject)?;
     transaction
-        .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .prepare_cached("INSERT INTO task VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![
             launch,
             number,
             subject,
             elapsed_seconds,
-            spent.map(Json)
+            spent.map(Json),
+            column_of(pattern)
         ])
+}
+
+/// A pattern as it stands in the column: nothing where calls began together.
+pub(crate) fn column_of(pattern: Pattern) -> Option<Json<Pattern>> {
+    (!pattern.is_together()).then_some(Json(pattern))
 }
 
 /// A candidate's place in a plan.
@@ -228,6 +239,13 @@ fn subject_of(task: &Task) -> Subject {
     match &task.work {
         Work::Compare { cell, .. } => Subject::Cell(*cell),
         Work::Experiment(experiment) => Subject::Experiment(*experiment),
+    }
+}
+
+fn pattern_of(task: &Task) -> Pattern {
+    match &task.work {
+        Work::Compare { .. } => task.pattern,
+        Work::Experiment(_) => Pattern::Together,
     }
 }
 

@@ -1,13 +1,14 @@
 //! Reading a store. All results have an order that depends on the content alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
-use vocabulary::{Candidate, Left, Library, Sample, Subject};
+use vocabulary::{Candidate, Left, Library, Pattern, Sample, Subject};
 use wire::{Failure, LaunchStart, Spending};
 
 use crate::columns::{Json, Places, Repetitions};
+use crate::ingest::column_of;
 use crate::{Outcome, Store, StoreError};
 
 /// A campaign that the store has samples for, or was about to.
@@ -39,6 +40,10 @@ pub struct LaunchRow {
     /// How it ended; absent while unfinished.
     pub outcome: Option<Outcome>,
 }
+
+/// Tasks of experiments, by the JSON of `Subject::Experiment`.
+const EXPERIMENTS: &str = "task.subject IN
+    (SELECT id FROM subject WHERE json_type(definition, '$.experiment') IS NOT NULL)";
 
 impl Store {
     /// Campaigns in the order in which they were first recorded.
@@ -99,6 +104,19 @@ impl Store {
         })
     }
 
+    /// The launches of a library that have measured anything, in whatever pattern of calls.
+    pub fn measured_launches(&self, library: &Library) -> Result<BTreeSet<u32>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare(
+                    "SELECT number FROM launch WHERE library_name = ?1 AND library_version = ?2
+                         AND EXISTS (SELECT 1 FROM sample WHERE sample.launch = number)",
+                )?
+                .query_map(of(library), |row| row.get(0))?
+                .collect()
+        })
+    }
+
     /// What the launches of a library reported about where they ran, by launch number.
     pub fn environments(&self, library: &Library) -> Result<Vec<(u32, LaunchStart)>, StoreError> {
         self.read(|connection| {
@@ -116,20 +134,24 @@ impl Store {
         })
     }
 
-    /// Every valid repetition measured with a library, by subject, candidate, launch and task.
-    pub fn samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
-        self.read_samples(library, "TRUE")
+    /// Every valid repetition measured with a library in calls of one pattern, and all of experiments, by
+    /// subject, candidate, launch and task.
+    pub fn samples(&self, library: &Library, pattern: Pattern) -> Result<Vec<Sample>, StoreError> {
+        let which = format!("task.pattern IS ?3 OR {EXPERIMENTS}");
+        let [name, version] = of(library);
+        self.read_samples(&which, params![name, version, column_of(pattern)])
     }
 
     /// The same, but of experiments only: the others are not loaded.
     pub fn experiment_samples(&self, library: &Library) -> Result<Vec<Sample>, StoreError> {
-        // The JSON of `Subject::Experiment`.
-        let experiments = "task.subject IN
-            (SELECT id FROM subject WHERE json_type(definition, '$.experiment') IS NOT NULL)";
-        self.read_samples(library, experiments)
+        self.read_samples(EXPERIMENTS, of(library))
     }
 
-    fn read_samples(&self, library: &Library, which: &str) -> Result<Vec<Sample>, StoreError> {
+    fn read_samples(
+        &self,
+        which: &str,
+        parameters: impl Params,
+    ) -> Result<Vec<Sample>, StoreError> {
         self.read(|connection| {
             let definitions = Definitions::load(connection)?;
             let mut samples: Vec<Sample> = connection
@@ -139,10 +161,10 @@ impl Store {
                      FROM sample
                      JOIN task ON task.launch = sample.launch AND task.number = sample.task
                      JOIN launch ON launch.number = sample.launch
-                     WHERE library_name = ?1 AND library_version = ?2 AND {which}
+                     WHERE library_name = ?1 AND library_version = ?2 AND ({which})
                      ORDER BY sample.launch, sample.task, sample.position",
                 ))?
-                .query_map(of(library), |row| {
+                .query_map(parameters, |row| {
                     let (subject, candidate) = definitions.of(row)?;
                     let Repetitions(mut seconds) = row.get(4)?;
                     let Places(invalid) = row.get(5)?;
@@ -169,23 +191,29 @@ impl Store {
         })
     }
 
-    /// How many distinct launches of a library have measured each candidate of each subject.
+    /// How many distinct launches of a library have measured each candidate of each subject, in calls of one
+    /// pattern where it is a cell.
     pub fn counts(
         &self,
         library: &Library,
+        pattern: Pattern,
     ) -> Result<BTreeMap<(Subject, Candidate), u32>, StoreError> {
+        let [name, version] = of(library);
         self.read(|connection| {
             let definitions = Definitions::load(connection)?;
             connection
-                .prepare(
+                .prepare(&format!(
                     "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
                      FROM sample
                      JOIN task ON task.launch = sample.launch AND task.number = sample.task
                      JOIN launch ON launch.number = sample.launch
                      WHERE library_name = ?1 AND library_version = ?2
+                         AND (task.pattern IS ?3 OR {EXPERIMENTS})
                      GROUP BY 1, 2",
-                )?
-                .query_map(of(library), |row| Ok((definitions.of(row)?, row.get(2)?)))?
+                ))?
+                .query_map(params![name, version, column_of(pattern)], |row| {
+                    Ok((definitions.of(row)?, row.get(2)?))
+                })?
                 .collect()
         })
     }

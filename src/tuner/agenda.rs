@@ -6,7 +6,7 @@ use campaign::{Campaign, Family, Strategy};
 use fit::Everything;
 use store::{Store, StoreError};
 use vocabulary::{
-    Candidate, Cell, Experiment, Library, NativeAlgorithm, Repetition, Sample, Subject,
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Repetition, Sample, Subject,
 };
 use wire::{Task, Work};
 
@@ -23,6 +23,8 @@ pub struct Agenda {
     pub cells: Vec<(Cell, Vec<Candidate>)>,
     /// Launches that everything is measured in, or, in a guided campaign, decisions rest on.
     pub launches: u32,
+    /// How calls follow each other in cells.
+    pub pattern: Pattern,
     /// What is asked for by now, if the campaign is guided.
     search: Option<Search>,
 }
@@ -61,10 +63,15 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    pub(crate) fn of(store: &Store, library: &Library) -> Result<Self, TunerError> {
+    /// What was measured in calls of this pattern. Who failed in any is not tried again in another.
+    pub(crate) fn of(
+        store: &Store,
+        library: &Library,
+        pattern: Pattern,
+    ) -> Result<Self, TunerError> {
         let failures = store.failures(library)?.into_iter();
         Ok(Self {
-            counts: store.counts(library)?,
+            counts: store.counts(library, pattern)?,
             failed: failures
                 .map(|failure| (failure.subject, failure.candidate))
                 .collect(),
@@ -137,16 +144,22 @@ impl Agenda {
             experiments,
             cells,
             launches: campaign.launches,
+            pattern: campaign.pattern,
             search,
         })
     }
 
     /// An agenda of these cells alone, each with all its candidates in so many launches.
-    pub(crate) fn of_cells(cells: &[(Cell, Vec<Candidate>)], launches: u32) -> Self {
+    pub(crate) fn of_cells(
+        cells: &[(Cell, Vec<Candidate>)],
+        launches: u32,
+        pattern: Pattern,
+    ) -> Self {
         Self {
             experiments: Vec::new(),
             cells: cells.to_vec(),
             launches,
+            pattern,
             search: None,
         }
     }
@@ -266,8 +279,12 @@ impl Agenda {
                         candidates: stock.able(item.subject, item.candidates).cloned().collect(),
                     },
                 };
-                let round = item.round;
-                Task { id, round, work }
+                Task {
+                    id,
+                    round: item.round,
+                    pattern: self.pattern,
+                    work,
+                }
             })
             .collect()
     }
@@ -292,11 +309,10 @@ impl Agenda {
                     Work::Compare { cell, candidates }
                 }
             };
-            let round = task.round;
-            Some(Task { id: 0, round, work })
+            Some((task, work))
         });
         able.zip(0..)
-            .map(|(task, id)| Task { id, ..task })
+            .map(|((task, work), id)| Task { id, work, ..*task })
             .collect()
     }
 

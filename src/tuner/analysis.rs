@@ -10,7 +10,7 @@ use import::Record;
 use results::{MeasuringCost, SplitScores, Starts};
 use store::Store;
 use table::{Deployment, Deployments, Provenance, Table};
-use vocabulary::{Candidate, Library, Subject, Warning};
+use vocabulary::{Candidate, Library, Pattern, Subject, Warning};
 use wire::{Environment, Failure};
 
 use self::stored::{
@@ -35,7 +35,8 @@ impl Analysis {
     /// Analyses what a store has of a library.
     ///
     /// The library may be left open if the store has only one. What is analysed, and with which
-    /// materiality, is what `campaign` asks for, or the campaign last launched into the store.
+    /// materiality, is what `campaign` asks for, or the campaign last launched into the store; of the
+    /// samples, those in calls of that campaign's pattern.
     ///
     /// # Errors
     /// [`TunerError::NothingMeasured`], [`TunerError::SeveralLibraries`]; samples that make no
@@ -59,8 +60,7 @@ impl Analysis {
         max_regret: Option<f64>,
     ) -> Result<Self, TunerError> {
         let library = choose(store, library)?;
-        let samples = samples(store, &library)?;
-        let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
+        let measured = store.measured_launches(&library)?;
         let mut launches = store.launches()?;
         launches.retain(|launch| measured.contains(&launch.number));
         let last = launches.last();
@@ -79,13 +79,16 @@ impl Analysis {
                 ..DecideOptions::default()
             });
         let campaign = campaign.or(stored.as_ref());
+        let pattern = campaign.map_or_else(Pattern::default, |campaign| campaign.pattern);
+        let samples = samples(store, &library, pattern)?;
+        let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
         let mut environments = store.environments(&library)?;
         let natives = natives(&environments);
         let agenda = campaign
             .map(|campaign| Agenda::new(campaign, Some(store), &library, natives))
             .transpose()?;
         let progress = match &agenda {
-            Some(agenda) => Some(agenda.progress(&Stock::of(store, &library)?)),
+            Some(agenda) => Some(agenda.progress(&Stock::of(store, &library, pattern)?)),
             None => None,
         };
         let asked = campaign.map(decide_options).or(imported);

@@ -42,7 +42,7 @@ impl Agenda {
     ) -> Result<Forecast, TunerError> {
         let (stock, spent_seconds) = match store {
             Some(store) => (
-                Stock::of(store, library)?,
+                Stock::of(store, library, self.pattern)?,
                 spent_seconds(store, campaign, library)?,
             ),
             None => (Stock::default(), 0.0),

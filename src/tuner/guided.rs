@@ -6,7 +6,7 @@ use model::{Call, Level, predict_best};
 use search::{Expectation, Guide, Known, Request};
 use store::Store;
 use table::{Deployment, Operators};
-use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, Subject};
 use wire::{Task, Work};
 
 use crate::TunerError;
@@ -40,7 +40,7 @@ impl Search {
         others: &dyn Fn(&Cell) -> Vec<Candidate>,
     ) -> Result<Self, TunerError> {
         let known = match store {
-            Some(store) => known(store, library)?,
+            Some(store) => known(store, library, campaign.pattern)?,
             None => Known::default(),
         };
         let in_order = |cell: &Cell, candidate: &Candidate| {
@@ -97,9 +97,9 @@ impl Search {
     }
 }
 
-/// What a store knows of a library's cells.
-fn known(store: &Store, library: &Library) -> Result<Known, TunerError> {
-    let samples = store.samples(library)?;
+/// What a store knows of a library's cells, by calls of one pattern.
+fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, TunerError> {
+    let samples = store.samples(library, pattern)?;
     let mut known = Known::default();
     for sample in &samples {
         if let Subject::Cell(cell) = sample.subject {

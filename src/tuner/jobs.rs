@@ -137,7 +137,8 @@ fn progress(store: &Store) -> Result<Option<Progress>, TunerError> {
     let start = environments.last().map(|(_, start)| start);
     let natives = start.map_or(&[][..], |start| &start.environment.natives);
     let agenda = Agenda::new(&campaign, Some(store), &last.library, natives)?;
-    Ok(Some(agenda.progress(&Stock::of(store, &last.library)?)))
+    let stock = Stock::of(store, &last.library, agenda.pattern)?;
+    Ok(Some(agenda.progress(&stock)))
 }
 
 /// Complete tasks in a spool; it may be growing, or have damage behind them.

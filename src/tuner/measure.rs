@@ -118,7 +118,8 @@ pub fn measure_cells(
 ) -> Result<Measured, TunerError> {
     let hold = Hold::of(at)?;
     let store = Store::open_or_create(at.store())?;
-    let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches));
+    let pattern = at.campaign.pattern;
+    let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
     let mut measuring = Measuring::new(at, &of_cells, store, &hold, observer, stop, Watch::Own);
     measuring.carry_out()?;
     Ok(Measured {
@@ -243,7 +244,8 @@ impl<'a> Measuring<'a> {
 
     fn progress(&self) -> Result<Progress, TunerError> {
         let agenda = (self.agenda)(&self.store)?;
-        Ok(agenda.progress(&Stock::of(&self.store, &self.at.library)?))
+        let stock = Stock::of(&self.store, &self.at.library, agenda.pattern)?;
+        Ok(agenda.progress(&stock))
     }
 
     /// Makes the next launch; false if there is nothing left to do or to spend.
@@ -253,7 +255,7 @@ impl<'a> Measuring<'a> {
             campaign, library, ..
         } = self.at;
         let agenda = (self.agenda)(&self.store)?;
-        let stock = Stock::of(&self.store, library)?;
+        let stock = Stock::of(&self.store, library, agenda.pattern)?;
         let tasks = on_the_same_nodes(campaign, agenda.next(&stock));
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {

@@ -1,4 +1,6 @@
-//! How a campaign measures: repetitions, early ends, starts, caches.
+//! How a campaign measures: repetitions, early ends, starts, patterns of calls, caches.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +48,46 @@ impl Synchronisation {
             Self::Barrier => "barrier",
             Self::Window => "window",
         }
+    }
+}
+
+/// How the calls of a collective follow each other and how ranks arrive at them. Times of different patterns
+/// are times of different things: they are never compared.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// All ranks begin a call at the same time; it lasts until the slowest rank has done it.
+    #[default]
+    Together,
+    /// Calls follow each other without synchronisation between them: the slowest rank's time for a block
+    /// of calls, divided by their number.
+    Repeated,
+    /// Ranks arrive at a call one after the other, at times that are agreed upon: from the last rank's
+    /// arrival to the last one's end.
+    Skewed,
+}
+
+impl Pattern {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Together => "together",
+            Self::Repeated => "repeated",
+            Self::Skewed => "skewed",
+        }
+    }
+
+    /// Whether this is [`Self::Together`].
+    pub fn is_together(&self) -> bool {
+        *self == Self::Together
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use vocabulary::{
-    Cache, Candidate, Cell, Experiment, Library, Racing, Repetition, Synchronisation,
+    Cache, Candidate, Cell, Experiment, Library, Pattern, Racing, Repetition, Synchronisation,
 };
 
 /// The orders for one launch of the driver.
@@ -80,6 +80,9 @@ pub struct Task {
     /// How many launches have measured some of this before: what chance is drawn from, so that a
     /// launch that makes up for an interrupted one has the same luck.
     pub round: u32,
+    /// How calls follow each other; experiments have patterns of their own and do not look at it.
+    #[serde(default, skip_serializing_if = "Pattern::is_together")]
+    pub pattern: Pattern,
     /// What is measured.
     pub work: Work,
 }
@@ -97,4 +100,24 @@ pub enum Work {
     },
     /// An experiment that shows the machine's parameters; its records carry candidate index 0.
     Experiment(Experiment),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pattern, Task};
+
+    #[test]
+    fn tasks_of_older_plans_are_of_calls_that_begin_together() {
+        let old = r#"{"id":0,"round":1,"work":{"experiment":{"kind":"copy",
+            "shape":{"nodes":1,"ppn":2},"bytes":8}}}"#;
+        let old: Task = serde_json::from_str(old).expect("read");
+        assert_eq!(old.pattern, Pattern::Together);
+        let written = |task: &Task| serde_json::to_string(task).expect("written");
+        assert!(!written(&old).contains("pattern"));
+        let repeated = Task {
+            pattern: Pattern::Repeated,
+            ..old
+        };
+        assert!(written(&repeated).contains(r#""pattern":"repeated""#));
+    }
 }

@@ -6,7 +6,7 @@ use campaign::{Campaign, CampaignError};
 use fit::DecideOptions;
 use import::Record;
 use store::{CampaignRow, LaunchRow, Store};
-use vocabulary::{Library, NativeAlgorithm, Sample};
+use vocabulary::{Library, NativeAlgorithm, Pattern, Sample};
 use wire::{LaunchStart, Shares};
 
 use crate::TunerError;
@@ -27,9 +27,13 @@ pub(super) fn choose(store: &Store, library: Option<&Library>) -> Result<Library
     }
 }
 
-/// Everything that was measured with a library; there must be something.
-pub(super) fn samples(store: &Store, library: &Library) -> Result<Vec<Sample>, TunerError> {
-    let samples = store.samples(library)?;
+/// Everything that was measured with a library in calls of a pattern; there must be something.
+pub(super) fn samples(
+    store: &Store,
+    library: &Library,
+    pattern: Pattern,
+) -> Result<Vec<Sample>, TunerError> {
+    let samples = store.samples(library, pattern)?;
     if samples.is_empty() {
         return Err(TunerError::NothingMeasured {
             store: store.path().to_owned(),

@@ -18,8 +18,8 @@ use std::time::Instant;
 use schedule::Collective;
 use store::{Outcome, SpoolReader, Store};
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Repetition,
-    Synchronisation,
+    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern,
+    Repetition, Synchronisation,
 };
 use wire::{Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
 
@@ -69,7 +69,9 @@ fn main() {
     let store = Store::open(&path).expect("opened");
     let opened = start.elapsed().as_secs_f64();
     let library = library();
-    let samples = store.samples(&library).expect("readable");
+    let samples = store
+        .samples(&library, Pattern::Together)
+        .expect("readable");
     let loaded = start.elapsed().as_secs_f64();
     let summaries = fit::summarise(&samples).expect("times");
     let summarised = start.elapsed().as_secs_f64();
@@ -115,6 +117,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         Task {
             id,
             round: launch - 1,
+            pattern: Pattern::Together,
             work: Work::Compare { cell, candidates },
         }
     };

@@ -29,7 +29,7 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
-        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\n",
+        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\npattern: together\n",
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
@@ -78,6 +78,8 @@ fn every_key_makes_a_difference() {
         "budget: 1m\n",
         "watchdog: 1m\n",
         "synchronisation: window\n",
+        "synchronisation: window\npattern: skewed\n",
+        "pattern: repeated\n",
         "cache: cold\n",
         "output: {store: a}\n",
         "output: {table: a}\n",

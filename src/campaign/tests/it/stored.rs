@@ -77,6 +77,7 @@ fn measurements_under_other_conditions_do_not_mix() {
         "confidence: 0.9\nmateriality: 0.1\nmax_regret: 0.1\n",
         "output: {store: elsewhere.db}\n",
         "launcher: local\nsynchronisation: barrier\ncache: warm\n",
+        "pattern: repeated\n",
     ] {
         check(asked, true);
     }

@@ -183,6 +183,20 @@ fn values_make_sense() {
         "launcher: local",
     );
     check(
+        "name: x\npattern: repeat\n",
+        (2, 10),
+        "pattern",
+        "unknown pattern `repeat`",
+        "repeated",
+    );
+    check(
+        "name: x\npattern: skewed\n",
+        (2, 10),
+        "pattern",
+        "only at times that they agree on",
+        "add `synchronisation: window`",
+    );
+    check(
         "name: x\nrepetitions: {minimum: 50, maximum: 20}\n",
         (2, 37),
         "repetitions.maximum",

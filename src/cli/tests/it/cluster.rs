@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use store::Store;
-use vocabulary::{CommShape, Library, Sample, Subject};
+use vocabulary::{CommShape, Library, Pattern, Sample, Subject};
 use wire::{Environment, RankClock};
 
 use crate::mpi::start;
@@ -186,7 +186,7 @@ fn tune(cluster: &Cluster, place: &Place, way: &str) -> (Vec<Sample>, Environmen
     assert_eq!(outcome["failures"], 0, "{outcome}");
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
     let store = Store::open(&place.path(&format!(".colltune/{way}.db"))).unwrap();
-    let mut samples = store.samples(&library).unwrap();
+    let mut samples = store.samples(&library, Pattern::Together).unwrap();
     samples.retain(|sample| matches!(sample.subject, Subject::Cell(_)));
     let (_, last) = store.environments(&library).unwrap().pop().unwrap();
     (samples, last.environment)

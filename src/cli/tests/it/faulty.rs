@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use store::{Outcome, Store};
-use vocabulary::Library;
+use vocabulary::{Library, Pattern};
 use wire::FailureKind;
 
 use crate::mpi::{assert_nobody_left, place_with, run};
@@ -139,7 +139,7 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
         assert!(ran.err.contains(kind.name()), "{}", ran.err);
     }
     // Whoever did not fail was measured in every launch, whoever did in none.
-    for ((subject, candidate), launches) in store.counts(&library).unwrap() {
+    for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
         let name = candidate.to_string();
         assert!(faults.iter().all(|(faulty, ..)| *faulty != name), "{name}");
         assert_eq!(launches, 2, "{candidate} in {subject}");

@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rusqlite::Connection;
 use store::Store;
-use vocabulary::{Candidate, Library, Sample, Subject};
+use vocabulary::{Candidate, Library, Pattern, Sample, Subject};
 use wire::{Failure, FailureKind, Record};
 
 use crate::mpi::{place_with, processes, run, start, wait};
@@ -120,7 +120,7 @@ fn check_store(place: &Place, before: &Held) -> Held {
     let mut rows = raw.prepare("SELECT launch, number FROM task").unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
     let held = Held {
-        samples: store.samples(&library).unwrap(),
+        samples: store.samples(&library, Pattern::Together).unwrap(),
         tasks: rows.unwrap().collect::<Result<_, _>>().unwrap(),
     };
     for sample in &before.samples {
@@ -222,7 +222,7 @@ fn check(library: &str, launcher: &str, kills: u32) {
     assert!(failures.len() <= tally.crashes, "{told:#?}");
     let is_crash = |failure: &Failure| failure.kind == FailureKind::Crash;
     assert!(failures.iter().all(is_crash), "{told:#?}");
-    let counts = store.counts(&library).unwrap();
+    let counts = store.counts(&library, Pattern::Together).unwrap();
     for (subject, candidate) in planned(&place) {
         let is = |f: &Failure| {
             f.subject == subject && [&candidate, &Candidate::Default].contains(&&f.candidate)

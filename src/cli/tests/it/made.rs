@@ -4,7 +4,7 @@ use std::path::Path;
 
 use campaign::Campaign;
 use store::{Outcome, Store};
-use vocabulary::{Candidate, Experiment, ExperimentKind, Library};
+use vocabulary::{Candidate, Experiment, ExperimentKind, Library, Pattern};
 use wire::{
     Environment, FailureKind, LaunchStart, Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION,
     Work,
@@ -160,7 +160,12 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         synchronisation: campaign.synchronisation,
         cache: campaign.cache,
         tasks: tasks
-            .map(|(work, id)| Task { id, round: 0, work })
+            .map(|(work, id)| Task {
+                id,
+                round: 0,
+                pattern: Pattern::Together,
+                work,
+            })
             .collect(),
     }
 }

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use schedule::Collective;
 use serde_json::Value;
 use store::Store;
-use vocabulary::Library;
+use vocabulary::{Library, Pattern};
 use wire::FailureKind;
 
 use crate::run::{Place, Ran};
@@ -78,7 +78,7 @@ fn finish(place: &Place) -> Value {
     let store = Store::open(&place.path(".colltune/real.db")).unwrap();
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
     let failed: Vec<_> = store.failures(&library).unwrap();
-    for ((subject, candidate), launches) in store.counts(&library).unwrap() {
+    for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
         let has_failed = failed
             .iter()
             .any(|f| f.subject == subject && f.candidate == candidate);

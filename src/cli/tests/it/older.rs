@@ -8,7 +8,7 @@ use std::path::Path;
 use model::Machine;
 use rusqlite::Connection;
 use store::{Outcome, Store};
-use vocabulary::{Candidate, Library, Sample, Subject};
+use vocabulary::{Candidate, Library, Pattern, Sample, Subject};
 
 use crate::run::Place;
 
@@ -108,7 +108,10 @@ fn an_old_store_is_reported_on_and_decided_from() {
 fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
     let place = fixture("simulated", Place::new());
     let (store, library) = opened(&place, STORE);
-    let (before, launches) = (store.samples(&library).unwrap(), store.launches().unwrap());
+    let (before, launches) = (
+        store.samples(&library, Pattern::Together).unwrap(),
+        store.launches().unwrap(),
+    );
     assert_eq!(launches.len(), 3);
     assert_eq!(launches[2].outcome, None, "it was killed");
     drop(store);
@@ -120,7 +123,7 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
 
     let (store, library) = opened(&place, STORE);
     assert_eq!(library.version, "lab-93fe3176");
-    let after = store.samples(&library).unwrap();
+    let after = store.samples(&library, Pattern::Together).unwrap();
     assert!(before.iter().all(|sample| after.contains(sample)));
     check_once(&after);
     let now = store.launches().unwrap();
@@ -228,7 +231,7 @@ fn a_job_of_before_is_taken_up() {
     assert_eq!(of("measured"), [36, 1]);
 
     let (store, library) = opened(&place, ".colltune/small.db");
-    let before = store.samples(&library).unwrap();
+    let before = store.samples(&library, Pattern::Together).unwrap();
     drop(store);
     let ran = place.run(&["tune", "campaign.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -236,7 +239,7 @@ fn a_job_of_before_is_taken_up() {
     assert_eq!(told["done"], told["total"]);
     assert_eq!(told["launches"], 0);
     let (store, library) = opened(&place, ".colltune/small.db");
-    let after = store.samples(&library).unwrap();
+    let after = store.samples(&library, Pattern::Together).unwrap();
     assert!(before.iter().all(|sample| after.contains(sample)));
     check_once(&after);
     let outcomes = store.launches().unwrap().into_iter().map(|row| row.outcome);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use store::Store;
-use vocabulary::Sample;
+use vocabulary::{Pattern, Sample};
 
 use crate::run::{Place, Ran, sound_store};
 
@@ -163,7 +163,7 @@ fn a_candidate_that_joins_later_repeats_nobodys_noise() {
     simulated(place.run(&["measure", "campaign.yaml"]));
     let store = Store::open(&place.path(".colltune/small.db")).unwrap();
     let library = store.libraries().unwrap().remove(0);
-    let mut samples: Vec<_> = store.samples(&library).unwrap();
+    let mut samples: Vec<_> = store.samples(&library, Pattern::Together).unwrap();
     let all = samples.len();
     samples.sort_by(|a, b| (without_launch(a)).partial_cmp(&without_launch(b)).unwrap());
     samples.dedup_by(|a, b| without_launch(a) == without_launch(b));
@@ -304,7 +304,7 @@ fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
     let Some((store, library)) = sound_store(&place.path(".colltune/fat-tree.db")) else {
         return before;
     };
-    let samples = store.samples(&library).unwrap();
+    let samples = store.samples(&library, Pattern::Together).unwrap();
     let mut launches: BTreeMap<_, u32> = BTreeMap::new();
     for sample in &samples {
         *launches

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testkit::mpi::{self, Turn, family};
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, Library, Operator, Parameters,
-    Repetition, Synchronisation,
+    Pattern, Repetition, Synchronisation,
 };
 use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
@@ -71,7 +71,12 @@ impl Bench {
     pub(crate) fn set_work(&mut self, work: Vec<Work>) {
         let tasks = work.into_iter().zip(0..);
         self.plan.tasks = tasks
-            .map(|(work, id)| Task { id, round: 0, work })
+            .map(|(work, id)| Task {
+                id,
+                round: 0,
+                pattern: Pattern::Together,
+                work,
+            })
             .collect();
     }
 

@@ -11,7 +11,7 @@ use simulated::SimulatedLauncher;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{Places, Silent, Workplace, tune};
-use vocabulary::{Cache, Candidate, Cell, Repetition, Synchronisation};
+use vocabulary::{Cache, Candidate, Cell, Pattern, Repetition, Synchronisation};
 use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
 /// A machine with the noise of its file, and the table and the store of a campaign on it.
@@ -78,6 +78,7 @@ impl Simulation<'_> {
             id,
             // What chance is drawn from.
             round: self.launches,
+            pattern: Pattern::Together,
             work: Work::Compare {
                 cell: *cell,
                 candidates: candidates.clone(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use import::{Format, ImportError, ImportOptions, Imported, import};
 use store::Store;
-use vocabulary::{Candidate, CommShape, Library, Sample};
+use vocabulary::{Candidate, CommShape, Library, Pattern, Sample};
 
 struct Desk {
     folder: tempfile::TempDir,
@@ -32,7 +32,9 @@ impl Desk {
     }
 
     fn samples(&self) -> Vec<Sample> {
-        self.store().samples(&library()).expect("samples")
+        self.store()
+            .samples(&library(), Pattern::Together)
+            .expect("samples")
     }
 
     /// What a refused file says and advises; it must leave no store behind.

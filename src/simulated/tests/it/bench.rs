@@ -9,7 +9,7 @@ use simulated::SimulatedLauncher;
 use tempfile::TempDir;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
-    Repetition, Synchronisation,
+    Pattern, Repetition, Synchronisation,
 };
 use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 
@@ -42,6 +42,7 @@ pub(crate) fn compare(id: u32, cell: Cell, candidates: &[Candidate]) -> Task {
     Task {
         id,
         round: 0,
+        pattern: Pattern::Together,
         work: Work::Compare { cell, candidates },
     }
 }
@@ -52,6 +53,7 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
     Task {
         id,
         round: 0,
+        pattern: Pattern::Together,
         work: Work::Experiment(Experiment { kind, shape, bytes }),
     }
 }

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 use store::Store;
+use vocabulary::Pattern;
 use wire::{FailureKind, Record};
 
 use crate::fixture::{done, library, plan, started};
@@ -33,7 +34,9 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
             },
         )
         .expect("stored");
-    let before = store.samples(&library("openmpi")).expect("readable");
+    let before = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
 
     let outsider = Connection::open(&path).expect("opened");
     for statement in [
@@ -61,7 +64,9 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
         );
     }
     assert_eq!(
-        store.samples(&library("openmpi")).expect("readable"),
+        store
+            .samples(&library("openmpi"), Pattern::Together)
+            .expect("readable"),
         before
     );
     assert_eq!(before.len(), 2);

@@ -7,7 +7,7 @@ use schedule::Collective;
 use store::Store;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library, Operator,
-    Parameters, Repetition, Synchronisation,
+    Parameters, Pattern, Repetition, Synchronisation,
 };
 use wire::{Environment, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
@@ -53,6 +53,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
     let mut tasks = vec![Task {
         id: 0,
         round: 0,
+        pattern: Pattern::Together,
         work: Work::Experiment(ping_pong()),
     }];
     tasks.extend((1..=cells).map(|id| {
@@ -60,6 +61,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         Task {
             round: 0,
             id,
+            pattern: Pattern::Together,
             work: Work::Compare {
                 cell: cell(8 * u64::from(id)),
                 candidates,

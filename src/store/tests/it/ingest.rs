@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use store::{Store, StoreError};
-use vocabulary::{Candidate, Left, Library, Sample, Subject};
+use vocabulary::{Candidate, Left, Library, Pattern, Sample, Subject};
 use wire::{FailureKind, Finish, Record, Spending};
 
 use crate::fixture::{
@@ -51,7 +51,9 @@ fn what_is_invalid_is_kept_and_not_given_out() {
     record.measurements[0].residual_seconds = Some(2e-7);
     record.measurements[0].left = Some(left);
     store.ingest(&plan, &Record::Done(record)).expect("stored");
-    let samples = store.samples(&library("openmpi")).expect("readable");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     let expected = Sample {
         invalid: 2,
         residual_seconds: Some(2e-7),
@@ -60,6 +62,51 @@ fn what_is_invalid_is_kept_and_not_given_out() {
     };
     assert_eq!(samples[0], expected);
     assert_eq!((samples[1].invalid, samples[1].left), (0, None));
+}
+
+#[test]
+fn times_of_different_patterns_are_kept_apart() {
+    let mut one = first_plan(2);
+    one.tasks[2].pattern = Pattern::Repeated;
+    // Experiments have patterns of their own.
+    one.tasks[0].pattern = Pattern::Repeated;
+    let mut store = store_with(&one);
+    let seconds = |seconds: f64| [vec![seconds], vec![seconds]];
+    for (task, times) in [
+        (0, &seconds(0.5)[..1]),
+        (1, &seconds(1.0)),
+        (2, &seconds(2.0)),
+    ] {
+        store.ingest(&one, &done(task, times)).expect("stored");
+    }
+    let (together, repeated) = (Subject::Cell(cell(8)), Subject::Cell(cell(16)));
+    let experiment = sample(
+        1,
+        Subject::Experiment(ping_pong()),
+        Candidate::Default,
+        &[0.5],
+    );
+    let check = |pattern, subject: Option<(Subject, f64)>| {
+        let mut expected: Vec<Sample> = Vec::new();
+        for (subject, seconds) in subject {
+            expected.push(sample(1, subject, Candidate::Default, &[seconds]));
+            expected.push(sample(1, subject, dual_root(), &[seconds]));
+        }
+        expected.push(experiment.clone());
+        let library = library("openmpi");
+        let samples = store.samples(&library, pattern).expect("readable");
+        assert_eq!(samples, expected, "{pattern}");
+        let counts = store.counts(&library, pattern).expect("readable");
+        let counted: Vec<_> = counts.into_keys().collect();
+        let keys = expected.into_iter();
+        let keys: Vec<_> = keys.map(|s| (s.subject, s.candidate)).collect();
+        assert_eq!(counted, keys, "{pattern}");
+    };
+    check(Pattern::Together, Some((together, 1.0)));
+    check(Pattern::Repeated, Some((repeated, 2.0)));
+    check(Pattern::Skewed, None);
+    let launches = store.measured_launches(&library("openmpi"));
+    assert_eq!(launches.expect("readable"), [1].into());
 }
 
 #[test]
@@ -91,7 +138,9 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
         sample(1, experiment, Candidate::Default, &[0.5]),
     ];
     assert_eq!(
-        store.samples(&library("openmpi")).expect("readable"),
+        store
+            .samples(&library("openmpi"), Pattern::Together)
+            .expect("readable"),
         expected
     );
 
@@ -108,7 +157,9 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
             .is_empty()
     );
 
-    let counts = store.counts(&library("openmpi")).expect("readable");
+    let counts = store
+        .counts(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     assert_eq!(counts.get(&(small, Candidate::Default)), Some(&2));
     assert_eq!(
         counts.get(&(small, dual_root())),
@@ -154,7 +205,9 @@ fn a_record_counts_once() {
         store.ingest(&plan, &done(1, &[vec![9.0], vec![9.0]])).ok(),
         Some(false)
     );
-    let samples = store.samples(&library("openmpi")).expect("readable");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     assert_eq!(
         samples.iter().map(|s| s.seconds[0]).collect::<Vec<_>>(),
         [1.0, 2.0, 3.0]
@@ -208,7 +261,7 @@ fn records_that_do_not_fit_the_plan_are_refused_whole() {
     );
     assert!(
         store
-            .samples(&library("openmpi"))
+            .samples(&library("openmpi"), Pattern::Together)
             .expect("readable")
             .is_empty()
     );
@@ -251,12 +304,20 @@ fn libraries_are_kept_apart() {
     );
     for (name, launch) in [("openmpi", 1), ("mpich", 2)] {
         let library = library(name);
-        let samples = store.samples(&library).expect("readable");
+        let samples = store
+            .samples(&library, Pattern::Together)
+            .expect("readable");
         assert_eq!(
             samples.iter().map(|s| s.launch).collect::<Vec<_>>(),
             [launch]
         );
-        assert_eq!(store.counts(&library).expect("readable").len(), 1);
+        assert_eq!(
+            store
+                .counts(&library, Pattern::Together)
+                .expect("readable")
+                .len(),
+            1
+        );
         assert_eq!(
             store.failures(&library).expect("readable")[0].launch,
             launch
@@ -274,7 +335,12 @@ fn libraries_are_kept_apart() {
         version: "5.0.0".to_owned(),
         ..library("openmpi")
     };
-    assert!(store.samples(&absent).expect("readable").is_empty());
+    assert!(
+        store
+            .samples(&absent, Pattern::Together)
+            .expect("readable")
+            .is_empty()
+    );
     assert_eq!(store.measuring_seconds(&absent).expect("readable"), 0.0);
 
     assert_eq!(

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use store::{Lock, Outcome, SpoolReader, Store};
+use vocabulary::Pattern;
 use wire::Record;
 
 use crate::fixture::{library, plan, times, write_spool};
@@ -144,7 +145,9 @@ fn killed_at_random_moments_it_loses_nothing_that_was_stored() {
 
     let store = Store::open(&path).expect("opened");
     assert!(store.unfinished_launches().expect("readable").is_empty());
-    let samples = store.samples(&library("openmpi")).expect("readable");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     assert_eq!(samples.len(), 2 * all.len() - 1);
     for (pair, task) in samples[..samples.len() - 1].chunks(2).zip(1..) {
         for (sample, candidate) in pair.iter().zip(0..) {

@@ -1,6 +1,7 @@
 //! The book-keeping around samples.
 
 use store::{Outcome, SpoolReader, Store, StoreError};
+use vocabulary::Pattern;
 use wire::Finish;
 
 use crate::fixture::{
@@ -104,7 +105,9 @@ fn a_launch_left_behind_is_finished_from_its_spool() {
             .end_launch(launch.number, &Outcome::Interrupted)
             .expect("ended");
     }
-    let samples = store.samples(&library("openmpi")).expect("readable");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     assert_eq!(
         samples.len(),
         7 + 2 * 14,

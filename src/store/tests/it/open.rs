@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use store::{Found, Lock, Store, StoreError};
+use vocabulary::Pattern;
 
 use crate::fixture::{done, library, plan, times};
 
@@ -107,7 +108,9 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     let path = folder.path().join("a.db");
     of_version_1(&path);
     let store = Store::open(&path).expect("opened");
-    let samples = store.samples(&library("openmpi")).expect("readable");
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable");
     assert_eq!(samples.len(), 1);
     let sample = &samples[0];
     assert_eq!((&sample.seconds[..], sample.invalid), (&[1.0][..], 0));
@@ -130,7 +133,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 3,
+                known: 4,
                 ..
             }
         )

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Uid};
 use rusqlite::Connection;
 use store::{Store, StoreError};
+use vocabulary::Pattern;
 
 use crate::fixture::library;
 use crate::lock::{CHILD, start_child};
@@ -31,7 +32,10 @@ fn reader() {
         Ok(store) => store,
         Err(error) => return println!("\nrefused: {error}"),
     };
-    let samples = store.samples(&library("openmpi")).expect("readable").len();
+    let samples = store
+        .samples(&library("openmpi"), Pattern::Together)
+        .expect("readable")
+        .len();
     println!(
         "\n{samples} samples, {} campaigns",
         store.campaigns().expect("readable").len()
@@ -159,6 +163,6 @@ fn what_needs_writing_is_left_to_the_owner() {
     place.permit(0o555, 0o444);
     check_refused(
         &place.store,
-        "it has store format 0 and must be brought to format 3",
+        "it has store format 0 and must be brought to format 4",
     );
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use launcher::{BatchEnd, Standing};
 use store::{Outcome, Store, StoreError};
 use tuner::{Measured, Silent, Submitted, TunerError, measure, measure_cells, submit, tune};
-use vocabulary::{Candidate, Subject};
+use vocabulary::{Candidate, Pattern, Subject};
 use wire::Work;
 
 use crate::cluster::Fate;
@@ -320,7 +320,9 @@ fn questions_about_a_few_cells_wait_for_nothing_and_end_with_the_one_who_asks() 
     assert!(matches!(error, TunerError::Interrupted), "{error}");
     assert_eq!(bench.cluster().killed, [1]);
     measure_cells(&bench.workplace(), &cells, 2, &mut Silent, &never()).expect("measured");
-    let counts = store(&bench).counts(&library()).expect("counts");
+    let counts = store(&bench)
+        .counts(&library(), Pattern::Together)
+        .expect("counts");
     assert_eq!(counts[&(Subject::Cell(cell), Candidate::Default)], 2);
     let cluster = bench.cluster();
     assert_eq!(cluster.closed, 0, "there may be another question");
@@ -359,7 +361,11 @@ fn waiting_costs_no_budget() {
     bench.cluster().pass_time();
     submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     let store = store(&bench);
-    let tasks: u32 = store.counts(&library()).expect("counts").values().sum();
+    let tasks: u32 = store
+        .counts(&library(), Pattern::Together)
+        .expect("counts")
+        .values()
+        .sum();
     let spent = store.spent_seconds(&library()).expect("spent");
     assert!((spent - 0.01 * f64::from(tasks)).abs() < 1e-9, "{spent}");
 }
@@ -394,7 +400,9 @@ fn another_login_node_makes_its_store_from_the_launches() {
     assert!(!named.exists());
     let samples = |name: &str| {
         let store = Store::open(&bench.path(name)).expect("a store");
-        store.samples(&library()).expect("samples")
+        store
+            .samples(&library(), Pattern::Together)
+            .expect("samples")
     };
     assert_eq!(samples("login1/bench.db"), samples("login2/bench.db"));
 }

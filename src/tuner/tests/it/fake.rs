@@ -11,7 +11,7 @@ use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
 use tuner::{Event, Observer, Workplace};
-use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library};
+use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern};
 use wire::{Environment, Finish, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
 use crate::cluster::{Cluster, ClusterLauncher};
@@ -279,7 +279,7 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
             warmup: 3,
             batch: 1,
             seconds: (0..15)
-                .map(|turn| noisy(seconds(&task.work, name), plan.launch, turn))
+                .map(|turn| noisy(of_pattern(task, name), plan.launch, turn))
                 .collect(),
             invalid: Vec::new(),
             residual_seconds: None,
@@ -305,6 +305,15 @@ const BETA: f64 = 1e-9;
 const GAMMA: f64 = 0.3e-9;
 
 /// Closed forms on a machine of the above; the default is a slow binomial tree of whole vectors.
+/// Calls that follow each other overlap.
+fn of_pattern(task: &Task, candidate: &Candidate) -> f64 {
+    let seconds = seconds(&task.work, candidate);
+    match task.pattern {
+        Pattern::Together | Pattern::Skewed => seconds,
+        Pattern::Repeated => 0.5 * seconds,
+    }
+}
+
 fn seconds(work: &Work, candidate: &Candidate) -> f64 {
     match work {
         Work::Experiment(Experiment { kind, bytes, shape }) => match kind {

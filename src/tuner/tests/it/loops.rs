@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::Outcome;
 use store::Store;
-use tuner::{Agenda, Silent, TunerError, measure, tune};
-use vocabulary::Subject;
+use tuner::{Agenda, Analysis, Silent, TunerError, measure, tune};
+use vocabulary::{Pattern, Subject};
 use wire::Work;
 
 use crate::fake::{Bench, Mishap, Witness, library, play};
@@ -19,7 +19,7 @@ pub(crate) fn never() -> AtomicBool {
 pub(crate) fn assert_complete(bench: &Bench) {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let agenda = Agenda::new(&bench.campaign(), Some(&store), &library(), &[]).expect("an agenda");
-    let counts = store.counts(&library()).expect("counts");
+    let counts = store.counts(&library(), Pattern::Together).expect("counts");
     for (cell, candidates) in &agenda.cells {
         for candidate in candidates {
             let count = counts.get(&(Subject::Cell(*cell), candidate.clone()));
@@ -69,6 +69,35 @@ fn a_campaign_is_measured_once_and_then_left_alone() {
 }
 
 #[test]
+fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
+    let mut bench = Bench::new("");
+    let together = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    bench.redirect("launches: 6", "launches: 6\npattern: repeated");
+    let repeated = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    // The experiments are the same.
+    assert_eq!(repeated.measured.launches, 6);
+    let plans = bench.plans.lock().expect("plans").clone();
+    let patterns = plans.iter().map(|plan| plan.tasks[0].pattern);
+    let expected = [vec![Pattern::Together; 7], vec![Pattern::Repeated; 6]].concat();
+    assert_eq!(patterns.collect::<Vec<_>>(), expected);
+
+    let median = |analysis: &Analysis| {
+        let mut all = analysis.found.summaries.iter();
+        let found = all.find(|summary| matches!(summary.subject, Subject::Cell(_)));
+        found.expect("a cell").median_seconds
+    };
+    let ratio = median(&repeated.analysis) / median(&together.analysis);
+    assert!((0.4..0.6).contains(&ratio), "{ratio}");
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let last = Analysis::of(&store, None, None).expect("analysed");
+    assert_eq!(last.found.summaries, repeated.analysis.found.summaries);
+
+    bench.redirect("\npattern: repeated", "");
+    let before = Analysis::of(&store, None, Some(&bench.campaign())).expect("analysed");
+    assert_eq!(before.found.summaries, together.analysis.found.summaries);
+}
+
+#[test]
 fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
     let undisturbed = Bench::new("");
     let expected = tune(&undisturbed.workplace(), &mut Silent, &never()).expect("tuned");
@@ -93,7 +122,7 @@ fn interrupted_at_any_moment_it_goes_on_and_measures_nothing_twice() {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let total: u64 = expected.measured.progress.total;
     let tasks: u64 = store
-        .counts(&library())
+        .counts(&library(), Pattern::Together)
         .expect("counts")
         .into_iter()
         .filter(|((_, candidate), _)| *candidate == vocabulary::Candidate::Default)

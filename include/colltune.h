@@ -1,7 +1,8 @@
 /* colltune: collectives of MPI by the algorithms that a decision table chooses.
  *
  * A table is made by `colltune tune` on the machine. Loaded into a program it decides about each call
- * from the collective, the communicator's nodes and ranks per node, the bytes and the operator:
+ * from the collective, the communicator's nodes, ranks per node and order of ranks on the nodes, the bytes
+ * and the operator:
  *
  *     colltune_table *table = NULL;
  *     if (colltune_load("tables/cluster.yaml", MPI_COMM_WORLD, &table) != COLLTUNE_SUCCESS)
@@ -79,7 +80,8 @@ int colltune_free(colltune_table **table);
  * "scatter", "allgather", "reduce_scatter" or "reduce_scatter_block"; `bytes` those of one rank's
  * vector, in gather, scatter, allgather and reduce_scatter_block of one rank's part; `commutative`
  * whether the operator is, without meaning where nothing is combined. Not collective. The first time
- * that a shape is asked about allocates. Answers are those of the table as it was loaded. */
+ * that a shape is asked about allocates. Answers are those of the table as it was loaded, by rules for ranks
+ * in any order on the nodes: calls go by the order of their communicator. */
 int colltune_decide(const colltune_table *table, const char *collective, int nodes, int ppn,
                     uint64_t bytes, int commutative, colltune_decision *decision);
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use launcher::{LibraryChoice, cores};
+use launcher::{LibraryChoice, LocalOptions, cores};
 use schedule::Collective;
 use strict_yaml::Document;
-use vocabulary::{Cache, CommShape, Datatype, Operator, Pattern, Synchronisation, Warning};
+use vocabulary::{Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning};
 
 use crate::Launching;
 use crate::definition::Definition;
@@ -222,6 +222,25 @@ impl Campaign {
             _ => false,
         };
         same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
+    }
+
+    /// In which order ranks will stand on their nodes, as far as the options of the launcher tell: further
+    /// options of the user's may say otherwise.
+    pub fn rank_order(&self) -> RankOrder {
+        let (placement, options) = match &self.launcher {
+            Launching::Simulated(options) => return options.placement.order(),
+            Launching::Batch(options) => (options.placement, &options.options),
+            Launching::Local(LocalOptions {
+                hosts: Some(hosts),
+                options,
+                ..
+            }) => (hosts.placement, options),
+            Launching::Local(_) => return RankOrder::Unknown,
+        };
+        match options.is_empty() {
+            true => placement.order(),
+            false => RankOrder::Unknown,
+        }
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.

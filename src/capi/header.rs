@@ -11,7 +11,7 @@ use runtime::{Loaded, Misfit, RuntimeError, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::identity::other_library;
 use crate::settings::settings;
@@ -204,7 +204,7 @@ impl CTable {
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
             shapes.push(Shape {
-                rules: CommunicatorRules::new(self.tuner.table(), shape),
+                rules: CommunicatorRules::new(self.tuner.table(), shape, RankOrder::Unknown),
                 names: RefCell::default(),
             });
             shapes.len() - 1

@@ -234,6 +234,7 @@ fn of_store(error: &StoreError) -> Code {
         | StoreError::Newer { .. }
         | StoreError::Corrupt { .. }
         | StoreError::Imported { .. }
+        | StoreError::OtherOrder { .. }
         | StoreError::NotWritable { .. } => Code::Input,
         StoreError::DiskFull { .. }
         | StoreError::Busy { .. }

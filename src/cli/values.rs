@@ -8,7 +8,7 @@ use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
 use table::{Deployment, OperatorClass};
 use thiserror::Error;
-use vocabulary::Library;
+use vocabulary::{Library, RankOrder};
 
 /// An argument that cannot be read.
 #[derive(Debug, Error)]
@@ -67,6 +67,14 @@ pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
         } else {
             OperatorClass::Commutative
         }
+    })
+}
+
+/// `block`, `cyclic` or `other`.
+pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
+    PossibleValuesParser::new(RankOrder::KNOWN.map(RankOrder::name)).map(|name| {
+        let mut known = RankOrder::KNOWN.into_iter();
+        known.find(|order| order.name() == name).unwrap_or_default()
     })
 }
 

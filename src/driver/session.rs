@@ -10,7 +10,7 @@ use benchmarking::CellBenchmark;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Experiment, Node, Repetition, Synchronisation,
+    Cache, Candidate, Cell, CommShape, Experiment, Node, RankOrder, Repetition, Synchronisation,
 };
 use wire::{
     ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, Record, Spending, Task,
@@ -247,6 +247,7 @@ impl Session<'_> {
         let elapsed_seconds = begin.elapsed().as_secs_f64();
         self.spool.write(&Record::Done(TaskDone {
             task: task.id,
+            order: RankOrder::of_nodes(&nodes),
             elapsed_seconds,
             spent: Some(spent),
             measurements,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::Placement;
 use results::{
     BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
 };
@@ -12,8 +13,8 @@ use crate::effort::{Everything, call_seconds, effort};
 use crate::repetitions::about_repetitions;
 use crate::starts::common_starts;
 use crate::{
-    CandidateCurve, DecideOptions, FitError, MachineFit, build_table, compare_blocks, decide_for,
-    evaluate, extend, fit_curves, fit_machine, judge, summarise,
+    CandidateCurve, DecideOptions, FitError, MachineFit, Orders, build_table, compare_blocks,
+    decide_for, evaluate, extend, fit_curves, fit_machine, judge, summarise,
 };
 
 /// What was measured with one library, and what is asked of it.
@@ -24,6 +25,8 @@ pub struct Measurements<'a> {
     pub library: &'a str,
     /// All that was measured.
     pub samples: &'a [Sample],
+    /// In which order ranks stood on nodes.
+    pub orders: Orders,
     /// What failed, and where.
     pub failures: Vec<(Subject, Candidate)>,
     /// Wall-clock seconds spent measuring, and where they went.
@@ -45,6 +48,8 @@ pub struct Analysis {
     pub summaries: Vec<Summary>,
     /// What failed, and where.
     pub failures: Vec<(Subject, Candidate)>,
+    /// In which order ranks stood on nodes.
+    pub orders: Orders,
     /// The machine's parameters.
     pub machine: MachineFit,
     /// When a difference counts in the decisions.
@@ -77,7 +82,8 @@ impl Analysis {
         } = measured;
         let mut summaries = summarise(samples)?;
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
-        let machine = fit_machine(measured.name, &summaries)?;
+        let mut machine = fit_machine(measured.name, &summaries)?;
+        machine.placement = Placement::of(measured.orders.usual);
         let decide = |deployment| {
             let (library, machine) = (measured.library, Some(&machine));
             let failures = &measured.failures;
@@ -109,6 +115,7 @@ impl Analysis {
             repetitions: about_repetitions(samples, &summaries, measured.asks_for),
             starts: common_starts(samples),
             failures: measured.failures,
+            orders: measured.orders,
             machine,
             options,
             decisions,
@@ -121,7 +128,11 @@ impl Analysis {
     /// The decision table; without entries if no default was measured.
     pub fn table(&self, name: &str, provenance: Provenance) -> Table {
         let (decisions, of_library) = (&self.decisions, &self.library_decisions);
-        build_table(name, provenance, decisions, of_library, &self.extended)
+        let mut table = build_table(name, provenance, decisions, of_library, &self.extended);
+        for entry in table.collectives.values_mut().flatten() {
+            entry.order = self.orders.of(entry.shape, entry.source);
+        }
+        table
     }
 
     /// The curve of every candidate in every shape, from its times alone.
@@ -138,7 +149,8 @@ impl Analysis {
     /// What the choices of a table that was made from other measurements cost here; empty if there is no
     /// point with a choice.
     pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
-        judge(table, deployment, &self.summaries, &self.failures)
+        let orders = &self.orders;
+        judge(table, deployment, orders, &self.summaries, &self.failures)
     }
 
     /// The decisions for a deployment.

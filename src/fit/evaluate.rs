@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
-use table::{Deployment, Provenance, Table};
+use table::{Deployment, Provenance, RuleSource, Table};
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::DecideOptions;
 use crate::held_out::{self, Times};
 use crate::methods::{self, Training};
+use crate::{DecideOptions, Orders};
 use results::{HeldOut, Method, Score, SplitScores, Summary, WITHIN, Worst};
 
 /// The choices of all methods at one point.
@@ -51,12 +51,14 @@ pub fn evaluate(
 
 /// What the choices of a table cost at the points of other measurements, beside the default: all
 /// collectives together, then each if there are several. Where a deployment offers less than was
-/// measured, its choices are compared with the best of what it offers. Empty without points.
+/// measured, its choices are compared with the best of what it offers. Empty without points. `orders` are
+/// those in which ranks stood on the measured shapes.
 ///
 /// `summaries` and `failures` as for [`crate::decide()`].
 pub fn judge(
     table: &Table,
     deployment: Deployment,
+    orders: &Orders,
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],
 ) -> Vec<SplitScores> {
@@ -66,7 +68,8 @@ pub fn judge(
     }
     points.retain(|_, times| times.len() > 1);
     let choices = points.iter().map(|(cell, times)| {
-        let chosen = methods::of_table(table, deployment, cell);
+        let order = orders.of(cell.shape, RuleSource::Measured);
+        let chosen = methods::of_table(table, deployment, order, cell);
         let regret =
             |chosen: Candidate| Some((chosen.clone(), methods::regret(cell, times, &chosen)?));
         Choices {

@@ -32,7 +32,7 @@ impl Analysis {
     pub fn evidence(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
         let shape = match decision.matched {
             ShapeMatch::Measured | ShapeMatch::Model => query.shape,
-            ShapeMatch::Nearest(shape) => shape,
+            ShapeMatch::Nearest(shape) | ShapeMatch::OtherOrder(shape, _) => shape,
             ShapeMatch::Absent => return Vec::new(),
         };
         let known = match decision.matched {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Level, Link, Machine, Rates};
+use model::{Level, Link, Machine, Placement, Rates};
 use serde::Serialize;
 use vocabulary::{Cell, Datatype, Operator};
 
@@ -29,6 +29,9 @@ pub struct MachineFit {
     pub parameters: Vec<ParameterEstimate>,
     /// The lines that messages follow, by level and size. A [`Link`] has one line for all sizes.
     pub segments: Vec<ProtocolSegment>,
+    /// How ranks are dealt to nodes in what [`crate::predicted_seconds`] simulates.
+    #[serde(skip)]
+    pub placement: Placement,
     /// What [`crate::predicted_seconds`] has said by now.
     #[serde(skip)]
     pub foreseen: Foreseen,
@@ -84,6 +87,8 @@ impl MachineFit {
 ///
 /// # Errors
 /// Only if a search cannot be carried out; what the samples do not determine has a [`Status`].
+///
+/// The placement of ranks is block: set it to another before anything is predicted.
 pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitError> {
     let experiments = Experiments::new(summaries);
     let (mut parameters, mut segments) = (Vec::new(), Vec::new());
@@ -133,6 +138,7 @@ pub fn fit_machine(name: &str, summaries: &[Summary]) -> Result<MachineFit, FitE
         gammas,
         parameters,
         segments,
+        placement: Placement::default(),
         foreseen: Foreseen::default(),
     })
 }

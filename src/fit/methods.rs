@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder, Subject};
 
 use crate::family::family;
 use crate::held_out::Times;
@@ -59,7 +59,7 @@ impl Training {
     /// What a method chooses among the candidates of a point, whose times it does not look at; `None`
     /// if it knows nothing.
     pub(crate) fn choose(&self, method: Method, cell: &Cell, times: &Times) -> Option<Candidate> {
-        let of_table = |table| of_table(table, Deployment::Colltune, cell);
+        let of_table = |table| of_table(table, Deployment::Colltune, RankOrder::Unknown, cell);
         match method {
             Method::Default => Some(Candidate::Default),
             Method::BestSingle => self.single.get(&kind(cell)).cloned(),
@@ -86,10 +86,16 @@ impl Training {
 }
 
 /// What a table chooses at a point, where times are measured with operators that commute.
-pub(crate) fn of_table(table: &Table, deployment: Deployment, cell: &Cell) -> Candidate {
+pub(crate) fn of_table(
+    table: &Table,
+    deployment: Deployment,
+    order: RankOrder,
+    cell: &Cell,
+) -> Candidate {
     let query = Query {
         collective: cell.collective,
         shape: cell.shape,
+        order,
         bytes: cell.bytes,
         operators: OperatorClass::Commutative,
         deployment,
@@ -178,6 +184,7 @@ fn nearest_lower<'p>(
         for ((collective, shape), rules) in entries {
             collectives.entry(collective).or_default().push(ShapeRules {
                 shape,
+                order: RankOrder::Unknown,
                 operators: Operators::Any,
                 deployments: Deployments::Colltune,
                 source: RuleSource::Measured,

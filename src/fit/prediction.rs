@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Call, Machine, Placement, Prediction, Setting, Topology};
+use model::{Call, Machine, Prediction, Setting, Topology};
 use schedule::{Algorithm, Schedule};
 use vocabulary::{Candidate, Cell, Parameters, Subject};
 
@@ -17,8 +17,8 @@ const MOST_MESSAGES: f64 = 2e4;
 /// something is unknown.
 ///
 /// Its schedule is simulated on the machine, with everything that was fitted: both levels, overheads,
-/// eager limits, and the port that the ranks of a node share; nodes are taken to be filled one after the
-/// other. A schedule of more than about twenty thousand messages, and one that needs a level which is
+/// eager limits, and the port that the ranks of a node share; ranks are dealt to nodes by
+/// [`MachineFit::placement`], which is block for orders that are neither block nor cyclic. A schedule of more than about twenty thousand messages, and one that needs a level which is
 /// not known, has the time of its closed form, which knows only `alpha`, `beta` and `gamma` of the
 /// slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
@@ -62,7 +62,7 @@ fn simulated_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Op
     }
     let setting = Setting {
         machine: &machine,
-        topology: Topology::new(cell.shape.nodes, cell.shape.ppn, Placement::Block),
+        topology: Topology::new(cell.shape.nodes, cell.shape.ppn, fit.placement),
         unit_bytes: cell.datatype.size_bytes(),
     };
     let simulation = model::simulate(&schedule, &setting).ok()?;
@@ -234,6 +234,7 @@ mod tests {
             gammas: Vec::new(),
             parameters: Vec::new(),
             segments: Vec::new(),
+            placement: model::Placement::Block,
             foreseen: Foreseen::default(),
         }
     }

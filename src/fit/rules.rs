@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::Candidate;
+use vocabulary::{Candidate, RankOrder};
 
 use crate::family::family;
 use crate::runs::{self, Series};
@@ -133,6 +133,7 @@ fn shape_rules(
         .collect();
     ShapeRules {
         shape,
+        order: RankOrder::Unknown,
         operators,
         deployments,
         source: RuleSource::Measured,

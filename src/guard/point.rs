@@ -132,6 +132,7 @@ fn point(
     let decision = table.lookup(&Query {
         collective: cell.collective,
         shape: cell.shape,
+        order: entry.order,
         bytes: cell.bytes,
         operators: match entry.operators {
             Operators::Noncommutative => OperatorClass::Noncommutative,

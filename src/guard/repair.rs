@@ -80,6 +80,7 @@ fn entry(table: &mut Table, place: RulePlace) -> Option<&mut ShapeRules> {
     let RulePlace::Rule {
         collective,
         shape,
+        order,
         operators,
         deployments,
         ..
@@ -89,7 +90,8 @@ fn entry(table: &mut Table, place: RulePlace) -> Option<&mut ShapeRules> {
     };
     let mut entries = table.collectives.get_mut(&collective)?.iter_mut();
     entries.find(|entry| {
-        entry.shape == shape && entry.operators == operators && entry.deployments == deployments
+        (entry.shape, entry.order) == (shape, order)
+            && (entry.operators, entry.deployments) == (operators, deployments)
     })
 }
 

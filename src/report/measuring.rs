@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use vocabulary::units::{format_count, format_seconds};
 
-use crate::placement::{binding, launcher, settings, switches};
+use crate::placement::{binding, launcher, orders, settings, switches};
 use crate::repetitions::repetitions;
 use crate::text::{code, one_line, percent};
 use crate::view::{Basis, View};
@@ -66,6 +66,10 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
 pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
     let mut facts = of_provenance(view);
+    let orders = orders(&view.comparisons);
+    if !orders.is_empty() {
+        facts.push(("order of ranks", orders));
+    }
     if view.basis == Basis::TableAlone {
         facts.push(("launches", view.provenance.launches.to_string()));
         return facts;

@@ -1,10 +1,12 @@
 //! How ranks were started, with which settings, and where they stood.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use vocabulary::{CommShape, RankOrder};
 use wire::Environment;
 
 use crate::text::{code, one_line};
+use crate::view::Comparison;
 
 /// Ranks that are listed one by one.
 const SHOWN: usize = 16;
@@ -53,6 +55,26 @@ pub(crate) fn switches(environment: &Environment) -> String {
         format!("{}: {}{more}", one_line(switches), shown.join(", "))
     });
     lines.collect::<Vec<_>>().join("; ")
+}
+
+/// In which order ranks stood on the nodes, where it is known and makes a difference; with the shapes of each
+/// order if there are several.
+pub(crate) fn orders(comparisons: &[Comparison]) -> String {
+    let mut shapes: BTreeMap<RankOrder, BTreeSet<CommShape>> = BTreeMap::new();
+    for comparison in comparisons {
+        if let Some(order) = comparison.order.told_on(comparison.shape) {
+            shapes.entry(order).or_default().insert(comparison.shape);
+        }
+    }
+    let is_one = shapes.len() == 1;
+    let told = shapes.iter().map(|(order, shapes)| {
+        let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
+        match is_one {
+            true => order.to_string(),
+            false => format!("{order} on {}", shapes.join(", ")),
+        }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// The CPUs that each rank of the first node might use; nothing if unknown.

@@ -48,15 +48,20 @@ impl View {
 fn leads(entry: &ShapeRules, entries: &[ShapeRules]) -> bool {
     let holds = |entry: &ShapeRules| entry.deployments.cover(Deployment::Colltune);
     let same = |other: &&ShapeRules| {
-        other.shape == entry.shape && other.operators.overlap(entry.operators)
+        is_of_same_ranks(entry, other) && other.operators.overlap(entry.operators)
     };
     holds(entry) || !entries.iter().filter(same).any(holds)
+}
+
+/// Whether two entries are about the same shape, with ranks in the same order.
+fn is_of_same_ranks(entry: &ShapeRules, other: &ShapeRules) -> bool {
+    other.shape == entry.shape && other.is_in(entry.order)
 }
 
 /// The entries of the same shape that hold for the library's own settings alone.
 fn of_library<'t>(entry: &ShapeRules, entries: &'t [ShapeRules]) -> Vec<&'t ShapeRules> {
     let belongs = |other: &&ShapeRules| {
-        other.shape == entry.shape
+        is_of_same_ranks(entry, other)
             && other.operators.overlap(entry.operators)
             && !other.deployments.cover(Deployment::Colltune)
     };
@@ -72,6 +77,7 @@ fn comparison(
     Comparison {
         collective,
         shape: entry.shape,
+        order: entry.order,
         operators: entry.operators,
         datatype: Datatype::Byte,
         operator: None,

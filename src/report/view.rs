@@ -8,7 +8,7 @@ use results::{
 };
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, Rule, ShapeRules, Table};
-use vocabulary::{Cell, CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Operator, RankOrder};
 use wire::{Environment, Failure};
 
 /// Everything that a report says.
@@ -58,6 +58,8 @@ pub struct Comparison {
     pub collective: Collective,
     /// The ranks.
     pub shape: CommShape,
+    /// In which order they stood on the nodes.
+    pub order: RankOrder,
     /// The operators that the decisions hold for.
     pub operators: Operators,
     /// Element type that was measured with.
@@ -125,6 +127,7 @@ impl Comparison {
         Self {
             collective,
             shape,
+            order: entries().map(|e| e.order).next().unwrap_or_default(),
             operators,
             datatype,
             operator,

@@ -9,7 +9,7 @@ use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
 use table::dispatch::CommunicatorRules;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 
 use crate::PassedOn;
 use crate::agree::{greatest, sum};
@@ -129,14 +129,20 @@ impl Silenced {
         // SAFETY: the caller's.
         unsafe {
             let place = place(self.communicator);
-            let leads = place.as_ref().is_ok_and(|place| place.leads);
+            let leads = place.as_ref().is_ok_and(|place| place.rank.lower == 0);
             let has_devices = !allows_devices && devices::may_be_in_use();
             let mut sums = [leads, place.is_err(), has_devices].map(i32::from);
             sum(self.communicator, &mut sums)?;
-            let node_ranks = place.map_or(0, |place| place.node_ranks);
-            let mut most = [node_ranks, private as i32];
+            let [nodes, failed, with_devices] = sums;
+            let node_ranks = place.as_ref().map_or(0, |place| place.node_ranks);
+            let is_out = |is_in: &dyn Fn(RankPlace) -> bool| {
+                i32::from(!place.as_ref().is_ok_and(|place| is_in(place.rank)))
+            };
+            let out_of_block = is_out(&RankPlace::is_in_block);
+            let out_of_turn = is_out(&|place| place.is_in_turn(nodes as u32));
+            let mut most = [node_ranks, private as i32, out_of_block, out_of_turn];
             greatest(self.communicator, &mut most)?;
-            let ([nodes, failed, with_devices], [ppn, private]) = (sums, most);
+            let [ppn, private, out_of_block, out_of_turn] = most;
             if with_devices > 0 {
                 return Ok(Err(PassedOn::Devices));
             }
@@ -148,7 +154,8 @@ impl Silenced {
                 ppn: ppn as u32,
             };
             let version = versions.agree(self.communicator)?;
-            let rules = version.rules(shape);
+            let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
+            let rules = version.rules(shape, order);
             if !has_ours(&rules) {
                 return Ok(Err(PassedOn::NoRules));
             }

@@ -5,12 +5,13 @@ use std::ffi::c_int;
 use exec::constants::MPI_Comm;
 use exec::{ExecError, check};
 use mpi::ffi;
+use vocabulary::RankPlace;
 
 /// This rank's place among the ranks that share memory with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// Whether it is the first of its node.
-    pub(crate) leads: bool,
+    /// The rank, and those of its node.
+    pub(crate) rank: RankPlace,
     /// Ranks of the communicator on its node.
     pub(crate) node_ranks: c_int,
 }
@@ -21,9 +22,13 @@ pub(crate) struct Place {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
-    let (mut rank, mut node_ranks) = (0, 0);
+    let (mut rank, mut lower, mut node_ranks): (c_int, c_int, c_int) = (0, 0, 0);
     // SAFETY: the caller's; the results are written by the calls, and the node is freed again.
-    unsafe {
+    let first = unsafe {
+        check(
+            "MPI_Comm_rank",
+            ffi::PMPI_Comm_rank(communicator, &mut rank),
+        )?;
         let mut node = ffi::RSMPI_COMM_NULL;
         let code = ffi::PMPI_Comm_split_type(
             communicator,
@@ -33,12 +38,22 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
             &mut node,
         );
         check("MPI_Comm_split_type", code)?;
-        check("MPI_Comm_rank", ffi::PMPI_Comm_rank(node, &mut rank))?;
+        check("MPI_Comm_rank", ffi::PMPI_Comm_rank(node, &mut lower))?;
         check("MPI_Comm_size", ffi::PMPI_Comm_size(node, &mut node_ranks))?;
+        // Its first rank is the lowest: the split has kept their order.
+        let mut first = rank;
+        let buffer = (&raw mut first).cast();
+        let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
+        check("MPI_Bcast", code)?;
         check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
-    }
+        first
+    };
     Ok(Place {
-        leads: rank == 0,
+        rank: RankPlace {
+            rank: rank as u32,
+            first: first as u32,
+            lower: lower as u32,
+        },
         node_ranks,
     })
 }

@@ -229,12 +229,9 @@ impl Tuner {
         Ok(Decided {
             call: prepared.map_err(|_| PassedOn::Unsuited)??,
             name: choice.candidate.to_string(),
-            gain_seconds: tuned.version.gain_seconds(
-                tuned.rules.shape(),
-                call.collective,
-                class,
-                bytes,
-            ),
+            gain_seconds: tuned
+                .version
+                .gain_seconds(&tuned.rules, call.collective, class, bytes),
             bytes: 2 * vector_bytes,
         })
     }

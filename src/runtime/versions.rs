@@ -8,7 +8,7 @@ use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, OperatorClass, Query, Table};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::Loaded;
 use crate::watch::Watch;
@@ -28,29 +28,32 @@ impl Version {
         }
     }
 
-    /// The rules for a shape.
-    pub(crate) fn rules(&self, shape: CommShape) -> Rc<CommunicatorRules> {
+    /// The rules for a shape and the order of ranks on it.
+    pub(crate) fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
         let mut shapes = self.shapes.borrow_mut();
-        if let Some(rules) = shapes.iter().find(|rules| rules.shape() == shape) {
+        let is_it =
+            |rules: &&Rc<CommunicatorRules>| (rules.shape(), rules.order()) == (shape, order);
+        if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(CommunicatorRules::new(&self.loaded.table, shape));
+        let rules = Rc::new(CommunicatorRules::new(&self.loaded.table, shape, order));
         shapes.push(Rc::clone(&rules));
         rules
     }
 
-    /// How much longer the library's default takes for a call than what the table chooses, in seconds, by
+    /// How much longer the library's default takes for a call than what `rules` of the table choose, in seconds, by
     /// the times that the table has; 0 where it has none.
     pub(crate) fn gain_seconds(
         &self,
-        shape: CommShape,
+        rules: &CommunicatorRules,
         collective: Collective,
         operators: OperatorClass,
         bytes: u64,
     ) -> f64 {
         let decision = self.loaded.table.lookup(&Query {
             collective,
-            shape,
+            shape: rules.shape(),
+            order: rules.order(),
             bytes,
             operators,
             deployment: Deployment::Colltune,
@@ -109,7 +112,7 @@ mod tests {
 
     use schedule::Collective;
     use table::OperatorClass;
-    use vocabulary::{Candidate, CommShape};
+    use vocabulary::{Candidate, CommShape, RankOrder};
 
     use super::Version;
     use crate::Loaded;
@@ -120,13 +123,13 @@ mod tests {
         let loaded = Loaded::read(Path::new(path)).expect("the example is a table");
         let version = Version::new(loaded);
         let shape = CommShape { nodes: 1, ppn: 2 };
+        let rules = version.rules(shape, RankOrder::Block);
         let gain = |bytes| {
             let operators = OperatorClass::Commutative;
-            version.gain_seconds(shape, Collective::Allreduce, operators, bytes)
+            version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
         // 12.1 us instead of 6.9 us.
         assert!((4e-6..7e-6).contains(&gain(32 << 10)), "{}", gain(32 << 10));
-        let rules = version.rules(shape);
         let sizes = (3..22).map(|power| 1_u64 << power);
         for bytes in sizes {
             let choice = rules.decide(Collective::Allreduce, OperatorClass::Commutative, bytes);

@@ -171,6 +171,7 @@ impl Session<'_> {
             spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
         self.write(&Record::Done(TaskDone {
             task: task.id,
+            order: self.times.placement().order().on(subject.shape()),
             elapsed_seconds,
             spent: Some(spent),
             measurements,

@@ -66,6 +66,10 @@ impl Times {
         &self.machine
     }
 
+    pub(crate) fn placement(&self) -> Placement {
+        self.placement
+    }
+
     /// The time of a candidate of a subject in seconds.
     pub(crate) fn of(&self, subject: Subject, candidate: &Candidate) -> Time {
         // The default is simulated as what it chooses.

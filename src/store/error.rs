@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
+use vocabulary::{CommShape, Library, RankOrder};
 
 use crate::Holder;
 
@@ -181,6 +182,27 @@ pub enum StoreError {
         expected: u32,
         /// Campaign in the plan.
         expected_campaign: String,
+    },
+    /// A launch has the ranks of a shape in another order than earlier ones.
+    #[error(
+        "launch {launch} has the ranks of {shape} in {found} order on the nodes, and {} holds \
+         measurements of {library} in {known} order: start ranks as before, or choose another `name` or \
+         `output.store`",
+        path.display()
+    )]
+    OtherOrder {
+        /// Which store.
+        path: PathBuf,
+        /// The library that is measured.
+        library: Library,
+        /// Number of the launch.
+        launch: u32,
+        /// The shape.
+        shape: CommShape,
+        /// The launch's order.
+        found: RankOrder,
+        /// The order of what the store holds.
+        known: RankOrder,
     },
     /// A record names a task that its plan lacks.
     #[error("launch {launch} reported task {task}, which its plan does not have")]

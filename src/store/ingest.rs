@@ -6,6 +6,7 @@ use vocabulary::{Candidate, Pattern, Subject};
 use wire::{FailureKind, LaunchStart, Plan, Record, Spending, Task, TaskDone, Work};
 
 use crate::columns::{Json, Places, Repetitions};
+use crate::order::insert_order;
 use crate::{Store, StoreError};
 
 impl Store {
@@ -19,7 +20,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::OtherLaunch`],
     /// [`StoreError::UnknownTask`] and [`StoreError::UnknownCandidate`] if the record does not fit
-    /// the plan.
+    /// the plan; [`StoreError::OtherOrder`] if the ranks stood in another order than those of earlier
+    /// measurements.
     pub fn ingest(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
         match record {
             Record::Trying { .. } | Record::Finished { .. } => Ok(false),
@@ -91,6 +93,8 @@ impl Store {
 
     fn ingest_task(&mut self, plan: &Plan, done: &TaskDone) -> Result<bool, StoreError> {
         let task = task_of(plan, done.task)?;
+        let subject = subject_of(task);
+        self.check_order(plan, subject.shape(), done.order)?;
         let mut samples = Vec::with_capacity(done.measurements.len());
         for measurement in &done.measurements {
             let candidate = candidate_of(plan, task, measurement.candidate)?;
@@ -109,12 +113,8 @@ impl Store {
             }
             let place = [plan.launch, done.task];
             let cost = (done.elapsed_seconds, done.spent);
-            insert_task(
-                transaction,
-                place,
-                (&subject_of(task), pattern_of(task)),
-                cost,
-            )?;
+            insert_task(transaction, place, (&subject, pattern_of(task)), cost)?;
+            insert_order(transaction, plan.launch, subject.shape(), done.order)?;
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             )?;

@@ -27,6 +27,7 @@ mod launch;
 mod lease;
 mod lock;
 mod open;
+mod order;
 mod query;
 mod read_only;
 mod schema;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use serde::Serialize;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use self::entry::{Entry, Outcome, geometric_mean};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
@@ -29,6 +29,8 @@ pub struct Group {
     pub collective: Collective,
     /// The communicator shape.
     pub shape: CommShape,
+    /// The order of ranks; unknown if neither table says it.
+    pub order: RankOrder,
     /// The operators.
     pub operators: Operators,
     /// The deployments.
@@ -112,7 +114,8 @@ impl Diff {
 
 impl Table {
     /// Compares this table with a later one: shapes that both have, range by range. Shapes that only
-    /// one has are named and not compared with their nearest neighbours.
+    /// one has, or both in different orders of ranks, are named and not compared with their nearest
+    /// neighbours.
     pub fn diff(&self, after: &Table) -> Diff {
         let mut diff = Diff::default();
         let both = [self, after];
@@ -121,11 +124,12 @@ impl Table {
             .flat_map(|table| table.collectives.keys().copied())
             .collect();
         for collective in collectives {
-            for shape in shapes(&both, collective) {
+            let shapes = shapes(&both, collective);
+            for &(shape, order) in &shapes {
                 let mut found = Vec::new();
                 for deployment in Deployment::ALL {
                     for &class in classes(collective) {
-                        let entry = Entry::new(both, collective, shape, class, deployment);
+                        let entry = Entry::new(both, collective, (shape, order), class, deployment);
                         found.push((class, deployment, entry.compare()));
                     }
                 }
@@ -133,6 +137,7 @@ impl Table {
                     let group = Group {
                         collective,
                         shape,
+                        order,
                         operators,
                         deployments,
                     };
@@ -140,7 +145,7 @@ impl Table {
                 }
             }
             diff.defaults
-                .extend(default_change(both, collective, &shapes(&both, collective)));
+                .extend(default_change(both, collective, &shapes));
         }
         diff
     }
@@ -158,13 +163,21 @@ impl Diff {
     }
 }
 
-/// The shapes for which at least one of the tables has rules of its own.
-fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<CommShape> {
+/// The shapes, each with its order of ranks, for which at least one of the tables has rules of its own.
+/// An order that is not known is that of the other table.
+fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, RankOrder)> {
     let entries = tables
         .iter()
         .filter_map(|table| table.collectives.get(&collective))
         .flatten();
-    entries.map(|entry| entry.shape).collect()
+    let all: BTreeSet<(CommShape, RankOrder)> = entries
+        .map(|entry| (entry.shape, entry.order.on(entry.shape)))
+        .collect();
+    let is_told = |(shape, order): &(CommShape, RankOrder)| {
+        let mut others = all.iter();
+        !order.is_unknown() || !others.any(|(other, known)| other == shape && !known.is_unknown())
+    };
+    all.iter().filter(|group| is_told(group)).copied().collect()
 }
 
 fn classes(collective: Collective) -> &'static [OperatorClass] {
@@ -215,11 +228,12 @@ fn joined(
 fn default_change(
     [before, after]: [&Table; 2],
     collective: Collective,
-    shapes: &BTreeSet<CommShape>,
+    shapes: &BTreeSet<(CommShape, RankOrder)>,
 ) -> Option<DefaultChange> {
     let mut ratios = Vec::new();
-    for &shape in shapes {
-        let [before, after] = [before, after].map(|table| default_times(table, collective, shape));
+    for &(shape, order) in shapes {
+        let times = |table| default_times(table, collective, shape, order);
+        let [before, after] = [before, after].map(times);
         for (bytes, seconds) in after {
             if let Some((_, old)) = before.iter().find(|(size, _)| *size == bytes) {
                 ratios.push((seconds / old, shape, bytes));
@@ -241,10 +255,15 @@ fn default_change(
 }
 
 /// Every size at which a table knows the default's time on a shape, in seconds.
-fn default_times(table: &Table, collective: Collective, shape: CommShape) -> Vec<(u64, f64)> {
+fn default_times(
+    table: &Table,
+    collective: Collective,
+    shape: CommShape,
+    order: RankOrder,
+) -> Vec<(u64, f64)> {
     let entries = table.collectives.get(&collective).into_iter().flatten();
     let mut times: Vec<(u64, f64)> = entries
-        .filter(|entry| entry.shape == shape)
+        .filter(|entry| entry.shape == shape && entry.is_in(order))
         .flat_map(|entry| &entry.measured)
         .map(|point| (point.bytes, point.default_seconds))
         .collect();

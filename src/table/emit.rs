@@ -100,6 +100,7 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
 fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -> fmt::Result {
     let ShapeRules {
         shape,
+        order,
         operators,
         deployments,
         source,
@@ -111,6 +112,9 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
         "      - nodes: {}\n        ppn: {}",
         shape.nodes, shape.ppn
     )?;
+    if let Some(order) = order.known() {
+        writeln!(f, "        order: {order}")?;
+    }
     if combines {
         writeln!(f, "        operators: {operators}")?;
     }

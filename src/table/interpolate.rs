@@ -87,7 +87,7 @@ impl<'p> Around<'p> {
 
 #[cfg(test)]
 mod tests {
-    use vocabulary::{CommShape, Parameters};
+    use vocabulary::{CommShape, Parameters, RankOrder};
 
     use super::*;
     use crate::{Confidence, Operators};
@@ -120,6 +120,7 @@ mod tests {
     fn times(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> Option<Times> {
         let entry = ShapeRules {
             shape: CommShape { nodes: 1, ppn: 2 },
+            order: RankOrder::Unknown,
             operators: Operators::Any,
             deployments: crate::Deployments::Colltune,
             source: crate::RuleSource::Measured,

@@ -1,7 +1,7 @@
 //! Decisions for programs.
 
 use serde::Serialize;
-use vocabulary::Parameters;
+use vocabulary::{Parameters, RankOrder};
 
 use crate::{Confidence, Decision, Deployment, OperatorClass};
 
@@ -14,6 +14,9 @@ pub struct DecisionJson {
     pub nodes: u32,
     /// Ranks per node asked for.
     pub ppn: u32,
+    /// Order of ranks asked for; left out if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<RankOrder>,
     /// Message size asked for.
     pub bytes: u64,
     /// Operator class asked for; left out where nothing is combined.
@@ -37,7 +40,7 @@ pub struct DecisionJson {
     pub confidence: Confidence,
     /// The rule that decided, in words.
     pub rule: String,
-    /// `measured`, `nearest 1x2` or `none`.
+    /// `measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
     pub shape: String,
 }
 
@@ -49,6 +52,7 @@ impl Decision<'_> {
             collective: query.collective.name(),
             nodes: query.shape.nodes,
             ppn: query.shape.ppn,
+            order: query.order.known(),
             bytes: query.bytes,
             operator: query.collective.is_reduction().then_some(query.operators),
             deployment: query.deployment,

@@ -9,7 +9,7 @@
 //! ```
 //! use schedule::Collective;
 //! use table::{Deployment, OperatorClass, Query, Table};
-//! use vocabulary::CommShape;
+//! use vocabulary::{CommShape, RankOrder};
 //!
 //! let text = r#"
 //! format: colltune-table 2
@@ -38,6 +38,7 @@
 //! let decision = table.lookup(&Query {
 //!     collective: Collective::Allreduce,
 //!     shape: CommShape { nodes: 1, ppn: 2 },
+//!     order: RankOrder::Unknown,
 //!     bytes: 1 << 20,
 //!     operators: OperatorClass::Commutative,
 //!     deployment: Deployment::Colltune,

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use schedule::Collective;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::interpolate::Times;
 use crate::{
@@ -19,6 +19,8 @@ pub struct Query {
     pub collective: Collective,
     /// On which ranks.
     pub shape: CommShape,
+    /// In which order these stand on the nodes; [`RankOrder::Unknown`] asks for any.
+    pub order: RankOrder,
     /// Message size, as defined by [`crate::message_size`].
     pub bytes: u64,
     /// Whether the operator commutes; without meaning where nothing is combined.
@@ -59,6 +61,8 @@ pub enum ShapeMatch {
     Model,
     /// It was not: this one stands in for it.
     Nearest(CommShape),
+    /// It was not with ranks in the order asked for: this one stands in for it, with ranks in this order.
+    OtherOrder(CommShape, RankOrder),
     /// The table has nothing for the collective, operator class and deployment.
     Absent,
 }
@@ -69,6 +73,9 @@ impl fmt::Display for ShapeMatch {
             Self::Measured => f.pad("measured"),
             Self::Model => f.pad("model"),
             Self::Nearest(shape) => f.pad(&format!("nearest {shape}")),
+            Self::OtherOrder(shape, order) => {
+                f.pad(&format!("nearest {shape} with ranks in {order} order"))
+            }
             Self::Absent => f.pad("none"),
         }
     }
@@ -76,7 +83,7 @@ impl fmt::Display for ShapeMatch {
 
 /// Where a rule stands in its table.
 ///
-/// Displayed as in `allreduce, 1x2, commutative operators, from 1500 bytes`.
+/// Displayed as in `allreduce, 2x4, cyclic order, commutative operators, from 1500 bytes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RulePlace {
     /// A rule of the table.
@@ -85,6 +92,8 @@ pub enum RulePlace {
         collective: Collective,
         /// Its shape.
         shape: CommShape,
+        /// Its order of ranks.
+        order: RankOrder,
         /// Its operator class.
         operators: Operators,
         /// Its deployment.
@@ -109,11 +118,15 @@ impl fmt::Display for RulePlace {
             Self::Rule {
                 collective,
                 shape,
+                order,
                 operators,
                 deployments,
                 from_bytes,
             } => {
                 write!(f, "{collective}, {shape}, ")?;
+                if let Some(order) = order.told_on(*shape) {
+                    write!(f, "{order} order, ")?;
+                }
                 if *operators != Operators::Any {
                     write!(f, "{operators} operators, ")?;
                 }
@@ -145,8 +158,10 @@ impl Table {
     /// ask the same get the same; allocates nothing.
     ///
     /// *Shape.* Among the entries of the collective that hold for the deployment and the operator
-    /// class (any, if the collective combines nothing): the entry of exactly that shape; else the
-    /// nearest. Nearer is a shape with a power of two ranks if such a one is asked for, and one without
+    /// class (any, if the collective combines nothing): the entry of exactly that shape whose order of
+    /// ranks may be the one asked for ([`RankOrder::may_be`]), the first of several; else the
+    /// nearest. Nearer is a shape whose order may be the one asked for; then one with a power of two ranks if
+    /// such a one is asked for, and one without
     /// if not; then one whose number of nodes is nearer by ratio, the smaller of two; then one whose ranks per node are.
     /// Such a stand-in is marked, and of low confidence. Without any entry the answer is the library's
     /// default, of low confidence, its time unknown.
@@ -182,20 +197,28 @@ fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRule
         .iter()
         .filter(|e| !combines || e.operators.cover(query.operators))
         .filter(|e| e.deployments.cover(query.deployment));
-    let asked = query.shape;
     covering.min_by(|a, b| {
-        distance(a.shape, asked)
-            .partial_cmp(&distance(b.shape, asked))
+        distance(a, query)
+            .partial_cmp(&distance(b, query))
             .unwrap_or(Ordering::Equal)
     })
 }
 
-/// How far a measured shape is from the one that is asked for: whether one has a power of two ranks and
+/// Whether the ranks of an entry certainly stood in another order than those asked for.
+fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
+    let asked = query.order.on(query.shape);
+    !entry.order.on(entry.shape).may_be(asked)
+}
+
+/// How far an entry's shape is from the one that is asked for: whether its ranks stood in another order;
+/// whether one has a power of two ranks and
 /// the other has not, since many algorithms are made for the one or the other; then the ratio of the
 /// numbers of nodes, the smaller number first, then that of the ranks per node.
-fn distance(have: CommShape, asked: CommShape) -> (bool, f64, u32, f64, u32) {
+fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u32) {
+    let (have, asked) = (entry.shape, query.shape);
     let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));
     (
+        is_in_other_order(entry, query),
         have != asked && have.ranks().is_power_of_two() != asked.ranks().is_power_of_two(),
         ratio(have.nodes, asked.nodes),
         have.nodes,
@@ -218,7 +241,8 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
     let ratio = expected_seconds
         .zip(default_seconds)
         .map(|(ours, default)| default / ours);
-    let exact = entry.shape == query.shape;
+    let in_other_order = is_in_other_order(entry, query);
+    let exact = entry.shape == query.shape && !in_other_order;
     let confidence = match times {
         _ if !exact => Confidence::Low,
         Some(Times { beyond: true, .. }) => rule.confidence.lowered(),
@@ -239,12 +263,15 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             ShapeMatch::Model
         } else if exact {
             ShapeMatch::Measured
+        } else if in_other_order {
+            ShapeMatch::OtherOrder(entry.shape, entry.order)
         } else {
             ShapeMatch::Nearest(entry.shape)
         },
         rule: RulePlace::Rule {
             collective: query.collective,
             shape: entry.shape,
+            order: entry.order,
             operators: entry.operators,
             deployments: entry.deployments,
             from_bytes: rule.from_bytes,

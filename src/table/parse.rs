@@ -6,8 +6,8 @@ use std::path::Path;
 use schedule::Collective;
 use serde::Deserialize;
 use strict_yaml::{Diagnostic, Document, Field, Kind, Mistake, Scalar, Verbatim};
-use vocabulary::CommShape;
 use vocabulary::units::parse_bytes;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::rule::{self, Group, RuleDefinition};
 use crate::{
@@ -49,6 +49,7 @@ struct CollectiveDefinition {
 struct ShapeDefinition {
     nodes: u32,
     ppn: u32,
+    order: Option<RankOrder>,
     operators: Option<Operators>,
     deployment: Option<Deployments>,
     source: Option<RuleSource>,
@@ -197,6 +198,7 @@ fn shapes(
 /// Refuses what the first version of the format does not know.
 fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked<()> {
     let keys = [
+        ("order", definition.order.is_some()),
         ("deployment", definition.deployment.is_some()),
         ("source", definition.source.is_some()),
     ];
@@ -210,7 +212,10 @@ fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked
 }
 
 fn overlap(a: &ShapeRules, b: &ShapeRules) -> bool {
-    a.shape == b.shape && a.operators.overlap(b.operators) && a.deployments.overlap(b.deployments)
+    a.shape == b.shape
+        && a.is_in(b.order)
+        && a.operators.overlap(b.operators)
+        && a.deployments.overlap(b.deployments)
 }
 
 fn shape_rules(
@@ -242,6 +247,7 @@ fn shape_rules(
     let measured = definition.measured;
     Ok(ShapeRules {
         shape: group.shape,
+        order: definition.order.unwrap_or_default(),
         operators,
         deployments: group.deployments,
         source: definition.source.unwrap_or_default(),

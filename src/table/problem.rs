@@ -124,7 +124,8 @@ impl strict_yaml::Problem for Problem {
                     .to_owned()
             }
             Self::DuplicateShape { .. } => {
-                "keep one entry for a shape, or one for each operator class and deployment"
+                "keep one entry for a shape, or one for each operator class and deployment, and for each \
+                 known `order` of ranks"
                     .to_owned()
             }
             Self::RowLength { .. } => "give one value for each size in `bytes`".to_owned(),

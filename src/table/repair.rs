@@ -56,7 +56,7 @@ impl ShapeRules {
 
 #[cfg(test)]
 mod tests {
-    use vocabulary::{Candidate, CommShape};
+    use vocabulary::{Candidate, CommShape, RankOrder};
 
     use crate::{Confidence, Deployments, MeasuredPoint, Operators, Rule, RuleSource, ShapeRules};
 
@@ -72,6 +72,7 @@ mod tests {
         let rule = |from, candidate| Rule::new(from, candidate, Some(2.0), Confidence::High);
         ShapeRules {
             shape: CommShape { nodes: 1, ppn: 2 },
+            order: RankOrder::Unknown,
             operators: Operators::Any,
             deployments: Deployments::Any,
             source: RuleSource::Measured,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
-use vocabulary::{Candidate, CommShape, Library};
+use vocabulary::{Candidate, CommShape, Library, RankOrder};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -22,7 +22,7 @@ pub struct Table {
     /// What the decisions rest on.
     pub provenance: Provenance,
     /// The decisions for each collective, at least one entry each; no two entries of a collective
-    /// hold for the same shape, operator class and deployment.
+    /// hold for the same shape, order of ranks, operator class and deployment.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
 }
 
@@ -74,6 +74,8 @@ impl Provenance {
 pub struct ShapeRules {
     /// The communicator shape; neither number is zero.
     pub shape: CommShape,
+    /// In which order the ranks stood on the nodes; the rules hold for that order.
+    pub order: RankOrder,
     /// The operators that the rules hold for; [`Operators::Any`] where nothing is combined.
     pub operators: Operators,
     /// The deployments that the rules hold for.
@@ -85,6 +87,14 @@ pub struct ShapeRules {
     /// The evidence, by strictly ascending size: what [`Table::lookup`] expects times from. May be
     /// empty, then expected times are unknown.
     pub measured: Vec<MeasuredPoint>,
+}
+
+impl ShapeRules {
+    /// Whether the rules hold for an order of ranks on the entry's shape; one that is not known, here or
+    /// there, may be any.
+    pub fn is_in(&self, order: RankOrder) -> bool {
+        self.order.on(self.shape).may_be(order.on(self.shape))
+    }
 }
 
 /// One decision: holds from `from_bytes` up to the next rule's `from_bytes`, which is excluded;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
 /// The text of a table of a library with these collectives, as they stand in the file; made for any
 /// CPU.
@@ -95,6 +95,7 @@ fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
 fn entry(operators: Operators, candidate: Candidate) -> ShapeRules {
     ShapeRules {
         shape: CommShape { nodes: 1, ppn: 4 },
+        order: RankOrder::Unknown,
         operators,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,

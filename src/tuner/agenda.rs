@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::{Campaign, Family, Strategy};
 use fit::Everything;
+use model::Placement;
 use store::{Store, StoreError};
 use vocabulary::{
     Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Repetition, Sample, Subject,
@@ -12,6 +13,7 @@ use wire::{Task, Work};
 
 use crate::TunerError;
 use crate::guided::{Search, predicted_block};
+use crate::order::orders;
 
 /// Everything that a campaign measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +126,8 @@ impl Agenda {
             Some(store) => first_measurements(store.experiment_samples(library)?),
             None => Vec::new(),
         };
-        let machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
+        let mut machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
+        machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let cells = campaign
             .cells()

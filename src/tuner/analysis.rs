@@ -18,6 +18,7 @@ use self::stored::{
 };
 use crate::agenda::Stock;
 use crate::identity::digest_in;
+use crate::order::orders;
 use crate::{Agenda, Origin, TunerError};
 
 /// Summaries, fits and decisions of one library in one store.
@@ -106,6 +107,7 @@ impl Analysis {
             name: &name,
             library: &library.name,
             samples: &samples,
+            orders: orders(Some(store), &library, campaign)?,
             failures: failures
                 .iter()
                 .map(|f| (f.subject, f.candidate.clone()))

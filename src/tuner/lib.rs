@@ -27,6 +27,7 @@ mod machine;
 mod machine_file;
 mod measure;
 mod observer;
+mod order;
 mod origin;
 mod scripts;
 mod shelf;

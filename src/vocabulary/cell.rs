@@ -22,6 +22,12 @@ impl CommShape {
     pub fn ranks(self) -> u32 {
         self.nodes.saturating_mul(self.ppn)
     }
+
+    /// Whether ranks can stand on the nodes in different orders: there are several nodes, with several
+    /// ranks each.
+    pub fn has_orders(self) -> bool {
+        self.nodes > 1 && self.ppn > 1
+    }
 }
 
 impl fmt::Display for CommShape {

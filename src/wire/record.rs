@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, Subject, Warning};
+use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning};
 
 /// A line of the spool file. Records of one launch follow each other in time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,6 +207,9 @@ pub struct Failure {
 pub struct TaskDone {
     /// Task id.
     pub task: u32,
+    /// In which order the ranks that took part stand on their nodes.
+    #[serde(default, skip_serializing_if = "RankOrder::is_unknown")]
+    pub order: RankOrder,
     /// Wall-clock time of the task, warm-up and synchronisation included.
     pub elapsed_seconds: f64,
     /// Where that went; absent if unknown.

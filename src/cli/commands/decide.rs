@@ -15,7 +15,7 @@ use crate::values;
 /// winners; the same store always gives the same table.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
-/// `nodes`, `ppn`, `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`,
+/// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`,
 /// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
 /// for the default), `confidence`.
 #[derive(Debug, clap::Args)]
@@ -68,6 +68,7 @@ fn to_json(table: &Table) -> Value {
                     "collective": collective.name(),
                     "nodes": entry.shape.nodes,
                     "ppn": entry.shape.ppn,
+                    "order": entry.order.known(),
                     "operators": entry.operators.name(),
                     "deployment": entry.deployments.name(),
                     "from_bytes": rule.from_bytes,

@@ -18,8 +18,8 @@ use crate::exit::Answer;
 /// would take today is in the store: `colltune explain`.
 ///
 /// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
-/// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `operators` (`any`,
-/// `commutative`, `noncommutative`), `deployment` (`any`, `colltune`, `library`), `from_bytes`,
+/// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `order` (of ranks:
+/// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`, `colltune`, `library`), `from_bytes`,
 /// `below_bytes` (null without end), `before` and `after` (each `candidate`, `algorithm`,
 /// `parameters`, `speedup`, `confidence`) and `worth`; `only_in_one`, each with the same place and
 /// `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time after divided
@@ -141,12 +141,15 @@ fn changes(changes: &[Change]) -> String {
         let Group {
             collective,
             shape,
+            order,
             operators,
             deployments,
         } = change.group;
+        let order = order.told_on(shape);
         [
             collective.to_string(),
             shape.to_string(),
+            order.map_or_else(String::new, |order| order.to_string()),
             match operators {
                 Operators::Any => String::new(),
                 class => class.to_string(),
@@ -165,6 +168,7 @@ fn changes(changes: &[Change]) -> String {
         [
             "collective",
             "shape",
+            "order?",
             "operators?",
             "deployment",
             "from>",
@@ -207,6 +211,9 @@ fn times(ratio: Option<f64>) -> String {
 
 fn place(group: &Group) -> String {
     let mut text = format!("{} on {}", group.collective, group.shape);
+    if let Some(order) = group.order.told_on(group.shape) {
+        text.push_str(&format!(" in {order} order"));
+    }
     if group.operators != Operators::Any {
         text.push_str(&format!(", {} operators", group.operators));
     }
@@ -238,6 +245,7 @@ fn group_json(group: &Group) -> Value {
         "collective": group.collective.name(),
         "nodes": group.shape.nodes,
         "ppn": group.shape.ppn,
+        "order": group.order.known(),
         "operators": group.operators.name(),
         "deployment": group.deployments.name(),
     })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::error::CliError;
 use crate::values;
@@ -24,6 +24,10 @@ pub(super) struct QueryArgs {
     /// Ranks on each node
     #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
     ppn: u32,
+    /// In which order the ranks stand on the nodes: `block` (a node is filled before the next one),
+    /// `cyclic` (dealt to the nodes in turn) or `other`; without it, rules for any order answer
+    #[arg(long, value_parser = values::rank_order())]
+    order: Option<RankOrder>,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
     /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
     /// 1024). A barrier has none, or 0
@@ -62,6 +66,7 @@ impl QueryArgs {
                 nodes: self.nodes,
                 ppn: self.ppn,
             },
+            order: self.order.unwrap_or_default(),
             bytes,
             operators: self.operator,
             deployment: self.deployment,

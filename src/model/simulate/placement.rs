@@ -3,6 +3,7 @@
 use std::fmt;
 
 use schedule::Rank;
+use vocabulary::RankOrder;
 
 use crate::Level;
 
@@ -25,6 +26,23 @@ impl Placement {
         match self {
             Self::Block => "block",
             Self::Cyclic => "cyclic",
+        }
+    }
+
+    /// The placement that stands for an order of ranks. Block also stands for [`RankOrder::Other`], of
+    /// which nothing more is known, and for [`RankOrder::Unknown`].
+    pub const fn of(order: RankOrder) -> Self {
+        match order {
+            RankOrder::Cyclic => Self::Cyclic,
+            RankOrder::Block | RankOrder::Other | RankOrder::Unknown => Self::Block,
+        }
+    }
+
+    /// The order of ranks.
+    pub const fn order(self) -> RankOrder {
+        match self {
+            Self::Block => RankOrder::Block,
+            Self::Cyclic => RankOrder::Cyclic,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{OperatorClass, Table};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 const DECISIONS: usize = 1 << 20;
 const RUNS: usize = 9;
@@ -21,7 +21,7 @@ fn main() {
             Err(error) => return eprintln!("{error}"),
         };
         let shape = CommShape { nodes: 4, ppn: 8 };
-        let compiled = CommunicatorRules::new(&table, shape);
+        let compiled = CommunicatorRules::new(&table, shape, RankOrder::Block);
         let count = compiled
             .choices(Collective::Allreduce, OperatorClass::Commutative)
             .len();

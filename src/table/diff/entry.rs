@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use schedule::Collective;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::{Change, Choice, Group, Side};
 use crate::{
@@ -60,13 +60,14 @@ impl<'t> Entry<'t> {
     pub(super) fn new(
         tables: [&'t Table; 2],
         collective: Collective,
-        shape: CommShape,
+        (shape, order): (CommShape, RankOrder),
         operators: OperatorClass,
         deployment: Deployment,
     ) -> Self {
         let query = Query {
             collective,
             shape,
+            order,
             bytes: 0,
             operators,
             deployment,
@@ -75,6 +76,7 @@ impl<'t> Entry<'t> {
             let entries = table.collectives.get(&collective)?;
             entries.iter().find(|entry| {
                 entry.shape == shape
+                    && entry.is_in(order)
                     && (!collective.is_reduction() || entry.operators.cover(operators))
                     && entry.deployments.cover(deployment)
             })

@@ -1,7 +1,7 @@
 //! What a table says about one communicator.
 
 use schedule::Collective;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::group::Group;
 use crate::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
@@ -42,24 +42,27 @@ impl Choice {
 const CLASSES: [OperatorClass; 2] = [OperatorClass::Commutative, OperatorClass::Noncommutative];
 const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 
-/// What a table says about communicators of one shape: for programs that use colltune, that is for
+/// What a table says about communicators of one shape and order of ranks: for programs that use colltune, that is for
 /// [`Deployment::Colltune`].
 #[derive(Clone, Debug)]
 pub struct CommunicatorRules {
     shape: CommShape,
+    order: RankOrder,
     /// By collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
 }
 
 impl CommunicatorRules {
-    /// Asks a table, as [`Table::lookup`] does, which rules hold for the shape.
-    pub fn new(table: &Table, shape: CommShape) -> Self {
+    /// Asks a table, as [`Table::lookup`] does, which rules hold for the shape and the
+    /// order of ranks on it.
+    pub fn new(table: &Table, shape: CommShape, order: RankOrder) -> Self {
         let group = |index: usize| {
             let choices = choices(
                 table,
                 &Query {
                     collective: Collective::MEASURED[index / CLASSES.len()],
                     shape,
+                    order,
                     bytes: 0,
                     operators: CLASSES[index % CLASSES.len()],
                     deployment: Deployment::Colltune,
@@ -70,6 +73,7 @@ impl CommunicatorRules {
         };
         Self {
             shape,
+            order,
             groups: std::array::from_fn(group),
         }
     }
@@ -77,6 +81,11 @@ impl CommunicatorRules {
     /// The shape that they hold for.
     pub fn shape(&self) -> CommShape {
         self.shape
+    }
+
+    /// The order of ranks that they hold for.
+    pub fn order(&self) -> RankOrder {
+        self.order
     }
 
     /// Decides about a call of so many bytes, as defined by [`message_size`](crate::message_size). The class of
@@ -108,12 +117,14 @@ fn choices(table: &Table, query: &Query) -> Box<[Choice]> {
         RulePlace::Rule {
             collective,
             shape,
+            order,
             operators,
             deployments,
             ..
         } => table.collectives.get(&collective).and_then(|entries| {
             entries.iter().find(|entry| {
-                (entry.shape, entry.operators, entry.deployments) == (shape, operators, deployments)
+                (entry.shape, entry.order) == (shape, order)
+                    && (entry.operators, entry.deployments) == (operators, deployments)
             })
         }),
         RulePlace::Absent { .. } => None,

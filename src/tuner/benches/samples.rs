@@ -18,7 +18,7 @@ use std::time::Instant;
 use schedule::Collective;
 use store::{Outcome, SpoolReader, Store};
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern,
+    Cache, Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern, RankOrder,
     Repetition, Synchronisation,
 };
 use wire::{Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION, Work};
@@ -166,6 +166,7 @@ fn write_spool(plan: &Plan) -> u64 {
         };
         let done = Record::Done(TaskDone {
             task: task.id,
+            order: RankOrder::Unknown,
             elapsed_seconds: 0.1,
             spent: None,
             measurements: (0..CANDIDATES).map(measurement).collect(),

@@ -175,6 +175,7 @@ fn is_damage(error: &TunerError) -> bool {
         TunerError::Store(
             StoreError::Spool { .. }
                 | StoreError::OtherLaunch { .. }
+                | StoreError::OtherOrder { .. }
                 | StoreError::UnknownTask { .. }
                 | StoreError::UnknownCandidate { .. }
         )

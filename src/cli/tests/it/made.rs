@@ -4,7 +4,7 @@ use std::path::Path;
 
 use campaign::Campaign;
 use store::{Outcome, Store};
-use vocabulary::{Candidate, Experiment, ExperimentKind, Library, Pattern};
+use vocabulary::{Candidate, Experiment, ExperimentKind, Library, Pattern, RankOrder};
 use wire::{
     Environment, FailureKind, LaunchStart, Measurement, Plan, Record, Task, TaskDone, WIRE_VERSION,
     Work,
@@ -79,6 +79,7 @@ pub(crate) fn spend(path: &Path, digest: &str, text: &str) {
     store.begin_launch(&plan).unwrap();
     let done = TaskDone {
         task: 0,
+        order: RankOrder::Unknown,
         elapsed_seconds: 100.0,
         spent: None,
         measurements: Vec::new(),
@@ -191,6 +192,7 @@ fn launch(store: &mut Store, plan: &Plan) {
         });
         let done = Record::Done(TaskDone {
             task: task.id,
+            order: RankOrder::Unknown,
             elapsed_seconds: 0.01,
             spent: None,
             measurements: measurements.collect(),

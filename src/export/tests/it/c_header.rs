@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use export::Options;
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::sample::{self, OPEN_MPI, export, refuse};
 
@@ -91,6 +91,7 @@ fn the_compiled_header_answers_as_lookup_does() {
                 false => random.u64(0..=1 << exponent),
             };
             let query = Query {
+                order: RankOrder::Unknown,
                 collective: Collective::MEASURED[random.usize(0..11)],
                 shape: CommShape { nodes, ppn },
                 bytes,

@@ -4,7 +4,7 @@ use export::Options;
 use export::openmpi::{File, Row, read};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::sample::{self, OPEN_MPI, export, of, refuse};
 
@@ -131,6 +131,7 @@ fn the_file_decides_as_lookup_does() {
                     continue;
                 }
                 let decision = table.lookup(&Query {
+                    order: RankOrder::Unknown,
                     collective,
                     shape: CommShape {
                         nodes: 1,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fit::{DecideOptions, evaluate, judge, summarise};
+use fit::{DecideOptions, Orders, evaluate, judge, summarise};
 use results::{HeldOut, Method, Score, SplitScores};
 use schedule::Collective;
 use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
 use testkit::tables;
-use vocabulary::{Candidate, Cell, CommShape, Library, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, RankOrder, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, ours};
 
@@ -260,6 +260,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
         collectives: BTreeMap::from([(
             Collective::Allreduce,
             vec![ShapeRules {
+                order: RankOrder::Unknown,
                 shape: CommShape { nodes: 1, ppn: 4 },
                 operators: Operators::Commutative,
                 deployments: Deployments::Colltune,
@@ -269,7 +270,8 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
             }],
         )]),
     };
-    let judged = judge(&table, Deployment::Colltune, &summaries, &[]);
+    let orders = Orders::default();
+    let judged = judge(&table, Deployment::Colltune, &orders, &summaries, &[]);
     let [all] = &judged[..] else {
         panic!("{judged:?}")
     };
@@ -299,5 +301,5 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
     let worst = all.scores[1].worst.as_ref().expect("there is one");
     assert_eq!(worst.cell.bytes, 32_768);
     // The library's own settings offer nothing but the default here, so there is no choice.
-    assert!(judge(&table, Deployment::Library, &summaries, &[]).is_empty());
+    assert!(judge(&table, Deployment::Library, &orders, &summaries, &[]).is_empty());
 }

@@ -1,10 +1,10 @@
 //! Predicted blocks beside measured ones.
 
 use fit::{Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
-use model::{Link, Machine};
+use model::{Link, Machine, Placement};
 use results::BlockComparison;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, RankOrder, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -33,6 +33,7 @@ fn machine() -> MachineFit {
         gammas: Vec::new(),
         parameters: Vec::new(),
         segments: Vec::new(),
+        placement: Placement::Block,
         foreseen: Foreseen::default(),
     }
 }
@@ -209,6 +210,34 @@ fn predictions_know_levels_overheads_and_shared_ports() {
         "allreduce/recursive_doubling",
         one_by_one,
     );
+}
+
+#[test]
+fn predictions_follow_the_order_of_ranks() {
+    let bytes = LENGTH as f64;
+    let one = |link: Link| link.alpha + link.beta * bytes;
+    let plain = on_two_levels(None, None);
+    let node = plain.machine.as_ref().and_then(|machine| machine.node);
+    let node = node.expect("a node");
+    let cyclic = MachineFit {
+        placement: Placement::of(RankOrder::Cyclic),
+        ..plain.clone()
+    };
+    let other = MachineFit {
+        placement: Placement::of(RankOrder::Other),
+        ..plain.clone()
+    };
+    let cell = Cell {
+        collective: Collective::Bcast,
+        shape: CommShape { nodes: 2, ppn: 2 },
+        datatype: Datatype::Byte,
+        operator: None,
+        ..allreduce(1, LENGTH)
+    };
+    let in_block = one(NETWORK) + 2.0 * one(node);
+    expect(&plain, &cell, "bcast/chain", in_block);
+    expect(&other, &cell, "bcast/chain", in_block);
+    expect(&cyclic, &cell, "bcast/chain", 3.0 * one(NETWORK));
 }
 
 /// Which does not know shared ports.

@@ -2,7 +2,7 @@
 
 use guard::{Place, Point, points};
 use table::{Deployment, Operators};
-use vocabulary::{Datatype, Operator};
+use vocabulary::{Datatype, Operator, RankOrder};
 
 use crate::script::table;
 
@@ -65,6 +65,7 @@ fn entries_that_decide_alike_are_one_point() {
     let entries = table.collectives.remove(&schedule::Collective::Bcast);
     let entry = entries.expect("entries").remove(0);
     let with = |operators, rules: usize| table::ShapeRules {
+        order: RankOrder::Unknown,
         operators,
         rules: entry.rules[..rules].to_vec(),
         ..entry.clone()

@@ -10,7 +10,8 @@ use schedule::Collective;
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators, Provenance, Rule};
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Subject, Warning,
+    Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, RankOrder, Subject,
+    Warning,
 };
 use wire::{Environment, Failure, FailureKind, Shares};
 
@@ -190,6 +191,7 @@ fn allreduce() -> Comparison {
     );
     alike.chosen = dual(65536);
     Comparison {
+        order: RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape: SHAPE,
         operators: Operators::Commutative,
@@ -260,6 +262,7 @@ fn rule_of_library() -> Rule {
 fn bcast() -> Comparison {
     let binomial = || ours("bcast/binomial", None);
     Comparison {
+        order: RankOrder::Unknown,
         collective: Collective::Bcast,
         shape: SHAPE,
         operators: Operators::Any,

@@ -9,7 +9,7 @@ use mpi::traits::*;
 use runtime::{Runtime, RuntimeError, Settings};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 const COUNT: usize = 300;
 
@@ -29,6 +29,7 @@ fn main() -> Result<(), RuntimeError> {
     let decision = runtime.decide(&Query {
         collective: Collective::Bcast,
         shape: CommShape { nodes: 1, ppn: 4 },
+        order: RankOrder::Block,
         bytes: 1200,
         operators: OperatorClass::Commutative,
         deployment: Deployment::Colltune,

@@ -3,9 +3,11 @@
 use rusqlite::Connection;
 use store::Store;
 use vocabulary::Pattern;
+use vocabulary::RankOrder;
 use wire::{FailureKind, Record};
 
-use crate::fixture::{done, library, plan, started};
+use crate::fixture::{library, plan, started};
+use crate::order::in_order;
 
 #[test]
 fn measured_rows_cannot_be_changed_removed_or_replaced() {
@@ -19,7 +21,7 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
     store.begin_launch(&plan).expect("begun");
     store.ingest(&plan, &started(&plan)).expect("stored");
     store
-        .ingest(&plan, &done(1, &[vec![1.0], vec![2.0]]))
+        .ingest(&plan, &in_order(RankOrder::Block))
         .expect("stored");
     let message = "wrong at 3".to_owned();
     let kind = FailureKind::WrongResult;
@@ -56,6 +58,9 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
         "DELETE FROM launch",
         "UPDATE failure SET message = ''",
         "DELETE FROM failure",
+        "UPDATE rank_order SET rank_order = ''",
+        "DELETE FROM rank_order",
+        "INSERT OR REPLACE INTO rank_order SELECT * FROM rank_order",
     ] {
         let error = outsider.execute(statement, []).expect_err(statement);
         assert!(

@@ -7,7 +7,7 @@ use schedule::Collective;
 use store::Store;
 use vocabulary::{
     Cache, Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library, Operator,
-    Parameters, Pattern, Repetition, Synchronisation,
+    Parameters, Pattern, RankOrder, Repetition, Synchronisation,
 };
 use wire::{Environment, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
@@ -147,6 +147,7 @@ pub(crate) fn done(task: u32, seconds: &[Vec<f64>]) -> Record {
         .collect();
     Record::Done(TaskDone {
         task,
+        order: RankOrder::Unknown,
         elapsed_seconds: 0.25,
         spent: None,
         measurements,

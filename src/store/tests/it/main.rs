@@ -8,5 +8,6 @@ mod kill;
 mod launch;
 mod lock;
 mod open;
+mod order;
 mod read_only;
 mod spool;

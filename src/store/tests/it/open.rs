@@ -117,6 +117,8 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert_eq!((sample.residual_seconds, sample.left), (None, None));
     let spending = store.spending(&library("openmpi")).expect("readable");
     assert_eq!(spending, None);
+    let orders = store.rank_orders(&library("openmpi")).expect("readable");
+    assert!(orders.is_empty(), "{orders:?}");
 }
 
 #[test]

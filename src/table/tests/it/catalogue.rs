@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schedule::{ALGORITHMS, Collective, Parameter};
 use table::{Deployment, OperatorClass, Query, Table, TableError, message_size, out_of_order};
-use vocabulary::{CommShape, Parameters};
+use vocabulary::{CommShape, Parameters, RankOrder};
 
 /// A table with one rule, for a shape of `ppn` ranks.
 fn text(collective: Collective, ppn: u32, operators: &str, rule: &str) -> String {
@@ -68,6 +68,7 @@ fn rules_of_what_only_libraries_have_name_native_algorithms() {
         let decision = table.lookup(&Query {
             collective,
             shape: CommShape { nodes: 1, ppn: 2 },
+            order: RankOrder::Unknown,
             bytes: 0,
             operators: OperatorClass::Commutative,
             deployment: Deployment::Colltune,

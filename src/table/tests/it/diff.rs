@@ -5,7 +5,7 @@ use table::{
     Change, Deployments, Diff, Group, MeasuredPoint, OnlyIn, Operators, Rule, ShapeRules, Side,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::sample::{ours, table};
 
@@ -16,6 +16,7 @@ fn group(collective: Collective, shape: CommShape, operators: Operators) -> Grou
     Group {
         collective,
         shape,
+        order: RankOrder::Unknown,
         operators,
         deployments: Deployments::Colltune,
     }
@@ -173,6 +174,32 @@ fn what_holds_for_both_deployments_is_said_once() {
     let diff = any(table()).diff(&after);
     assert_eq!(sizes(&diff), [(0, None)]);
     assert_eq!(diff.changes[0].group.deployments, Deployments::Any);
+}
+
+#[test]
+fn orders_of_ranks_are_compared_apart() {
+    let in_order = |order| {
+        let mut table = table();
+        for entry in table.collectives.values_mut().flatten() {
+            entry.order = order;
+        }
+        table
+    };
+    let [unknown, block, cyclic] = [RankOrder::Unknown, RankOrder::Block, RankOrder::Cyclic];
+    // An unknown order may be any.
+    let diff = in_order(unknown).diff(&in_order(cyclic));
+    assert!(diff.is_empty(), "{diff:?}");
+    assert_eq!(diff.defaults[1].points, 16);
+    let diff = in_order(block).diff(&in_order(cyclic));
+    assert!(diff.changes.is_empty(), "{diff:?}");
+    let only = diff.only_in_one.iter();
+    let only: Vec<_> = only
+        .map(|o| (o.group.shape, o.group.order, o.side))
+        .collect();
+    // On one node any order is the same.
+    assert!(only.iter().all(|(shape, ..)| *shape == FOUR), "{only:?}");
+    assert!(only.contains(&(FOUR, block, Side::Before)), "{only:?}");
+    assert!(only.contains(&(FOUR, cyclic, Side::After)), "{only:?}");
 }
 
 #[test]

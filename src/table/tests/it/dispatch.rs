@@ -11,7 +11,7 @@ use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Query, Rule, RuleSource,
     ShapeRules, Table,
 };
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::sample::provenance;
 
@@ -51,14 +51,22 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
 
 fn entry() -> impl Strategy<Value = ShapeRules> {
     let classes = (select(&Operators::ALL[..]), select(&Deployments::ALL[..]));
-    (shape(), classes, rules()).prop_map(|(shape, (operators, deployments), rules)| ShapeRules {
+    let ranks = (shape(), order());
+    let entry = |((shape, order), (operators, deployments), rules)| ShapeRules {
         shape,
+        order,
         operators,
         deployments,
         source: RuleSource::Measured,
         rules,
         measured: Vec::new(),
-    })
+    };
+    (ranks, classes, rules()).prop_map(entry)
+}
+
+fn order() -> impl Strategy<Value = RankOrder> {
+    use RankOrder::{Block, Cyclic, Other, Unknown};
+    select(&[Block, Cyclic, Other, Unknown][..])
 }
 
 /// No two entries of a collective hold for the same call.
@@ -67,6 +75,7 @@ fn apart(entries: Vec<ShapeRules>) -> Vec<ShapeRules> {
     for entry in entries {
         let meets = |other: &ShapeRules| {
             other.shape == entry.shape
+                && other.is_in(entry.order)
                 && other.operators.overlap(entry.operators)
                 && other.deployments.overlap(entry.deployments)
         };
@@ -92,8 +101,8 @@ fn tables() -> impl Strategy<Value = Table> {
     })
 }
 
-fn check(table: &Table, shape: CommShape, sizes: &[u64]) {
-    let compiled = CommunicatorRules::new(table, shape);
+fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
+    let compiled = CommunicatorRules::new(table, shape, order);
     let limits = table.entries().flat_map(|entry| &entry.rules);
     let near = limits.flat_map(|rule| [rule.from_bytes.saturating_sub(1), rule.from_bytes]);
     let sizes: Vec<u64> = sizes.iter().copied().chain(near).collect();
@@ -103,6 +112,7 @@ fn check(table: &Table, shape: CommShape, sizes: &[u64]) {
                 let expected = table.lookup(&Query {
                     collective,
                     shape,
+                    order,
                     bytes,
                     operators,
                     deployment: Deployment::Colltune,
@@ -111,7 +121,7 @@ fn check(table: &Table, shape: CommShape, sizes: &[u64]) {
                 assert_eq!(
                     (&choice.candidate, choice.speedup),
                     (expected.candidate, expected.speedup),
-                    "{collective}, {shape}, {bytes} bytes, {operators} operators"
+                    "{collective}, {shape} in {order} order, {bytes} bytes, {operators} operators"
                 );
             }
         }
@@ -123,8 +133,9 @@ proptest! {
     fn compiled_rules_decide_as_the_table_does(
         table in tables(),
         shape in shape(),
+        order in order(),
         sizes in vec(bytes(), 8),
     ) {
-        check(&table, shape, &sizes);
+        check(&table, shape, order, &sizes);
     }
 }

@@ -485,6 +485,30 @@ fn sizes_and_shapes() {
 }
 
 #[test]
+fn orders_of_ranks() {
+    let second = "      - nodes: 2\n        ppn: 2\n";
+    let orders = "choose one of: block, cyclic, other";
+    check(
+        second,
+        &format!("{second}        order: round\n"),
+        "unknown order `round`",
+        "37:16 (collectives.allreduce.shapes[1].order)",
+        orders,
+    );
+    // One that is not known may be any, and on one node there is but one.
+    for order in ["", "        order: cyclic\n"] {
+        check(
+            second,
+            &format!("      - nodes: 1\n        ppn: 2\n{order}"),
+            "`operators: commutative` at shape 1x2 overlaps an earlier entry, in line 24",
+            "35:9 (collectives.allreduce.shapes[1])",
+            "keep one entry for a shape, or one for each operator class and deployment, and for each known \
+             `order` of ranks",
+        );
+    }
+}
+
+#[test]
 fn rendering() {
     insta::assert_snapshot!(refusal(&edit("allreduce/dual_root", "allreduce/dual_rot")));
 }
@@ -568,6 +592,10 @@ fn the_first_version_is_read() {
     let parse = |text: &str| Table::parse(text, Path::new("t.yaml"));
     assert_eq!(parse(&old).expect("valid"), parse(GOOD).expect("valid"));
     let bcast = "        rules:\n          - {from: 0, candidate: bcast/binomial,";
-    let new_key = format!("        deployment: colltune\n{bcast}");
-    assert!(refusal(&old.replace(bcast, &new_key)).contains("unknown key `deployment`"));
+    for key in ["order: block", "deployment: colltune"] {
+        let new_key = format!("        {key}\n{bcast}");
+        let (name, _) = key.split_once(':').expect("a key");
+        let expected = format!("unknown key `{name}`");
+        assert!(refusal(&old.replace(bcast, &new_key)).contains(&expected));
+    }
 }

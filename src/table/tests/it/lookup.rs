@@ -5,7 +5,7 @@ use table::{
     Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, Rule,
     ShapeRules, Table,
 };
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::sample;
 
@@ -16,6 +16,7 @@ fn ask(table: &Table, collective: Collective, shape: (u32, u32), bytes: u64) -> 
             nodes: shape.0,
             ppn: shape.1,
         },
+        order: RankOrder::Unknown,
         bytes,
         operators: OperatorClass::Commutative,
         deployment: Deployment::Colltune,
@@ -52,6 +53,7 @@ fn operator_classes_are_kept_apart() {
         let decision = table.lookup(&Query {
             collective,
             shape,
+            order: RankOrder::Unknown,
             bytes: 200,
             operators,
             deployment: Deployment::Colltune,
@@ -268,9 +270,82 @@ fn json_has_stable_keys() {
 }
 
 #[test]
+fn rules_of_another_order_are_those_of_another_shape() {
+    use RankOrder::{Block, Cyclic, Other, Unknown};
+    let entry = |(nodes, ppn), order, blocks| ShapeRules {
+        shape: CommShape { nodes, ppn },
+        order,
+        operators: Operators::Any,
+        deployments: Deployments::Colltune,
+        source: table::RuleSource::Measured,
+        rules: vec![Rule::new(
+            0,
+            sample::ours(
+                "bcast/chain",
+                Parameters {
+                    blocks: Some(blocks),
+                    ..Parameters::default()
+                },
+            ),
+            Some(1.5),
+            Confidence::High,
+        )],
+        measured: Vec::new(),
+    };
+    let check = |entries: &[ShapeRules], (nodes, ppn), order, blocks: u32, matched: &str| {
+        let mut table = sample::table();
+        table
+            .collectives
+            .insert(Collective::Bcast, entries.to_vec());
+        let decision = table.lookup(&Query {
+            collective: Collective::Bcast,
+            shape: CommShape { nodes, ppn },
+            order,
+            bytes: 64,
+            operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
+        });
+        assert_eq!(decision.candidate.parameters().blocks, Some(blocks));
+        assert_eq!(decision.matched.to_string(), matched);
+        let confidence = match matched {
+            "measured" => Confidence::High,
+            _ => Confidence::Low,
+        };
+        assert_eq!(decision.confidence, confidence);
+    };
+    let in_block = entry((4, 4), Block, 1);
+    let entries = [in_block.clone()];
+    check(&entries, (4, 4), Block, 1, "measured");
+    check(&entries, (4, 4), Unknown, 1, "measured");
+    let stand_in = "nearest 4x4 with ranks in block order";
+    check(&entries, (4, 4), Cyclic, 1, stand_in);
+    check(&entries, (4, 4), Other, 1, stand_in);
+    check(&entries, (8, 4), Cyclic, 1, stand_in);
+    check(&entries, (8, 4), Block, 1, "nearest 4x4");
+    // Any order is block where nodes have one rank each, or there is one node.
+    let lonely = [entry((4, 1), Block, 2), entry((1, 4), Cyclic, 3)];
+    check(&lonely, (4, 1), Cyclic, 2, "measured");
+    check(&lonely, (1, 4), Block, 3, "measured");
+    // The order counts before the number of nodes and whether ranks are a power of two.
+    let entries = [in_block, entry((3, 3), Cyclic, 4)];
+    check(&entries, (4, 4), Cyclic, 4, "nearest 3x3");
+    // Both orders of one shape; without an opinion the first.
+    let entries = [entry((4, 4), Cyclic, 5), entry((4, 4), Block, 6)];
+    check(&entries, (4, 4), Cyclic, 5, "measured");
+    check(&entries, (4, 4), Block, 6, "measured");
+    check(&entries, (4, 4), Unknown, 5, "measured");
+    // Old tables know no orders.
+    let old = [entry((4, 4), Unknown, 7)];
+    for order in [Block, Cyclic, Other, Unknown] {
+        check(&old, (4, 4), order, 7, "measured");
+    }
+}
+
+#[test]
 fn deployments_are_kept_apart() {
     let entry = |deployments, name: &str| ShapeRules {
         shape: CommShape { nodes: 1, ppn: 2 },
+        order: RankOrder::Unknown,
         operators: Operators::Any,
         deployments,
         source: table::RuleSource::Measured,
@@ -282,6 +357,7 @@ fn deployments_are_kept_apart() {
         let decision = table.lookup(&Query {
             collective,
             shape: CommShape { nodes: 1, ppn: 2 },
+            order: RankOrder::Unknown,
             bytes: 64,
             operators: OperatorClass::Commutative,
             deployment,

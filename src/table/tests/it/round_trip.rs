@@ -11,7 +11,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
 fn positive() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -128,35 +128,40 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
     let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
     let deployments = select(&Deployments::ALL[..]);
     let source = select(&RuleSource::ALL[..]);
-    let parts = (sizes, vec(rule, 4), points, deployments, source);
-    parts.prop_map(move |(sizes, rules, points, deployments, source)| {
-        let is_offered = rules
-            .iter()
-            .all(|(candidate, ..)| deployments.offer(candidate));
-        let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
-        let rule = |(from_bytes, (candidate, speedup, confidence))| Rule {
-            from_bytes,
-            candidate,
-            speedup,
-            confidence,
-        };
-        let point = |(bytes, (seconds, default_seconds))| MeasuredPoint {
-            bytes,
-            seconds,
-            default_seconds,
-        };
-        ShapeRules {
-            shape: CommShape { nodes: 1, ppn: 1 },
-            operators,
-            source,
-            deployments: match is_offered {
-                true => deployments,
-                false => Deployments::Colltune,
-            },
-            rules: sizes.zip(rules).map(rule).collect(),
-            measured: points.into_iter().map(point).collect(),
-        }
-    })
+    use RankOrder::{Block, Cyclic, Other, Unknown};
+    let order = select(&[Block, Cyclic, Other, Unknown][..]);
+    let parts = (sizes, vec(rule, 4), points, (deployments, source), order);
+    parts.prop_map(
+        move |(sizes, rules, points, (deployments, source), order)| {
+            let is_offered = rules
+                .iter()
+                .all(|(candidate, ..)| deployments.offer(candidate));
+            let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
+            let rule = |(from_bytes, (candidate, speedup, confidence))| Rule {
+                from_bytes,
+                candidate,
+                speedup,
+                confidence,
+            };
+            let point = |(bytes, (seconds, default_seconds))| MeasuredPoint {
+                bytes,
+                seconds,
+                default_seconds,
+            };
+            ShapeRules {
+                shape: CommShape { nodes: 1, ppn: 1 },
+                order,
+                operators,
+                source,
+                deployments: match is_offered {
+                    true => deployments,
+                    false => Deployments::Colltune,
+                },
+                rules: sizes.zip(rules).map(rule).collect(),
+                measured: points.into_iter().map(point).collect(),
+            }
+        },
+    )
 }
 
 /// Entries of different shapes; in reductions some shapes have one for each operator class.

@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
 pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
     Candidate::Ours {
@@ -60,6 +60,7 @@ pub(crate) fn table() -> Table {
     };
     let entry = |nodes, operators, rules, measured| ShapeRules {
         shape: CommShape { nodes, ppn: 2 },
+        order: RankOrder::Unknown,
         operators,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,

@@ -11,7 +11,7 @@ use campaign::Campaign;
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use tempfile::TempDir;
 use tuner::{Event, Observer, Workplace};
-use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern};
+use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Pattern, RankOrder};
 use wire::{Environment, Finish, LaunchStart, Measurement, Plan, Record, Task, TaskDone, Work};
 
 use crate::cluster::{Cluster, ClusterLauncher};
@@ -288,6 +288,7 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
         .collect();
     Record::Done(TaskDone {
         task: task.id,
+        order: RankOrder::Unknown,
         elapsed_seconds,
         spent: None,
         measurements,

@@ -9,7 +9,7 @@ use simulated::SimulatedLauncher;
 use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, RuleSource, ShapeMatch, Table};
 use tuner::{Places, Silent, Tuned, Workplace, tune};
-use vocabulary::{Candidate, Cell, CommShape};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder};
 
 /// A machine, and what is tuned on it.
 struct Bench {
@@ -80,6 +80,7 @@ impl Judge {
     /// What the table's choice costs over the best of the exhaustive campaign's candidates, as a share.
     fn regret(&self, table: &Table, cell: &Cell) -> f64 {
         let query = Query {
+            order: RankOrder::Unknown,
             collective: cell.collective,
             shape: cell.shape,
             bytes: cell.bytes,
@@ -201,6 +202,7 @@ fn a_table_is_extended_by_the_model_to_shapes_that_nobody_measured() {
         })
         .collect();
     let query = |cell: &Cell| Query {
+        order: RankOrder::Unknown,
         collective: cell.collective,
         shape: cell.shape,
         bytes: cell.bytes,

@@ -7,7 +7,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query};
 use tuner::{Analysis, Silent, TunerError, explain, measure};
-use vocabulary::{CommShape, Library};
+use vocabulary::{CommShape, Library, RankOrder};
 
 use crate::fake;
 
@@ -110,6 +110,7 @@ fn published_times_are_decided_for_the_best_candidate() {
     assert_eq!(table::Table::load(&path).expect("read"), table);
     for (count, times) in HYDRA {
         let query = Query {
+            order: RankOrder::Unknown,
             collective: Collective::Allreduce,
             shape: CommShape { nodes: 36, ppn: 8 },
             bytes: 4 * count,
@@ -183,6 +184,7 @@ fn what_only_libraries_have_is_imported_and_decided() {
         (Collective::Scan, 64, "mvapich:scan/linear"),
     ] {
         let query = Query {
+            order: RankOrder::Unknown,
             collective,
             shape: CommShape { nodes: 2, ppn: 4 },
             bytes,

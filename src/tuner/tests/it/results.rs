@@ -6,7 +6,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
 use tuner::{Analysis, Silent, Tuned, TunerError, explain, tune};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::fake::{Bench, library};
 
@@ -24,6 +24,7 @@ fn tuned_with(lines: &str) -> (Bench, Tuned) {
 fn query(bytes: u64, operators: OperatorClass) -> Query {
     let shape = CommShape { nodes: 1, ppn: 4 };
     Query {
+        order: RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape,
         bytes,

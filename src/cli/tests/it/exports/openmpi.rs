@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use self::algorithms::{FUNCTIONS, IDS};
 use super::launch::Library;
@@ -166,6 +166,7 @@ fn chosen(table: &Table, call: &Call, ranks: u32, operators: OperatorClass) -> O
         _ => call.bytes,
     };
     let decision = table.lookup(&Query {
+        order: RankOrder::Unknown,
         collective: call.collective,
         shape: CommShape {
             nodes: 1,

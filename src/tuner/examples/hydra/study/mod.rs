@@ -15,7 +15,7 @@ use schedule::Collective;
 use store::Store;
 use table::{Deployment, OperatorClass, Query, Table};
 use tuner::Analysis;
-use vocabulary::{CommShape, Library};
+use vocabulary::{CommShape, Library, RankOrder};
 
 /// Table 2 of the paper, as `colltune import` reads it.
 const PUBLISHED: &str = include_str!("../../../tests/it/import/hydra.csv");
@@ -118,6 +118,7 @@ pub(crate) fn analyse(is_wanted: impl Fn(u64) -> bool) -> Fallible<Analysis> {
 /// The id of what a table chooses for a number of elements.
 pub(crate) fn choice(table: &Table, elements: u64) -> String {
     let query = Query {
+        order: RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape: SHAPE,
         bytes: ELEMENT_BYTES * elements,

@@ -1,0 +1,30 @@
+//! In which order the ranks of a campaign stand on their nodes.
+
+use std::collections::BTreeSet;
+
+use campaign::Campaign;
+use fit::Orders;
+use store::Store;
+use vocabulary::{Library, RankOrder};
+
+use crate::TunerError;
+
+/// What a store says of a library's ranks, and what predictions are made for: the order in all launches, if it
+/// is one and known; else that of the launcher's options, as far as they tell.
+pub(crate) fn orders(
+    store: Option<&Store>,
+    library: &Library,
+    campaign: Option<&Campaign>,
+) -> Result<Orders, TunerError> {
+    let recorded = match store {
+        Some(store) => store.rank_orders(library)?,
+        None => Default::default(),
+    };
+    let telling = recorded.iter().filter(|(shape, _)| shape.has_orders());
+    let launched: BTreeSet<RankOrder> = telling.map(|(_, order)| *order).collect();
+    let usual = match launched.first().filter(|_| launched.len() == 1) {
+        Some(order) => *order,
+        None => campaign.map_or(RankOrder::Unknown, Campaign::rank_order),
+    };
+    Ok(Orders { recorded, usual })
+}

@@ -1,0 +1,183 @@
+//! How the ranks of a communicator are dealt to its nodes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::CommShape;
+
+/// In which order the ranks of a communicator stand on its `n` nodes, which are counted by their first
+/// ranks.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RankOrder {
+    /// Consecutive ranks fill a node before the next one. One node, or one rank a node, counts as this.
+    Block,
+    /// Rank `r` is on node `r mod n`.
+    Cyclic,
+    /// None of the two.
+    Other,
+    /// Not recorded: it may be any.
+    #[default]
+    Unknown,
+}
+
+impl RankOrder {
+    /// Every order that can be found out.
+    pub const KNOWN: [Self; 3] = [Self::Block, Self::Cyclic, Self::Other];
+
+    /// The name used in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Cyclic => "cyclic",
+            Self::Other => "other",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether nobody knows.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+
+    /// Unless it is unknown.
+    pub fn known(self) -> Option<Self> {
+        (!self.is_unknown()).then_some(self)
+    }
+
+    /// Whether both may be the same, as an unknown one may be any.
+    pub fn may_be(self, other: Self) -> bool {
+        self == other || self.is_unknown() || other.is_unknown()
+    }
+
+    /// The same on a shape: with one node, or one rank a node, any known order is [`RankOrder::Block`].
+    pub fn on(self, shape: CommShape) -> Self {
+        match self {
+            Self::Unknown => Self::Unknown,
+            _ if !shape.has_orders() => Self::Block,
+            known => known,
+        }
+    }
+
+    /// The order, if it is known and makes a difference on a shape.
+    pub fn told_on(self, shape: CommShape) -> Option<Self> {
+        self.known().filter(|_| shape.has_orders())
+    }
+
+    /// The order of a communicator of which all ranks stand where block order has them, or cyclic order,
+    /// or neither.
+    pub fn of(is_block: bool, is_cyclic: bool) -> Self {
+        match (is_block, is_cyclic) {
+            (true, _) => Self::Block,
+            (false, true) => Self::Cyclic,
+            (false, false) => Self::Other,
+        }
+    }
+
+    /// The order of a communicator from the ranks on each of its nodes, ascending.
+    pub fn of_nodes(nodes: &[Vec<u32>]) -> Self {
+        let count = nodes.len() as u32;
+        let places = || nodes.iter().flat_map(|ranks| RankPlace::all(ranks));
+        Self::of(
+            places().all(RankPlace::is_in_block),
+            places().all(|place| place.is_in_turn(count)),
+        )
+    }
+}
+
+impl fmt::Display for RankOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Where one rank of a communicator stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankPlace {
+    /// The rank.
+    pub rank: u32,
+    /// The lowest rank on its node.
+    pub first: u32,
+    /// How many lower ranks are on its node.
+    pub lower: u32,
+}
+
+impl RankPlace {
+    /// The places of all ranks of one node, which ascend.
+    fn all(ranks: &[u32]) -> impl Iterator<Item = Self> {
+        let numbered = ranks.iter().zip(0..);
+        numbered.map(|(&rank, lower)| Self {
+            rank,
+            first: ranks[0],
+            lower,
+        })
+    }
+
+    /// Whether the rank follows those of its node without a gap: true of all ranks in block order only.
+    pub fn is_in_block(self) -> bool {
+        self.rank == self.first + self.lower
+    }
+
+    /// Whether the rank is on node `rank mod nodes`: true of all ranks in cyclic order only, and where
+    /// order makes no difference.
+    pub fn is_in_turn(self, nodes: u32) -> bool {
+        let turn = u64::from(self.first) + u64::from(self.lower) * u64::from(nodes);
+        self.first < nodes && u64::from(self.rank) == turn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RankOrder::{self, Block, Cyclic, Other, Unknown};
+    use crate::CommShape;
+
+    #[test]
+    fn the_order_follows_from_the_nodes_of_the_ranks() {
+        // The node of each rank.
+        let check = |node_of: &[usize], expected| {
+            let count = node_of.iter().max().map_or(0, |last| last + 1);
+            let mut nodes = vec![Vec::new(); count];
+            for (&node, rank) in node_of.iter().zip(0..) {
+                nodes[node].push(rank);
+            }
+            assert_eq!(RankOrder::of_nodes(&nodes), expected, "{node_of:?}");
+        };
+        check(&[0], Block);
+        check(&[0, 0, 0], Block);
+        check(&[0, 1, 2], Block);
+        check(&[0, 0, 1, 1], Block);
+        check(&[0, 1, 0, 1], Cyclic);
+        check(&[0, 1, 1, 0], Other);
+        // The last node has fewer, or the first.
+        check(&[0, 0, 0, 1, 1, 1, 2], Block);
+        check(&[0, 0, 1, 1, 1], Block);
+        check(&[0, 1, 2, 0, 1, 2, 0], Cyclic);
+        check(&[0, 1, 2, 0, 1, 2, 1], Other);
+        // In pairs, as with two ranks a socket.
+        check(&[0, 0, 1, 1, 0, 0, 1, 1], Other);
+    }
+
+    #[test]
+    fn unknown_orders_may_be_any() {
+        for order in RankOrder::KNOWN {
+            assert!(order.may_be(Unknown) && Unknown.may_be(order) && order.may_be(order));
+        }
+        assert!(!Block.may_be(Cyclic) && !Cyclic.may_be(Other));
+        let on = |order: RankOrder, nodes, ppn| order.on(CommShape { nodes, ppn });
+        assert_eq!(on(Cyclic, 1, 4), Block);
+        assert_eq!(on(Other, 4, 1), Block);
+        assert_eq!(on(Cyclic, 2, 2), Cyclic);
+        assert_eq!(on(Unknown, 1, 4), Unknown);
+    }
+
+    #[test]
+    fn orders_are_told_by_name() {
+        for order in RankOrder::KNOWN.into_iter().chain([Unknown]) {
+            let json = serde_json::to_string(&order).expect("written");
+            assert_eq!(json, format!("\"{order}\""));
+        }
+    }
+}

@@ -5,6 +5,7 @@
 mod cases;
 mod catalogue;
 mod counts;
+mod export;
 mod faults;
 mod grid;
 mod house;
@@ -13,8 +14,10 @@ mod mutants;
 mod naive;
 mod orders;
 mod outcomes;
+mod pictures;
 mod proofs;
 mod random;
 mod script;
 mod textbook;
+mod timelines;
 mod twins;

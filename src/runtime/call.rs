@@ -116,7 +116,14 @@ impl RawCall {
         // SAFETY: a constant that the library has set before `main`.
         let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
         let is_root = self.root == rank;
-        let given_in_place = |buffer: *const c_void| buffer == in_place();
+        // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
+        // libraries let them: a rank must not go another way for it.
+        let has_parts = matches!(
+            self.collective,
+            Collective::Gather | Collective::Allgather | Collective::Scatter
+        );
+        let is_said_so = has_parts && rank == 0 && self.is_aliased();
+        let given_in_place = |buffer: *const c_void| is_said_so || buffer == in_place();
         let mut is_in_place = false;
         match self.collective {
             Collective::Gather if !is_root => {
@@ -140,21 +147,6 @@ impl RawCall {
                 if is_in_place {
                     (self.send_count, self.send_type) = (0, nothing);
                 }
-            }
-        }
-        // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
-        // libraries let them: a rank must not go another way for it.
-        if !is_in_place && rank == 0 && self.is_aliased() {
-            match self.collective {
-                Collective::Gather | Collective::Allgather => {
-                    is_in_place = true;
-                    (self.send_count, self.send_type) = (0, nothing);
-                }
-                Collective::Scatter => {
-                    is_in_place = true;
-                    (self.recv_count, self.recv_type) = (0, nothing);
-                }
-                _ => {}
             }
         }
         let key = Key {

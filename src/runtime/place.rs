@@ -6,6 +6,8 @@ use exec::constants::MPI_Comm;
 use exec::{ExecError, check};
 use mpi::ffi;
 
+use crate::agree::rank_and_size;
+
 /// This rank's place among the ranks that share memory with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -21,9 +23,8 @@ pub(crate) struct Place {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
-    let (mut rank, mut node_ranks) = (0, 0);
-    // SAFETY: the caller's; the results are written by the calls, and the node is freed again.
-    unsafe {
+    // SAFETY: the caller's; the handle is written by the call, and the node is freed again.
+    let (rank, node_ranks) = unsafe {
         let mut node = ffi::RSMPI_COMM_NULL;
         let code = ffi::PMPI_Comm_split_type(
             communicator,
@@ -33,10 +34,10 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
             &mut node,
         );
         check("MPI_Comm_split_type", code)?;
-        check("MPI_Comm_rank", ffi::PMPI_Comm_rank(node, &mut rank))?;
-        check("MPI_Comm_size", ffi::PMPI_Comm_size(node, &mut node_ranks))?;
+        let place = rank_and_size(node)?;
         check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
-    }
+        place
+    };
     Ok(Place {
         leads: rank == 0,
         node_ranks,
@@ -50,20 +51,14 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    let mut size = 0;
     // SAFETY: the caller's; the groups are freed again.
     unsafe {
-        check(
-            "MPI_Comm_size",
-            ffi::PMPI_Comm_size(communicator, &mut size),
-        )?;
+        let (_, size) = rank_and_size(communicator)?;
         let ranks: Vec<c_int> = (0..size).collect();
         let mut translated = vec![0; ranks.len()];
         let (mut group, mut world) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
-        check(
-            "MPI_Comm_group",
-            ffi::PMPI_Comm_group(communicator, &mut group),
-        )?;
+        let code = ffi::PMPI_Comm_group(communicator, &mut group);
+        check("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Comm_group(ffi::RSMPI_COMM_WORLD, &mut world);
         check("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Group_translate_ranks(

@@ -9,6 +9,7 @@ mod export;
 mod faults;
 mod grid;
 mod house;
+mod lengths;
 mod memory;
 mod mutants;
 mod naive;

@@ -29,14 +29,9 @@ impl Race {
     /// places among the task's candidates.
     pub fn left(&self, indices: &[u32]) -> Vec<Option<Left>> {
         let mut left = vec![None; indices.len()];
-        for leaver in self.leavers() {
-            left[leaver.entrant] = Some(Left {
-                round: leaver.round,
-                leader: indices[leaver.leader],
-                ratio: leaver.ratio,
-                saved_repetitions: leaver.saved.repetitions,
-                saved_seconds: leaver.saved.seconds,
-            });
+        for &(entrant, how) in self.leavers() {
+            let leader = indices[how.leader as usize];
+            left[entrant] = Some(Left { leader, ..how });
         }
         left
     }

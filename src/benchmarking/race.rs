@@ -1,7 +1,7 @@
 //! Which of several candidates need not be measured any further.
 
 use statistics::{median, paired_ratios, sequential_median_interval};
-use vocabulary::Repetition;
+use vocabulary::{Left, Repetition};
 
 use crate::Progress;
 
@@ -45,29 +45,8 @@ impl Default for RaceRules {
     }
 }
 
-/// An entrant that left.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leaver {
-    /// Which, in the order in which they entered.
-    pub entrant: usize,
-    /// The round after which it left, from 1.
-    pub round: u32,
-    /// The leader then.
-    pub leader: usize,
-    /// Its time divided by the leader's, the median over rounds.
-    pub ratio: f64,
-    /// What its leaving saves.
-    pub saved: Saved,
-}
-
-/// About what leavers would have taken until their times had been known as precisely as wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Saved {
-    /// Repetitions.
-    pub repetitions: f64,
-    /// Measuring time in seconds, barriers included.
-    pub seconds: f64,
-}
+/// An entrant that left, by the order in which they entered, and how. The leader is named in the same way.
+pub type Leaver = (usize, Left);
 
 /// Candidates of one cell in one launch, taking turns in rounds, the slow ones leaving.
 ///
@@ -224,8 +203,8 @@ impl Race {
                 .collect(),
             _ => Vec::new(),
         };
-        for leaver in &leavers {
-            self.entrants[leaver.entrant].is_gone = true;
+        for (entrant, _) in &leavers {
+            self.entrants[*entrant].is_gone = true;
         }
         self.leavers.extend(&leavers);
         self.round += 1;
@@ -266,31 +245,20 @@ impl Race {
         if !is_worse || ratio <= 1.0 + self.rules.materiality {
             return None;
         }
-        let (repetitions, seconds) = runner.progress.expected_rest(&self.wanted);
-        Some(Leaver {
-            entrant,
+        let (saved_repetitions, saved_seconds) = runner.progress.expected_rest(&self.wanted);
+        let left = Left {
             round: self.round,
-            leader,
+            leader: leader as u32,
             ratio,
-            saved: Saved {
-                repetitions,
-                seconds,
-            },
-        })
+            saved_repetitions,
+            saved_seconds,
+        };
+        Some((entrant, left))
     }
 
     /// Those who left so far, in that order.
     pub fn leavers(&self) -> &[Leaver] {
         &self.leavers
-    }
-
-    /// What the race has saved so far.
-    pub fn saved(&self) -> Saved {
-        let saved = self.leavers.iter().map(|leaver| leaver.saved);
-        saved.fold(Saved::default(), |sum, saved| Saved {
-            repetitions: sum.repetitions + saved.repetitions,
-            seconds: sum.seconds + saved.seconds,
-        })
     }
 
     /// The time that all turns took, in seconds, barriers included.

@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op, in_place};
+use exec::is_named;
 use mpi::ffi;
 use runtime::RawCall;
 use schedule::Collective;
@@ -188,18 +189,10 @@ unsafe fn side(buffer: *const c_void, count: c_int, datatype: MPI_Datatype) -> O
 ///
 /// The datatype is valid.
 unsafe fn is_absolute(datatype: MPI_Datatype) -> bool {
-    let (mut integers, mut addresses, mut datatypes, mut combiner, mut size) = (0, 0, 0, 0, 0);
-    // SAFETY: the caller's; the results are written by the calls.
+    let mut size = 0;
+    // SAFETY: the caller's; the result is written by the call.
     unsafe {
-        ffi::PMPI_Type_get_envelope(
-            datatype,
-            &mut integers,
-            &mut addresses,
-            &mut datatypes,
-            &mut combiner,
-        );
         ffi::PMPI_Type_size(datatype, &mut size);
+        size == 0 || is_named(datatype) == Ok(false)
     }
-    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
-    (integers, addresses, datatypes) != (0, 0, 0) || size == 0
 }

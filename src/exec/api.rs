@@ -122,3 +122,10 @@ pub fn is_running() -> bool {
 pub(crate) fn count(units: u64) -> Result<c_int, ExecError> {
     c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })
 }
+
+/// A length as one of memory.
+pub(crate) fn length(bytes: u64) -> Result<usize, ExecError> {
+    let length = usize::try_from(bytes).ok();
+    let length = length.filter(|length| *length <= isize::MAX as usize);
+    length.ok_or(ExecError::TooLarge { bytes })
+}

@@ -122,7 +122,7 @@ impl Arguments<'_> {
     }
 
     /// What is combined, and how; `None` where data is only moved.
-    pub(crate) fn reduction(&self) -> Option<(DatatypeHandle, OperatorHandle)> {
+    pub fn reduction(&self) -> Option<(DatatypeHandle, OperatorHandle)> {
         match *self {
             Self::Reduce { data, operator, .. } | Self::Allreduce { data, operator } => {
                 Some((data.datatype, operator))

@@ -20,22 +20,7 @@ impl Derived {
         let [first, second] = pieces;
         let lengths = [unit.count(first.1)?, unit.count(second.1)?];
         let starts = [first.0, second.0].map(|start| start as ffi::MPI_Aint);
-        // SAFETY: both arrays have two elements; the handle is written by the first call.
-        unsafe {
-            let mut raw = ffi::RSMPI_DATATYPE_NULL;
-            let code = ffi::MPI_Type_create_hindexed(
-                2,
-                lengths.as_ptr(),
-                starts.as_ptr(),
-                unit.datatype,
-                &mut raw,
-            );
-            check("MPI_Type_create_hindexed", code)?;
-            let derived = Self { raw };
-            let code = ffi::MPI_Type_commit(&mut raw);
-            check("MPI_Type_commit", code)?;
-            Ok(derived)
-        }
+        Self::new(&lengths, &starts, unit.datatype)
     }
 
     /// Elements of a datatype, so many bytes from where they are said to begin, as one element.
@@ -44,11 +29,19 @@ impl Derived {
         displacement: ffi::MPI_Aint,
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
-        // SAFETY: arrays of one element; the handle is written by the first call.
+        Self::new(&[elements], &[displacement], datatype)
+    }
+
+    fn new<const PIECES: usize>(
+        lengths: &[c_int; PIECES],
+        starts: &[ffi::MPI_Aint; PIECES],
+        datatype: ffi::MPI_Datatype,
+    ) -> Result<Self, ExecError> {
+        let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
+        // SAFETY: both arrays have so many elements; the handle is written by the first call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
-            let code =
-                ffi::MPI_Type_create_hindexed(1, &elements, &displacement, datatype, &mut raw);
+            let code = ffi::MPI_Type_create_hindexed(count, lengths, starts, datatype, &mut raw);
             check("MPI_Type_create_hindexed", code)?;
             let derived = Self { raw };
             check("MPI_Type_commit", ffi::MPI_Type_commit(&mut raw))?;

@@ -106,16 +106,6 @@ impl Executor {
         Ok(())
     }
 
-    /// Bytes of the input that [`Executor::call`] reads.
-    pub fn input_bytes(&self) -> usize {
-        self.lengths[0]
-    }
-
-    /// Bytes of the output that [`Executor::call`] may write.
-    pub fn output_bytes(&self) -> usize {
-        self.lengths[1]
-    }
-
     /// Carries out the program. `input` and `output` hold what [`Call::input_bytes`] and
     /// [`Call::output_bytes`] say; in a reduction they are aligned to the size of the datatype, as
     /// [`crate::Bytes`] always are.

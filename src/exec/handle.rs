@@ -18,7 +18,6 @@ use crate::{Bytes, ExecError};
 pub struct DatatypeHandle {
     raw: MPI_Datatype,
     size: usize,
-    lower_bound: isize,
     extent: isize,
     true_lower_bound: isize,
     true_extent: isize,
@@ -58,14 +57,14 @@ impl DatatypeHandle {
         let mut handle = Self {
             raw,
             size,
-            lower_bound: bytes(lower_bound)?,
             extent: bytes(extent)?,
             true_lower_bound: bytes(true_lower_bound)?,
             true_extent: bytes(true_extent)?,
-            is_named: is_named(raw)?,
+            // SAFETY: the caller's.
+            is_named: unsafe { is_named(raw)? },
             is_dense: false,
         };
-        let bounds = [handle.lower_bound, handle.true_lower_bound];
+        let bounds = [bytes(lower_bound)?, handle.true_lower_bound];
         let lengths = [handle.extent, handle.true_extent];
         handle.is_dense = bounds == [0; 2]
             && lengths == [size as isize; 2]
@@ -88,11 +87,6 @@ impl DatatypeHandle {
         self.extent
     }
 
-    /// Where an element is said to begin, from its address.
-    pub fn lower_bound(&self) -> isize {
-        self.lower_bound
-    }
-
     /// Where an element's data begins, from its address.
     pub fn true_lower_bound(&self) -> isize {
         self.true_lower_bound
@@ -106,11 +100,6 @@ impl DatatypeHandle {
     /// Whether elements stand in memory as they are packed: without gaps, in order.
     pub fn is_dense(&self) -> bool {
         self.is_dense
-    }
-
-    /// Whether it is one of MPI's own types, a pair perhaps.
-    pub fn is_named(&self) -> bool {
-        self.is_named
     }
 
     /// The number that an element is, if it is one that our loops can combine.
@@ -263,9 +252,18 @@ fn bytes(length: impl TryInto<isize>) -> Result<isize, ExecError> {
         .map_err(|_| ExecError::TooLarge { bytes: u64::MAX })
 }
 
-fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
+/// Whether a datatype is one of MPI's own, a pair perhaps.
+///
+/// # Safety
+///
+/// MPI is initialised, and `raw` is a datatype.
+///
+/// # Errors
+///
+/// If the library reports one.
+pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
     let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a valid datatype; the results are written by the call.
+    // SAFETY: the caller's; the results are written by the call.
     let code = unsafe {
         ffi::MPI_Type_get_envelope(
             raw,

@@ -48,7 +48,7 @@ pub use call::Call;
 pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::Executor;
-pub use handle::{DatatypeHandle, OperatorHandle};
+pub use handle::{DatatypeHandle, OperatorHandle, is_named};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use schedule::Collective;
 
-use crate::api::{check, count, datatype, operator};
+use crate::api::{check, count, datatype, length, operator};
 use crate::{Call, Communicator, ExecError, RawCall, constants};
 
 /// A collective as the library carries it out by itself.
@@ -37,12 +37,6 @@ impl LibraryCall {
         let counts = match collective {
             Collective::ReduceScatter => 0..ranks,
             _ => 0..0,
-        };
-        let length = |bytes: u64| {
-            usize::try_from(bytes)
-                .ok()
-                .filter(|bytes| *bytes <= isize::MAX as usize)
-                .ok_or(ExecError::TooLarge { bytes })
         };
         let elements = count(call.bytes / call.datatype.size_bytes())?;
         let datatype = datatype(call.datatype);

@@ -10,7 +10,7 @@ use mpi::ffi;
 use schedule::Collective;
 use vocabulary::{Candidate, Datatype, Operator};
 
-use crate::api::{check, count, datatype};
+use crate::api::{check, count, datatype, length};
 use crate::{Bytes, Call, Communicator, ExecError, LibraryCall};
 
 /// A collective made of others, prepared for one rank.
@@ -346,10 +346,4 @@ impl Scatterv {
         };
         check("MPI_Scatterv", code)
     }
-}
-
-fn length(bytes: u64) -> Result<usize, ExecError> {
-    let length = usize::try_from(bytes).ok();
-    let length = length.filter(|length| *length <= isize::MAX as usize);
-    length.ok_or(ExecError::TooLarge { bytes })
 }

@@ -23,7 +23,7 @@ mod predict;
 mod simulate;
 
 pub use machine::{InvalidMachine, Level, Link, Machine, Noise, Rates};
-pub use pipeline::{Optimum, Pipeline};
+pub use pipeline::Pipeline;
 pub use predict::{Call, Prediction, blocks, predict, predict_best};
 pub use simulate::{
     BestBlocks, BlocksBy, Event, Labour, Message, Placement, Segment, Setting, Simulation,

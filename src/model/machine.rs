@@ -146,103 +146,67 @@ impl Machine {
             ("gamma", self.gamma),
             ("copy", self.copy),
         ];
-        let rates = rates
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value?)));
-        let links = [
-            (
-                "network.alpha",
-                "network.overhead",
-                "network.beta",
-                self.network,
-            ),
-            ("node.alpha", "node.overhead", "node.beta", self.node),
-        ];
-        let links = links
-            .into_iter()
-            .filter_map(|(alpha, overhead, beta, link)| {
-                let link = link?;
-                let overhead_seconds = link.overhead.unwrap_or(link.alpha);
-                Some([
-                    (alpha, link.alpha),
-                    (overhead, overhead_seconds),
-                    (beta, link.beta),
-                ])
-            });
-        match rates
-            .chain(links.flatten())
-            .find(|(_, value)| !(value.is_finite() && *value >= 0.0))
-        {
-            Some((key, value)) => Err(InvalidMachine::OutOfRange { key, value }),
-            None => {
-                self.validate_overheads()?;
-                self.noise.map_or(Ok(()), Noise::validate)
-            }
+        for (key, value) in rates {
+            in_range(key, value.unwrap_or(0.0), f64::MAX)?;
         }
+        let network = ["network.alpha", "network.overhead", "network.beta"];
+        let node = ["node.alpha", "node.overhead", "node.beta"];
+        for (keys, link) in [(network, self.network), (node, self.node)] {
+            link.map_or(Ok(()), |link| link.validate(keys))?;
+        }
+        self.noise.map_or(Ok(()), Noise::validate)
+    }
+}
+
+fn in_range(key: &'static str, value: f64, most: f64) -> Result<(), InvalidMachine> {
+    match (0.0..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(InvalidMachine::OutOfRange { key, value }),
+    }
+}
+
+impl Link {
+    /// The part of `alpha`, in seconds, during which the ports are busy.
+    pub fn overhead_seconds(&self) -> f64 {
+        self.overhead.unwrap_or(self.alpha)
     }
 
-    fn validate_overheads(&self) -> Result<(), InvalidMachine> {
-        let links = [
-            ("network.overhead", self.network),
-            ("node.overhead", self.node),
-        ];
-        for (key, link) in links {
-            if let Some(Link {
-                alpha,
-                overhead: Some(overhead),
-                ..
-            }) = link
-                && overhead > alpha
-            {
-                let value = overhead;
-                return Err(InvalidMachine::OverheadAboveAlpha { key, value, alpha });
-            }
+    /// `keys` are what a file calls `alpha`, `overhead` and `beta`.
+    fn validate(self, keys: [&'static str; 3]) -> Result<(), InvalidMachine> {
+        let (alpha, overhead) = (self.alpha, self.overhead_seconds());
+        for (key, value) in keys.into_iter().zip([alpha, overhead, self.beta]) {
+            in_range(key, value, f64::MAX)?;
         }
-        Ok(())
+        match overhead > alpha {
+            true => Err(InvalidMachine::OverheadAboveAlpha {
+                key: keys[1],
+                value: overhead,
+                alpha,
+            }),
+            false => Ok(()),
+        }
     }
 }
 
 impl Noise {
     fn validate(self) -> Result<(), InvalidMachine> {
-        let in_range = |value: f64, high: f64| (0.0..=high).contains(&value);
-        [
-            ("noise.jitter", self.jitter, f64::MAX),
-            ("noise.spike_probability", self.spike_probability, 1.0),
-            ("noise.spike_factor", self.spike_factor, f64::MAX),
-            (
-                "noise.slow_launch_probability",
-                self.slow_launch_probability,
-                1.0,
-            ),
-            (
-                "noise.slow_launch_factor",
-                self.slow_launch_factor,
-                f64::MAX,
-            ),
-        ]
-        .into_iter()
-        .find(|(_, value, high)| !in_range(*value, *high))
-        .map_or(Ok(()), |(key, value, _)| {
-            Err(InvalidMachine::OutOfRange { key, value })
-        })?;
-        // Absent factors are 0, and mean nothing without a probability.
-        [
-            (
-                "noise.spike_factor",
-                self.spike_probability,
-                self.spike_factor,
-            ),
-            (
-                "noise.slow_launch_factor",
-                self.slow_launch_probability,
-                self.slow_launch_factor,
-            ),
-        ]
-        .into_iter()
-        .find(|(_, probability, factor)| *probability > 0.0 && *factor < 1.0)
-        .map_or(Ok(()), |(key, _, value)| {
-            Err(InvalidMachine::FactorBelowOne { key, value })
-        })
+        let spikes = (self.spike_probability, self.spike_factor);
+        let launches = (self.slow_launch_probability, self.slow_launch_factor);
+        in_range("noise.jitter", self.jitter, f64::MAX)?;
+        in_range("noise.spike_probability", spikes.0, 1.0)?;
+        in_range("noise.spike_factor", spikes.1, f64::MAX)?;
+        in_range("noise.slow_launch_probability", launches.0, 1.0)?;
+        in_range("noise.slow_launch_factor", launches.1, f64::MAX)?;
+        is_slower("noise.spike_factor", spikes)?;
+        is_slower("noise.slow_launch_factor", launches)
+    }
+}
+
+/// Absent factors are 0, and mean nothing without a probability.
+fn is_slower(key: &'static str, (probability, value): (f64, f64)) -> Result<(), InvalidMachine> {
+    match probability > 0.0 && value < 1.0 {
+        true => Err(InvalidMachine::FactorBelowOne { key, value }),
+        false => Ok(()),
     }
 }
 

@@ -1,7 +1,5 @@
 //! The pipelining lemma, in the one place where it is written.
 
-use std::ops::RangeInclusive;
-
 use schedule::PipelineCost;
 
 /// A pipelined algorithm on a vector of a given size.
@@ -20,16 +18,6 @@ pub struct Pipeline {
     slope: f64,
     /// Seconds for filling the pipeline with one block that is the whole vector.
     fill: f64,
-}
-
-/// The best point of the closed form.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Optimum {
-    /// The number of blocks, at least 1; not a whole number in general, and infinite where more
-    /// blocks cost nothing.
-    pub blocks: f64,
-    /// The time with that number.
-    pub seconds: f64,
 }
 
 impl Pipeline {
@@ -51,24 +39,12 @@ impl Pipeline {
         self.fixed + self.slope * blocks + self.fill / blocks
     }
 
-    /// The closed form of the optimum over real numbers of blocks from 1 on.
-    pub fn optimum(&self) -> Optimum {
-        if self.fill <= 0.0 {
-            return Optimum {
-                blocks: 1.0,
-                seconds: self.seconds(1.0),
-            };
-        }
-        let blocks = (self.fill / self.slope).sqrt();
-        if blocks < 1.0 {
-            return Optimum {
-                blocks: 1.0,
-                seconds: self.seconds(1.0),
-            };
-        }
-        Optimum {
-            blocks,
-            seconds: self.fixed + 2.0 * (self.slope * self.fill).sqrt(),
+    /// The best real number of blocks from 1 on, by the closed form; infinite where more blocks cost
+    /// nothing.
+    pub fn optimum(&self) -> f64 {
+        match self.fill > 0.0 {
+            true => (self.fill / self.slope).sqrt().max(1.0),
+            false => 1.0,
         }
     }
 
@@ -77,7 +53,7 @@ impl Pipeline {
     pub fn best_blocks(&self, max_blocks: u32) -> u32 {
         let max_blocks = max_blocks.max(1);
         // The conversion saturates, which is what an infinite optimum needs.
-        let below = (self.optimum().blocks.floor() as u32).clamp(1, max_blocks);
+        let below = (self.optimum().floor() as u32).clamp(1, max_blocks);
         let above = below.saturating_add(1).min(max_blocks);
         if self.seconds(above.into()) < self.seconds(below.into()) {
             above
@@ -85,35 +61,4 @@ impl Pipeline {
             below
         }
     }
-
-    /// The numbers of blocks up to `max_blocks` whose time is within `slack` (as in 0.02) of the
-    /// best one's. They follow each other, as `T` is convex, and include the best.
-    pub fn near_best_blocks(&self, max_blocks: u32, slack: f64) -> RangeInclusive<u32> {
-        let max_blocks = max_blocks.max(1);
-        let best = self.best_blocks(max_blocks);
-        let limit = self.seconds(best.into()) * (1.0 + slack);
-        let within = |blocks: u32| self.seconds(blocks.into()) <= limit;
-        let first = first_where(1, best, |blocks| blocks == best || within(blocks));
-        let last = if best == max_blocks || within(max_blocks) {
-            max_blocks
-        } else {
-            first_where(best + 1, max_blocks, |blocks| !within(blocks)) - 1
-        };
-        first..=last
-    }
-}
-
-/// The smallest of `low..=high` where a condition holds that stays true once it is, as it is at
-/// `high`.
-fn first_where(low: u32, high: u32, holds: impl Fn(u32) -> bool) -> u32 {
-    let (mut low, mut high) = (low, high);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
 }

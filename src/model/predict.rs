@@ -6,17 +6,6 @@ use schedule::{
 
 use crate::{Pipeline, Rates};
 
-/// The lemma's constants of nothing.
-const NOTHING: PipelineCost = PipelineCost {
-    c1: 0,
-    c2: 0,
-    g1: 0,
-    g2: 0,
-};
-
-/// The part of a composition that no parameter names: what the registry takes where none is given.
-const DEFAULT_PART: &str = schedule::Parameters::DEFAULT_PART;
-
 /// A call whose time is asked for; the root, if there is one, is 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
@@ -186,7 +175,7 @@ impl ClosedForm {
         for Part { algorithm, bytes } in parts(algorithm, call)? {
             match algorithm.cost(call.ranks)? {
                 Cost::Pipelined { lemma, .. } => {
-                    let before = pipelined.map_or(NOTHING, |(cost, _)| cost);
+                    let before = pipelined.map_or(PipelineCost::default(), |(cost, _)| cost);
                     pipelined = Some((sum(before, lemma), bytes));
                 }
                 Cost::Fixed {
@@ -251,7 +240,7 @@ fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
         false => (bytes, bytes / ranks),
     };
     let find = |collective: Collective, id: Option<&str>| {
-        let id = id.unwrap_or(DEFAULT_PART);
+        let id = id.unwrap_or(Parameters::DEFAULT_PART);
         let algorithm = schedule::find(&format!("{collective}/{id}"))?;
         let bytes = match collective.is_sized_by_part() {
             true => part,
@@ -264,17 +253,13 @@ fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
     let takes = |parameter| algorithm.takes(parameter);
     match (takes(Parameter::Reduce), takes(Parameter::Bcast)) {
         (false, false) => Some(vec![Part { algorithm, bytes }]),
-        (true, true) => [reduce(), bcast()].into_iter().collect(),
+        (true, true) => Some(vec![reduce()?, bcast()?]),
         // What goes before a broadcast of everything, or after a reduce to one rank.
         (false, true) if algorithm.collective == Collective::Allgather => {
-            [find(Collective::Gather, None), bcast()]
-                .into_iter()
-                .collect()
+            Some(vec![find(Collective::Gather, None)?, bcast()?])
         }
         (true, false) if !algorithm.collective.is_rooted() => {
-            [reduce(), find(Collective::Scatter, None)]
-                .into_iter()
-                .collect()
+            Some(vec![reduce()?, find(Collective::Scatter, None)?])
         }
         _ => None,
     }
@@ -282,13 +267,8 @@ fn parts(algorithm: &'static Algorithm, call: &Call<'_>) -> Option<Vec<Part>> {
 
 fn pipeline(cost: PipelineCost, rates: Rates, bytes: f64) -> Option<Pipeline> {
     let gamma = gamma(cost.g1 != 0 || cost.g2 != 0, rates)?;
-    Some(Pipeline::new(
-        cost,
-        rates.alpha,
-        rates.beta,
-        gamma,
-        bytes as u64,
-    ))
+    let Rates { alpha, beta, .. } = rates;
+    Some(Pipeline::new(cost, alpha, beta, gamma, bytes as u64))
 }
 
 /// The time to combine a byte; 0 where nothing is combined, `None` where it is unknown.

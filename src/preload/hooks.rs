@@ -98,14 +98,8 @@ pub unsafe extern "C" fn MPI_Bcast(
         let Some(tuner) = tuner() else {
             return PMPI_Bcast(buffer, count, datatype, root, communicator);
         };
-        let call = RawCall::new(
-            Collective::Bcast,
-            std::ptr::null(),
-            buffer,
-            count,
-            datatype.datatype(),
-        )
-        .at(root);
+        let (unused, kind) = (std::ptr::null(), datatype.datatype());
+        let call = RawCall::new(Collective::Bcast, unused, buffer, count, kind).at(root);
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -156,14 +150,9 @@ pub unsafe extern "C" fn MPI_Allreduce(
         let Some(tuner) = tuner() else {
             return PMPI_Allreduce(send, recv, count, datatype, operator, communicator);
         };
-        let call = RawCall::new(
-            Collective::Allreduce,
-            send,
-            recv,
-            count,
-            datatype.datatype(),
-        )
-        .by(operator.operator());
+        let kind = datatype.datatype();
+        let call =
+            RawCall::new(Collective::Allreduce, send, recv, count, kind).by(operator.operator());
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -198,15 +187,10 @@ pub unsafe extern "C" fn MPI_Gather(
                 communicator,
             );
         };
-        let call = RawCall::new(
-            Collective::Gather,
-            send,
-            recv,
-            recv_count,
-            recv_type.datatype(),
-        )
-        .sending(send_count, send_type.datatype())
-        .at(root);
+        let kind = recv_type.datatype();
+        let call = RawCall::new(Collective::Gather, send, recv, recv_count, kind)
+            .sending(send_count, send_type.datatype())
+            .at(root);
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -241,15 +225,10 @@ pub unsafe extern "C" fn MPI_Scatter(
                 communicator,
             );
         };
-        let call = RawCall::new(
-            Collective::Scatter,
-            send,
-            recv,
-            recv_count,
-            recv_type.datatype(),
-        )
-        .sending(send_count, send_type.datatype())
-        .at(root);
+        let kind = recv_type.datatype();
+        let call = RawCall::new(Collective::Scatter, send, recv, recv_count, kind)
+            .sending(send_count, send_type.datatype())
+            .at(root);
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -282,14 +261,9 @@ pub unsafe extern "C" fn MPI_Allgather(
                 communicator,
             );
         };
-        let call = RawCall::new(
-            Collective::Allgather,
-            send,
-            recv,
-            recv_count,
-            recv_type.datatype(),
-        )
-        .sending(send_count, send_type.datatype());
+        let kind = recv_type.datatype();
+        let call = RawCall::new(Collective::Allgather, send, recv, recv_count, kind)
+            .sending(send_count, send_type.datatype());
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -313,15 +287,10 @@ pub unsafe extern "C" fn MPI_Reduce_scatter(
         let Some(tuner) = tuner() else {
             return PMPI_Reduce_scatter(send, recv, counts, datatype, operator, communicator);
         };
-        let call = RawCall::new(
-            Collective::ReduceScatter,
-            send,
-            recv,
-            0,
-            datatype.datatype(),
-        )
-        .by(operator.operator())
-        .parts(counts);
+        let kind = datatype.datatype();
+        let call = RawCall::new(Collective::ReduceScatter, send, recv, 0, kind)
+            .by(operator.operator())
+            .parts(counts);
         tuner.call(communicator.communicator(), call)
     }
 }
@@ -345,14 +314,9 @@ pub unsafe extern "C" fn MPI_Reduce_scatter_block(
         let Some(tuner) = tuner() else {
             return PMPI_Reduce_scatter_block(send, recv, count, datatype, operator, communicator);
         };
-        let call = RawCall::new(
-            Collective::ReduceScatterBlock,
-            send,
-            recv,
-            count,
-            datatype.datatype(),
-        )
-        .by(operator.operator());
+        let kind = datatype.datatype();
+        let call = RawCall::new(Collective::ReduceScatterBlock, send, recv, count, kind)
+            .by(operator.operator());
         tuner.call(communicator.communicator(), call)
     }
 }

@@ -47,17 +47,9 @@ pub(crate) unsafe fn first_text(
     communicator: MPI_Comm,
     mine: Option<&String>,
 ) -> Result<Option<String>, ExecError> {
-    let (mut rank, mut ranks) = (0, 0);
-    // SAFETY: the caller's; the results are written by the calls, the buffer is as long as is said.
+    // SAFETY: the caller's; the buffer is as long as is said.
     unsafe {
-        check(
-            "MPI_Comm_rank",
-            ffi::PMPI_Comm_rank(communicator, &mut rank),
-        )?;
-        check(
-            "MPI_Comm_size",
-            ffi::PMPI_Comm_size(communicator, &mut ranks),
-        )?;
+        let (rank, ranks) = rank_and_size(communicator)?;
         let text = mine.map_or(&[][..], |text| text.as_bytes());
         // The greatest of these is the first rank's.
         let mut most = [mine.map_or(0, |_| ranks - rank), text.len() as c_int];
@@ -83,16 +75,31 @@ pub(crate) unsafe fn first_text(
     }
 }
 
+/// This process's rank, and how many there are.
+///
+/// # Safety
+///
+/// `communicator` is valid.
+pub(crate) unsafe fn rank_and_size(communicator: MPI_Comm) -> Result<(c_int, c_int), ExecError> {
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: the caller's; the results are written by the calls.
+    unsafe {
+        let code = ffi::PMPI_Comm_rank(communicator, &mut rank);
+        check("MPI_Comm_rank", code)?;
+        let code = ffi::PMPI_Comm_size(communicator, &mut size);
+        check("MPI_Comm_size", code)?;
+    }
+    Ok((rank, size))
+}
+
 /// Whether this is the first rank.
 ///
 /// # Safety
 ///
 /// `communicator` is valid.
 pub(crate) unsafe fn is_first(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    let mut rank = 0;
-    // SAFETY: the caller's; the result is written by the call.
-    let code = unsafe { ffi::PMPI_Comm_rank(communicator, &mut rank) };
-    check("MPI_Comm_rank", code)?;
+    // SAFETY: the caller's.
+    let (rank, _) = unsafe { rank_and_size(communicator)? };
     Ok(rank == 0)
 }
 

@@ -171,15 +171,8 @@ pub(crate) unsafe fn arguments<'a>(
 /// Whether a call's operator is known to be defined on its datatype. If it is not, combining would fail
 /// when messages are under way already, and other ranks would wait for the rest of them.
 pub(crate) fn is_defined(arguments: &Arguments<'_>) -> bool {
-    let (datatype, operator) = match arguments {
-        Arguments::Reduce { data, operator, .. } | Arguments::Allreduce { data, operator } => {
-            (data.datatype, operator)
-        }
-        Arguments::ReduceScatter {
-            datatype, operator, ..
-        } => (*datatype, operator),
-        Arguments::ReduceScatterBlock { part, operator } => (part.datatype, operator),
-        _ => return true,
+    let Some((datatype, operator)) = arguments.reduction() else {
+        return true;
     };
     match operator.built_in() {
         Some(built_in) => datatype

@@ -12,7 +12,7 @@ use table::dispatch::CommunicatorRules;
 use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 
 use crate::PassedOn;
-use crate::agree::{greatest, sum};
+use crate::agree::{greatest, rank_and_size, sum};
 use crate::devices;
 use crate::place::{is_of_this_world, place};
 use crate::plan::Plans;
@@ -57,17 +57,11 @@ impl State {
         private: usize,
         allows_devices: bool,
     ) -> Result<Self, ExecError> {
-        let (mut rank, mut ranks, mut is_inter) = (0, 0, 0);
-        // SAFETY: the caller's; the results are written by the calls.
+        // SAFETY: the caller's.
+        let (rank, ranks) = unsafe { rank_and_size(communicator)? };
+        let mut is_inter = 0;
+        // SAFETY: the caller's; the result is written by the call.
         let tuned = unsafe {
-            check(
-                "MPI_Comm_rank",
-                ffi::PMPI_Comm_rank(communicator, &mut rank),
-            )?;
-            check(
-                "MPI_Comm_size",
-                ffi::PMPI_Comm_size(communicator, &mut ranks),
-            )?;
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
             check("MPI_Comm_test_inter", code)?;
             if is_inter != 0 {

@@ -158,9 +158,9 @@ unsafe extern "C" fn on_end(_: MPI_Comm, _: c_int, _: *mut c_void, extra: *mut c
     0
 }
 
-/// A duplicate has nothing to do with our state: it gets one of its own when it is used.
-unsafe extern "C" fn do_not_copy(
-    _: MPI_Comm,
+/// A duplicate has nothing to do with what is kept here: it gets something of its own when it is used.
+pub(crate) unsafe extern "C" fn do_not_copy<Handle>(
+    _: Handle,
     _: c_int,
     _: *mut c_void,
     _: *mut c_void,

@@ -28,7 +28,14 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
     // SAFETY: a constant that the library has set before `main`.
     let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
     let is_root = call.root == rank;
-    let given_in_place = |buffer: *const c_void| buffer == in_place();
+    // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
+    // libraries let them: a rank must not go another way for it.
+    let has_parts = matches!(
+        call.collective,
+        Collective::Gather | Collective::Allgather | Collective::Scatter
+    );
+    let is_said_so = has_parts && rank == 0 && call.is_aliased();
+    let given_in_place = |buffer: *const c_void| is_said_so || buffer == in_place();
     let mut is_in_place = false;
     match call.collective {
         Collective::Gather if !is_root => {
@@ -52,21 +59,6 @@ pub(crate) fn significant(mut call: RawCall, rank: c_int) -> (RawCall, Key) {
             if is_in_place {
                 (call.send_count, call.send_type) = (0, nothing);
             }
-        }
-    }
-    // Programs that say so instead of `MPI_IN_PLACE` do it on the rank whose part is the first, and
-    // libraries let them: a rank must not go another way for it.
-    if !is_in_place && rank == 0 && call.is_aliased() {
-        match call.collective {
-            Collective::Gather | Collective::Allgather => {
-                is_in_place = true;
-                (call.send_count, call.send_type) = (0, nothing);
-            }
-            Collective::Scatter => {
-                is_in_place = true;
-                (call.recv_count, call.recv_type) = (0, nothing);
-            }
-            _ => {}
         }
     }
     let key = Key {

@@ -8,6 +8,8 @@ use exec::constants::MPI_Datatype;
 use exec::{ExecError, check};
 use mpi::ffi;
 
+use crate::attribute::do_not_copy;
+
 /// Whether a datatype has not been freed. What is kept by its handle is worthless afterwards: the
 /// handle comes back as that of another.
 pub(crate) type Life = Rc<Cell<bool>>;
@@ -82,20 +84,6 @@ impl Datatypes {
             Ok(life)
         }
     }
-}
-
-/// A duplicate has a life of its own.
-unsafe extern "C" fn do_not_copy(
-    _: MPI_Datatype,
-    _: c_int,
-    _: *mut c_void,
-    _: *mut c_void,
-    _: *mut c_void,
-    flag: *mut c_int,
-) -> c_int {
-    // SAFETY: MPI's.
-    unsafe { *flag = 0 };
-    0
 }
 
 unsafe extern "C" fn on_delete(

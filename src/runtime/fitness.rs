@@ -50,17 +50,7 @@ impl Host {
 
     /// What a table was made for and is not so here, as far as this rank can see.
     pub(crate) fn misfits(&self, table: &Table) -> Vec<Misfit> {
-        let made_for = &table.provenance;
-        let library = (made_for.library != self.library).then(|| Misfit::Library {
-            table: made_for.library.clone(),
-            library: self.library.clone(),
-        });
-        let node = (!made_for.is_for(&self.cpu)).then(|| Misfit::Node {
-            table: made_for.cpu.clone(),
-            host: self.name.clone(),
-            cpu: self.cpu.clone(),
-        });
-        library.into_iter().chain(node).collect()
+        misfits(table, self.differences(table))
     }
 
     /// What a table was made for and is not so on some rank; the same on all of them. Collective.
@@ -73,30 +63,38 @@ impl Host {
         communicator: MPI_Comm,
         table: &Table,
     ) -> Result<Vec<Misfit>, ExecError> {
-        let made_for = &table.provenance;
-        let library = (made_for.library != self.library)
-            .then(|| format!("{}\n{}", self.library.name, self.library.version));
-        let node = (!made_for.is_for(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu));
+        let [library, node] = self.differences(table);
         // SAFETY: the caller's.
-        let [library, node] = unsafe {
-            [
-                first_text(communicator, library.as_ref())?,
-                first_text(communicator, node.as_ref())?,
-            ]
-        };
-        let two = |text: Option<String>| {
-            let (first, second) = text.as_deref()?.split_once('\n')?;
-            Some((first.to_owned(), second.to_owned()))
-        };
-        let library = two(library).map(|(name, version)| Misfit::Library {
-            table: made_for.library.clone(),
-            library: Library { name, version },
-        });
-        let node = two(node).map(|(host, cpu)| Misfit::Node {
-            table: made_for.cpu.clone(),
-            host,
-            cpu,
-        });
-        Ok(library.into_iter().chain(node).collect())
+        let first = |mine: Option<String>| unsafe { first_text(communicator, mine.as_ref()) };
+        Ok(misfits(table, [first(library)?, first(node)?]))
     }
+
+    /// The library and the node of this rank where the table was made for others: two lines each, a name
+    /// and a version, or a host and its CPU model.
+    fn differences(&self, table: &Table) -> [Option<String>; 2] {
+        let made_for = &table.provenance;
+        let Library { name, version } = &self.library;
+        [
+            (made_for.library != self.library).then(|| format!("{name}\n{version}")),
+            (!made_for.is_for(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu)),
+        ]
+    }
+}
+
+fn misfits(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<Misfit> {
+    let made_for = &table.provenance;
+    let two = |text: Option<String>| {
+        let (first, second) = text.as_deref()?.split_once('\n')?;
+        Some((first.to_owned(), second.to_owned()))
+    };
+    let library = two(library).map(|(name, version)| Misfit::Library {
+        table: made_for.library.clone(),
+        library: Library { name, version },
+    });
+    let node = two(node).map(|(host, cpu)| Misfit::Node {
+        table: made_for.cpu.clone(),
+        host,
+        cpu,
+    });
+    library.into_iter().chain(node).collect()
 }

@@ -1,7 +1,7 @@
 //! Datatypes and operators of the program's own in calls that come again.
 
+use exec::{ExecError, OperatorHandle, RawCall, check, is_named};
 use exec::constants::{MPI_Datatype, MPI_Op, minloc};
-use exec::{ExecError, OperatorHandle, RawCall, check};
 use mpi::ffi;
 
 use crate::datatypes::{Datatypes, Life};
@@ -28,10 +28,12 @@ impl Own {
         call: &RawCall,
         datatypes: &Datatypes,
     ) -> Result<Option<Box<Self>>, ExecError> {
-        let life = |datatype| match is_named(datatype)? {
-            true => Ok::<_, ExecError>(None),
-            // SAFETY: the caller's.
-            false => unsafe { datatypes.life(datatype).map(Some) },
+        // SAFETY: a constant of the library; the caller's.
+        let life = |datatype| unsafe {
+            match datatype == ffi::RSMPI_DATATYPE_NULL || is_named(datatype)? {
+                true => Ok::<_, ExecError>(None),
+                false => datatypes.life(datatype).map(Some),
+            }
         };
         let datatypes = [life(call.send_type)?, life(call.recv_type)?];
         let operator = match call.collective.is_reduction() {
@@ -65,24 +67,4 @@ fn commutes_as_before(before: OperatorHandle) -> bool {
 fn is_built_in(operator: &OperatorHandle) -> bool {
     let raw: MPI_Op = operator.raw();
     operator.built_in().is_some() || raw == minloc()
-}
-
-fn is_named(datatype: MPI_Datatype) -> Result<bool, ExecError> {
-    let (mut integers, mut addresses, mut datatypes, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: a valid datatype, or blank; the results are written by the call.
-    let code = unsafe {
-        if datatype == ffi::RSMPI_DATATYPE_NULL {
-            return Ok(true);
-        }
-        ffi::PMPI_Type_get_envelope(
-            datatype,
-            &mut integers,
-            &mut addresses,
-            &mut datatypes,
-            &mut combiner,
-        )
-    };
-    check("MPI_Type_get_envelope", code)?;
-    // Only named types are made of nothing (MPI 4.0, section 5.1.13).
-    Ok(integers == 0 && addresses == 0 && datatypes == 0)
 }

@@ -7,6 +7,8 @@ use exec::{ExecError, check};
 use mpi::ffi;
 use vocabulary::RankPlace;
 
+use crate::agree::rank_and_size;
+
 /// This rank's place among the ranks that share memory with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
@@ -22,13 +24,9 @@ pub(crate) struct Place {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
-    let (mut rank, mut lower, mut node_ranks): (c_int, c_int, c_int) = (0, 0, 0);
     // SAFETY: the caller's; the results are written by the calls, and the node is freed again.
-    let first = unsafe {
-        check(
-            "MPI_Comm_rank",
-            ffi::PMPI_Comm_rank(communicator, &mut rank),
-        )?;
+    let (rank, first, (lower, node_ranks)) = unsafe {
+        let (rank, _) = rank_and_size(communicator)?;
         let mut node = ffi::RSMPI_COMM_NULL;
         let code = ffi::PMPI_Comm_split_type(
             communicator,
@@ -38,15 +36,14 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
             &mut node,
         );
         check("MPI_Comm_split_type", code)?;
-        check("MPI_Comm_rank", ffi::PMPI_Comm_rank(node, &mut lower))?;
-        check("MPI_Comm_size", ffi::PMPI_Comm_size(node, &mut node_ranks))?;
+        let place = rank_and_size(node)?;
         // Its first rank is the lowest: the split has kept their order.
         let mut first = rank;
         let buffer = (&raw mut first).cast();
         let code = ffi::PMPI_Bcast(buffer, 1, ffi::RSMPI_INT32_T, 0, node);
         check("MPI_Bcast", code)?;
         check("MPI_Comm_free", ffi::PMPI_Comm_free(&mut node))?;
-        first
+        (rank, first, place)
     };
     Ok(Place {
         rank: RankPlace {
@@ -65,20 +62,14 @@ pub(crate) unsafe fn place(communicator: MPI_Comm) -> Result<Place, ExecError> {
 ///
 /// `communicator` is a valid intracommunicator.
 pub(crate) unsafe fn is_of_this_world(communicator: MPI_Comm) -> Result<bool, ExecError> {
-    let mut size = 0;
     // SAFETY: the caller's; the groups are freed again.
     unsafe {
-        check(
-            "MPI_Comm_size",
-            ffi::PMPI_Comm_size(communicator, &mut size),
-        )?;
+        let (_, size) = rank_and_size(communicator)?;
         let ranks: Vec<c_int> = (0..size).collect();
         let mut translated = vec![0; ranks.len()];
         let (mut group, mut world) = (ffi::RSMPI_GROUP_NULL, ffi::RSMPI_GROUP_NULL);
-        check(
-            "MPI_Comm_group",
-            ffi::PMPI_Comm_group(communicator, &mut group),
-        )?;
+        let code = ffi::PMPI_Comm_group(communicator, &mut group);
+        check("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Comm_group(ffi::RSMPI_COMM_WORLD, &mut world);
         check("MPI_Comm_group", code)?;
         let code = ffi::PMPI_Group_translate_ranks(

@@ -59,11 +59,26 @@ impl Cost {
         }
     }
 
-    /// A pipeline of `c1 + c2 b` steps and `g1 + g2 b` combinations.
-    pub const fn pipelined([c1, c2]: [i64; 2], [g1, g2]: [i64; 2]) -> Self {
+    /// `steps` messages, which together are `moved` times as long as the call.
+    pub const fn moving(steps: u64, moved: u64) -> Self {
+        Self::Fixed {
+            steps,
+            moved,
+            combined: 0,
+            parts: 1,
+        }
+    }
+
+    /// A pipeline of `c1 + c2 b` steps and `g1 + g2 b` combinations, exactly for all `b`.
+    pub const fn pipelined(steps: [i64; 2], combinations: [i64; 2]) -> Self {
+        Self::pipelined_where(Exact::From(1), steps, combinations)
+    }
+
+    /// The same, exactly for some numbers of blocks.
+    pub const fn pipelined_where(exact: Exact, [c1, c2]: [i64; 2], [g1, g2]: [i64; 2]) -> Self {
         Self::Pipelined {
             lemma: PipelineCost { c1, c2, g1, g2 },
-            exact: Exact::From(1),
+            exact,
         }
     }
 }
@@ -74,7 +89,7 @@ impl Cost {
 /// `(c1 + c2 b)(alpha + beta m/b) + (g1 + g2 b) gamma m/b`: `c1 + c2 b` communication steps one
 /// after the other on the critical path and `g1 + g2 b` combinations (Träff 2021, section 2).
 /// Negative `c1` and `g1` occur where little has to be filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PipelineCost {
     /// Communication steps that do not depend on the number of blocks.
     pub c1: i64,

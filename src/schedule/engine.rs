@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::fault::{Fault, Misdeed, Misstep};
+use crate::fault::{Fault, Misdeed};
 use crate::independence::{Access, Independence};
 use crate::program::Program;
 use crate::storage::Memory;
@@ -21,7 +21,7 @@ pub(crate) trait Domain {
     fn initial(&self, rank: Rank, unit: u64) -> Self::Value;
 
     /// `left o right`.
-    fn combine(&mut self, left: &Self::Value, right: &Self::Value) -> Result<Self::Value, Misstep>;
+    fn combine(&mut self, left: &Self::Value, right: &Self::Value) -> Result<Self::Value, Misdeed>;
 }
 
 /// What a schedule does in total and on its busiest rank.

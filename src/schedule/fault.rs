@@ -4,17 +4,6 @@ use std::fmt;
 
 use crate::Rank;
 
-/// A combination that a [`Domain`] refuses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Misstep {
-    /// A contribution is in both operands.
-    Doubled(Rank),
-    /// The operands belong to different units of the vector.
-    Mixed(u64, u64),
-    /// The operands are not adjacent, lower ranks on the left, as the registry promises.
-    Misordered(Rank, Rank),
-}
-
 /// What is wrong with a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -136,13 +125,3 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
-
-impl From<Misstep> for Misdeed {
-    fn from(misstep: Misstep) -> Self {
-        match misstep {
-            Misstep::Doubled(rank) => Self::Doubled(rank),
-            Misstep::Mixed(left, right) => Self::Mixed(left, right),
-            Misstep::Misordered(left, right) => Self::Misordered(left, right),
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! An algorithm bound to a call.
 
 use crate::layout::Layout;
-use crate::program::Program;
+use crate::program::{CopyOwn, Nothing, Program};
 use crate::shape::Parts;
 use crate::vector::{Sizes, Vector};
 use crate::{Algorithm, Blocks, Collective, Parameter, Parameters, Rank, Shape, Span, find};
@@ -278,13 +278,21 @@ impl Schedule {
     pub fn layout(&self, rank: Rank) -> Layout {
         let collective = self.algorithm.collective;
         let buffers = collective.buffers(&self.shape, &self.vector, rank);
-        let scratch = (self.algorithm.scratch)(&self.shape, rank);
+        let scratch = match self.shape.ranks {
+            1 => Vec::new(),
+            _ => (self.algorithm.scratch)(&self.shape, rank),
+        };
         Layout::new(self.vector.clone(), buffers, scratch)
     }
 
-    /// A rank's program; costs at most O(log p).
+    /// A rank's program; costs at most O(log p). One rank alone has at most its contribution to copy,
+    /// whatever the algorithm.
     pub fn program(&self, rank: Rank) -> Box<dyn Program> {
-        (self.algorithm.program)(&self.shape, rank)
+        match (self.shape.ranks, self.algorithm.collective) {
+            (1, Collective::Bcast) => Box::new(Nothing),
+            (1, _) => Box::new(CopyOwn),
+            _ => (self.algorithm.program)(&self.shape, rank),
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! Real elements in one process: what a collective gives, without MPI.
 
 use crate::engine::{Domain, Engine};
-use crate::fault::{Fault, Misstep};
-use crate::program::Program;
+use crate::fault::{Fault, Misdeed};
 use crate::{Collective, Held, Rank, Schedule};
 
 /// Runs a schedule on real contributions and returns every rank's output.
@@ -30,26 +29,6 @@ pub fn run<T: Clone>(
     contributions: &[Vec<T>],
     operator: impl Fn(&T, &T) -> T,
 ) -> Result<Vec<Option<Vec<T>>>, Fault> {
-    run_programs(
-        schedule,
-        &|rank| schedule.program(rank),
-        contributions,
-        operator,
-    )
-}
-
-/// Runs the given programs, in place of the schedule's own: the way to see what a broken algorithm
-/// does.
-///
-/// # Panics
-///
-/// As [`run`].
-pub fn run_programs<T: Clone>(
-    schedule: &Schedule,
-    programs: &dyn Fn(Rank) -> Box<dyn Program>,
-    contributions: &[Vec<T>],
-    operator: impl Fn(&T, &T) -> T,
-) -> Result<Vec<Option<Vec<T>>>, Fault> {
     let collective = schedule.algorithm().collective;
     let layout = schedule.layout(0);
     let first = move |rank: Rank| match collective {
@@ -61,7 +40,7 @@ pub fn run_programs<T: Clone>(
         operator,
         first,
     };
-    let mut engine = Engine::new(schedule, elements, programs);
+    let mut engine = Engine::new(schedule, elements, &|rank| schedule.program(rank));
     engine.run()?;
     (0..schedule.shape().ranks)
         .map(|rank| match collective.after(schedule.shape(), rank) {
@@ -101,7 +80,7 @@ impl<T: Clone, F: Fn(&T, &T) -> T, S: Fn(Rank) -> u64> Domain for Elements<'_, T
         self.contributions[rank as usize][(unit - (self.first)(rank)) as usize].clone()
     }
 
-    fn combine(&mut self, left: &T, right: &T) -> Result<T, Misstep> {
+    fn combine(&mut self, left: &T, right: &T) -> Result<T, Misdeed> {
         Ok((self.operator)(left, right))
     }
 }

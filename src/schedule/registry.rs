@@ -36,9 +36,9 @@ pub struct Algorithm {
     pub(crate) cost: fn(ranks: u32) -> Option<Cost>,
     /// Into how many pieces it cuts the whole vector by itself; blocks are cut from those.
     pub(crate) pieces: fn(ranks: u32) -> u32,
-    /// The scratch buffers that a rank needs.
+    /// The scratch buffers that a rank needs among at least two.
     pub(crate) scratch: fn(&Shape, Rank) -> Vec<Room>,
-    /// The definition.
+    /// The definition, for at least two ranks.
     pub(crate) program: fn(&Shape, Rank) -> Box<dyn Program>,
 }
 

@@ -6,9 +6,17 @@ use crate::{Buffer, Held, Layout, Place, Rank, Schedule};
 /// Memory of one rank, a value a unit.
 pub(crate) struct Memory<V> {
     pub(crate) layout: Layout,
-    input: Vec<Option<V>>,
-    output: Vec<Option<V>>,
-    scratch: Vec<Vec<Option<V>>>,
+    /// The input, the output, and the scratch buffers.
+    buffers: Vec<Vec<Option<V>>>,
+}
+
+/// The place of a buffer among them.
+fn slot(buffer: Buffer) -> usize {
+    match buffer {
+        Buffer::Input => 0,
+        Buffer::Output => 1,
+        Buffer::Scratch(index) => 2 + usize::from(index),
+    }
 }
 
 impl<V: Clone> Memory<V> {
@@ -17,10 +25,9 @@ impl<V: Clone> Memory<V> {
         let layout = schedule.layout(rank);
         let empty = |memory| vec![None; layout.capacity(memory) as usize];
         let scratch = (0..layout.scratch().len()).map(|index| Buffer::Scratch(index as u8));
+        let buffers = [Buffer::Input, Buffer::Output].into_iter().chain(scratch);
         let mut memory = Self {
-            input: empty(Buffer::Input),
-            output: empty(Buffer::Output),
-            scratch: scratch.map(empty).collect(),
+            buffers: buffers.map(empty).collect(),
             layout: layout.clone(),
         };
         let (buffer, held) = schedule
@@ -31,28 +38,16 @@ impl<V: Clone> Memory<V> {
             && let Some((units, place)) = layout.units(buffer)
         {
             let values = units.map(|unit| Some(domain.initial(owner, unit)));
-            let target = memory.buffer_mut(region.home);
-            for (slot, value) in target[place.start as usize..].iter_mut().zip(values) {
-                *slot = value;
+            let target = &mut memory.buffers[slot(region.home)];
+            for (held, value) in target[place.start as usize..].iter_mut().zip(values) {
+                *held = value;
             }
         }
         memory
     }
 
     pub(crate) fn buffer(&self, buffer: Buffer) -> &[Option<V>] {
-        match buffer {
-            Buffer::Input => &self.input,
-            Buffer::Output => &self.output,
-            Buffer::Scratch(index) => &self.scratch[usize::from(index)],
-        }
-    }
-
-    fn buffer_mut(&mut self, buffer: Buffer) -> &mut [Option<V>] {
-        match buffer {
-            Buffer::Input => &mut self.input,
-            Buffer::Output => &mut self.output,
-            Buffer::Scratch(index) => &mut self.scratch[usize::from(index)],
-        }
+        &self.buffers[slot(buffer)]
     }
 
     /// What stands at a place, in order.
@@ -68,10 +63,10 @@ impl<V: Clone> Memory<V> {
     /// Writes what stands at a place from now on.
     pub(crate) fn write(&mut self, place: &Place, values: Vec<V>) {
         let mut values = values.into_iter();
-        let buffer = self.buffer_mut(place.memory);
+        let buffer = &mut self.buffers[slot(place.memory)];
         for range in &place.ranges {
-            for slot in &mut buffer[range.start as usize..range.end as usize] {
-                *slot = values.next();
+            for held in &mut buffer[range.start as usize..range.end as usize] {
+                *held = values.next();
             }
         }
     }

@@ -15,7 +15,7 @@ pub use self::grid::Grid;
 pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 
 use crate::engine::{Domain, Engine, Tally};
-use crate::fault::{Fault, Misstep};
+use crate::fault::{Fault, Misdeed};
 use crate::program::Program;
 use crate::{Held, Rank, Schedule};
 
@@ -160,9 +160,9 @@ impl Domain for Contributions {
         &mut self,
         left: &Contribution,
         right: &Contribution,
-    ) -> Result<Contribution, Misstep> {
+    ) -> Result<Contribution, Misdeed> {
         if left.unit != right.unit {
-            return Err(Misstep::Mixed(left.unit, right.unit));
+            return Err(Misdeed::Mixed(left.unit, right.unit));
         }
         let unit = left.unit;
         let ranks = match (&left.ranks, &right.ranks) {
@@ -170,11 +170,11 @@ impl Domain for Contributions {
                 Ranks::Range(*first, *last)
             }
             (left, right) => {
-                let union = left.union(right).map_err(Misstep::Doubled)?;
+                let union = left.union(right).map_err(Misdeed::Doubled)?;
                 if self.must_be_ordered {
                     let end = left.to_runs().last().map_or(0, |run| run.1);
                     let begin = right.to_runs().first().map_or(0, |run| run.0);
-                    return Err(Misstep::Misordered(end, begin));
+                    return Err(Misdeed::Misordered(end, begin));
                 }
                 self.ordered = false;
                 union

@@ -26,14 +26,14 @@ pub(crate) enum NoTime {
 pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64, NoTime> {
     let &Experiment { kind, shape, bytes } = experiment;
     let bytes = bytes as f64;
-    let costs = || Costs::new(machine, level(experiment));
+    let costs = || costs(machine, level(experiment));
     Ok(match kind {
         // In both directions each message has ports of its own.
         ExperimentKind::PingPong | ExperimentKind::Exchange | ExperimentKind::Shift => {
-            costs()?.one_way(bytes)
+            one_way(&costs()?, bytes)
         }
         ExperimentKind::Burst => {
-            costs()?.several(ExperimentKind::BURST, bytes) / f64::from(ExperimentKind::BURST)
+            several(&costs()?, ExperimentKind::BURST, bytes) / f64::from(ExperimentKind::BURST)
         }
         ExperimentKind::Late => {
             let costs = costs()?;
@@ -45,14 +45,14 @@ pub(crate) fn seconds(machine: &Machine, experiment: &Experiment) -> Result<f64,
             } else {
                 ExperimentKind::LATE_SECONDS
             };
-            waiting + costs.overhead + costs.beta * bytes
+            waiting + costs.overhead_seconds() + costs.beta * bytes
         }
         ExperimentKind::FanOut | ExperimentKind::FanIn => {
-            costs()?.several(shape.ranks().saturating_sub(1), bytes)
+            several(&costs()?, shape.ranks().saturating_sub(1), bytes)
         }
         ExperimentKind::Injection => {
             let injected = machine.injection_beta.unwrap_or(0.0) * f64::from(shape.ppn);
-            let Costs { alpha, beta, .. } = costs()?;
+            let Link { alpha, beta, .. } = costs()?;
             2.0 * alpha + beta.max(injected) * bytes
         }
         ExperimentKind::Combine { .. } => machine.gamma.ok_or_else(|| no_gamma(machine))? * bytes,
@@ -82,42 +82,28 @@ fn no_copy(machine: &Machine) -> NoTime {
     }
 }
 
-/// What messages cost on the level of an experiment.
-struct Costs {
-    alpha: f64,
-    overhead: f64,
-    beta: f64,
-    eager_limit: Option<u64>,
+/// What messages cost on a level, with the port that the ranks of a node share.
+fn costs(machine: &Machine, level: Level) -> Result<Link, SimulationError> {
+    let Some(link) = machine.link(level) else {
+        let machine = machine.name.clone();
+        return Err(SimulationError::NoLink { machine, level });
+    };
+    let shared = machine.injection_beta.filter(|_| level == Level::Network);
+    Ok(Link {
+        beta: link.beta.max(shared.unwrap_or(0.0)),
+        ..*link
+    })
 }
 
-impl Costs {
-    fn new(machine: &Machine, level: Level) -> Result<Self, SimulationError> {
-        let Some(link) = machine.link(level) else {
-            let machine = machine.name.clone();
-            return Err(SimulationError::NoLink { machine, level });
-        };
-        let shared = machine
-            .injection_beta
-            .filter(|_| level == Level::Network)
-            .unwrap_or(0.0);
-        let &Link { alpha, beta, .. } = link;
-        Ok(Self {
-            alpha,
-            overhead: link.overhead.unwrap_or(alpha),
-            beta: beta.max(shared),
-            eager_limit: link.eager_limit,
-        })
-    }
+fn one_way(link: &Link, bytes: f64) -> f64 {
+    link.alpha + link.beta * bytes
+}
 
-    fn one_way(&self, bytes: f64) -> f64 {
-        self.alpha + self.beta * bytes
-    }
-
-    /// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
-    /// for at once. One of its ports lets them pass one after the other. Empty ones take the other
-    /// ports, and never wait there longer than the next message takes.
-    fn several(&self, messages: u32, bytes: f64) -> f64 {
-        let others = f64::from(messages.saturating_sub(1));
-        others * (self.overhead + self.beta * bytes) + self.one_way(bytes) + self.alpha
-    }
+/// Messages that a rank sends at once, and the answer to the last, or messages that a rank asks
+/// for at once. One of its ports lets them pass one after the other. Empty ones take the other
+/// ports, and never wait there longer than the next message takes.
+fn several(link: &Link, messages: u32, bytes: f64) -> f64 {
+    let others = f64::from(messages.saturating_sub(1));
+    let busy = link.overhead_seconds() + link.beta * bytes;
+    others * busy + one_way(link, bytes) + link.alpha
 }

@@ -31,25 +31,3 @@ pub(crate) fn library(machine: &Machine, rules: &Rules) -> Library {
         version: format!("{}-{}", machine.name, mark.collect::<String>()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// As colltune 0.1.0 called them.
-    #[test]
-    fn machines_keep_their_versions() {
-        let all = "name: all\nranks_per_node: 2\n\
-            network: {alpha: 1.5e-6, overhead: 0.3e-6, beta: 0.1e-9, eager_limit: 8192}\n\
-            node: {alpha: 0.4e-6, beta: 0.05e-9}\n\
-            injection_beta: 0.1e-9\ngamma: 0.15e-9\ncopy: 0.07e-9\n\
-            noise: {jitter: 0.1, spike_probability: 0.01, spike_factor: 10, \
-            slow_launch_probability: 0.1, slow_launch_factor: 2}\n";
-        let few = "name: few\nranks_per_node: 4\nnode: {alpha: 1e-6, beta: 1e-9}\n";
-        let rules = Rules::published().expect("rules");
-        for (text, version) in [(all, "all-7084a54b"), (few, "few-79a71657")] {
-            let machine = Machine::from_yaml(text).expect("a machine");
-            assert_eq!(library(&machine, &rules).version, version);
-        }
-    }
-}

@@ -174,17 +174,13 @@ impl Clock {
 
     /// From a message.
     pub fn from_bytes(bytes: &[u8; 40]) -> Self {
-        let word = |place: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[8 * place..8 * (place + 1)]);
-            word
-        };
+        let (words, _) = bytes.as_chunks();
         Self {
-            anchor: Nanoseconds::from_le_bytes(word(0)),
-            offset: Nanoseconds::from_le_bytes(word(1)),
-            drift: f64::from_le_bytes(word(2)),
-            offset_error_seconds: f64::from_le_bytes(word(3)),
-            drift_error: f64::from_le_bytes(word(4)),
+            anchor: Nanoseconds::from_le_bytes(words[0]),
+            offset: Nanoseconds::from_le_bytes(words[1]),
+            drift: f64::from_le_bytes(words[2]),
+            offset_error_seconds: f64::from_le_bytes(words[3]),
+            drift_error: f64::from_le_bytes(words[4]),
         }
     }
 }

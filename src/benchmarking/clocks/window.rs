@@ -41,22 +41,18 @@ impl Windows {
 
     /// As a message.
     pub fn to_bytes(&self) -> [u8; 16] {
+        let words = [self.first, self.length].map(Nanoseconds::to_le_bytes);
         let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.first.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes.copy_from_slice(words.as_flattened());
         bytes
     }
 
     /// From a message.
     pub fn from_bytes(bytes: &[u8; 16]) -> Self {
-        let word = |at: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            Nanoseconds::from_le_bytes(word)
-        };
+        let (words, _) = bytes.as_chunks();
         Self {
-            first: word(0),
-            length: word(8),
+            first: Nanoseconds::from_le_bytes(words[0]),
+            length: Nanoseconds::from_le_bytes(words[1]),
         }
     }
 }

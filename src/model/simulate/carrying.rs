@@ -22,11 +22,12 @@ impl<O: Observer> Engine<'_, O> {
             early,
             ..
         } = transfer;
-        let tariff = self.prices.tariff(from, to);
-        let (latency, overhead) = (tariff.alpha - tariff.overhead, tariff.overhead);
+        let link = self.prices.link(from, to);
+        let overhead = link.overhead_seconds();
+        let latency = link.alpha - overhead;
         // In this order, so that the result is what the closed forms say to the last bit or so.
-        let gap = tariff.beta * bytes as f64;
-        let (mut freed, mut delivered) = (start + (overhead + gap), start + (tariff.alpha + gap));
+        let gap = link.beta * bytes as f64;
+        let (mut freed, mut delivered) = (start + (overhead + gap), start + (link.alpha + gap));
         if let Some(passed) = self.inject(&transfer, start + overhead)
             && passed > freed
         {

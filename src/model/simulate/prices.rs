@@ -5,30 +5,10 @@ use schedule::{Rank, Schedule, Span};
 use super::{Setting, SimulationError, Topology};
 use crate::{Level, Link};
 
-/// What a message costs on one level.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tariff {
-    pub(super) alpha: f64,
-    pub(super) overhead: f64,
-    pub(super) beta: f64,
-    eager_limit: Option<u64>,
-}
-
-impl Tariff {
-    fn new(link: &Link) -> Self {
-        Self {
-            alpha: link.alpha,
-            overhead: link.overhead.unwrap_or(link.alpha),
-            beta: link.beta,
-            eager_limit: link.eager_limit,
-        }
-    }
-}
-
 /// The prices of all that a schedule does.
 pub(super) struct Prices {
-    node: Tariff,
-    network: Tariff,
+    node: Link,
+    network: Link,
     /// The longest message that is eager on any level.
     largest_eager: Option<u64>,
     gamma: Option<f64>,
@@ -57,16 +37,16 @@ impl Prices {
             });
         }
         let only = topology.only_level(ranks);
-        let tariff = |level| match machine.link(level) {
-            Some(link) => Ok(Tariff::new(link)),
+        let link = |level| match machine.link(level) {
+            Some(link) => Ok(*link),
             None => Err(SimulationError::NoLink {
                 machine: machine.name.clone(),
                 level,
             }),
         };
         let [node, network] = match only {
-            Some(level) => [tariff(level)?; 2],
-            None => [tariff(Level::Node)?, tariff(Level::Network)?],
+            Some(level) => [link(level)?; 2],
+            None => [link(Level::Node)?, link(Level::Network)?],
         };
         Ok(Self {
             largest_eager: node.eager_limit.max(network.eager_limit),
@@ -83,7 +63,7 @@ impl Prices {
     }
 
     /// The price of messages from one rank to another.
-    pub(super) fn tariff(&self, from: Rank, to: Rank) -> &Tariff {
+    pub(super) fn link(&self, from: Rank, to: Rank) -> &Link {
         match self.level(from, to) {
             Level::Node => &self.node,
             Level::Network => &self.network,
@@ -103,7 +83,7 @@ impl Prices {
         let limit = self.largest_eager;
         limit.is_some_and(|limit| bytes <= limit)
             && self
-                .tariff(from, to)
+                .link(from, to)
                 .eager_limit
                 .is_some_and(|limit| bytes <= limit)
     }

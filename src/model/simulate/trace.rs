@@ -265,19 +265,23 @@ impl Trace {
     }
 }
 
-/// Is told what happens.
+/// Is told what happens, and may look away, which costs nothing.
 pub(super) trait Observer {
     /// A rank's round has ended.
-    fn round(&mut self, rank: Rank, round: u64, end: f64);
+    fn round(&mut self, _rank: Rank, _round: u64, _end: f64) {}
 
     /// A piece of work is done.
-    fn work(&mut self, work: Work) -> Result<(), SimulationError>;
+    fn work(&mut self, _work: Work) -> Result<(), SimulationError> {
+        Ok(())
+    }
 
     /// A message starts; gives it a number.
-    fn message(&mut self, message: Message) -> Result<usize, SimulationError>;
+    fn message(&mut self, _message: Message) -> Result<usize, SimulationError> {
+        Ok(0)
+    }
 
     /// A message that nobody waited for is received.
-    fn received(&mut self, number: usize, round: u64);
+    fn received(&mut self, _number: usize, _round: u64) {}
 }
 
 impl Observer for Trace {
@@ -311,19 +315,7 @@ impl Trace {
     }
 }
 
-/// Looks away, which costs nothing.
+/// Sees nothing.
 pub(super) struct Unobserved;
 
-impl Observer for Unobserved {
-    fn round(&mut self, _: Rank, _: u64, _: f64) {}
-
-    fn work(&mut self, _: Work) -> Result<(), SimulationError> {
-        Ok(())
-    }
-
-    fn message(&mut self, _: Message) -> Result<usize, SimulationError> {
-        Ok(0)
-    }
-
-    fn received(&mut self, _: usize, _: u64) {}
-}
+impl Observer for Unobserved {}

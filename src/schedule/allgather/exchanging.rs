@@ -2,7 +2,7 @@
 
 use super::{contribution, gathered};
 use crate::Rank;
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::{Round, Shape, Span};
 
 /// A rank of an allgather among at least two.
@@ -42,14 +42,11 @@ pub(super) fn program(
     rank: Rank,
 ) -> Box<dyn Program> {
     let ranks = shape.ranks;
-    match ranks {
-        1 => Box::new(CopyOwn),
-        _ => Box::new(Exchanging {
-            place: Place { rank, ranks },
-            rounds: rounds(ranks).into(),
-            exchange,
-        }),
-    }
+    Box::new(Exchanging {
+        place: Place { rank, ranks },
+        rounds: rounds(ranks).into(),
+        exchange,
+    })
 }
 
 struct Exchanging {

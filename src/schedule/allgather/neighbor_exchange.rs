@@ -16,12 +16,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "p/2 alpha + (p-1) beta m, p even",
     even_ranks: true,
     cost: |ranks| {
-        Some(Cost::Fixed {
-            steps: u64::from(ranks) / 2,
-            moved: u64::from(ranks) - 1,
-            combined: 0,
-            parts: 1,
-        })
+        let ranks = u64::from(ranks);
+        Some(Cost::moving(ranks / 2, ranks - 1))
     },
     program: |shape, rank| exchanging::program(|ranks| ranks / 2, exchange, shape, rank),
     ..PLAIN

@@ -1,7 +1,7 @@
 //! Recursive doubling: partners at distances 1, 2, 4, ... exchange all that they hold.
 
 use super::{contribution, gathered};
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::fold::{Fold, Role};
 use crate::{Collective, Cost, Rank, Round, Shape, Span};
@@ -15,12 +15,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Thakur, Rabenseifner, Gropp 2005",
     formula: "L alpha + (p-1) beta m if p = 2^L",
     cost: |ranks| {
-        ranks.is_power_of_two().then_some(Cost::Fixed {
-            steps: ranks.ilog2().into(),
-            moved: u64::from(ranks) - 1,
-            combined: 0,
-            parts: 1,
-        })
+        let cost = Cost::moving(ranks.ilog2().into(), u64::from(ranks) - 1);
+        ranks.is_power_of_two().then_some(cost)
     },
     program,
     ..PLAIN
@@ -28,9 +24,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let ranks = shape.ranks;
-    if ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     let fold = Fold::new(ranks, 0);
     match fold.role(rank) {
         Role::Away { neighbour } => Box::new(FoldedAway {

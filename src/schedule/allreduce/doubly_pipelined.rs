@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::tree::post_order::Node;
 use crate::{Buffer, Partition, Rank, Room, Round, Shape, Span};
 
@@ -33,9 +33,6 @@ pub(super) fn scratch(shape: &Shape, rank: Rank, tree: Tree) -> Vec<Room> {
 /// The program of a rank of a tree.
 pub(super) fn program(shape: &Shape, rank: Rank, tree: Tree) -> Box<dyn Program> {
     let Tree { ranks, twin } = tree;
-    if shape.ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     let twin = twin.map(|twin| Twin {
         rank: twin,
         is_lower: twin < rank,

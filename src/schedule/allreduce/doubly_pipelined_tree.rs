@@ -3,7 +3,7 @@
 use super::doubly_pipelined::{self, Tree};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
-use crate::{Collective, Cost, Exact, Parameter, PipelineCost, Shape};
+use crate::{Collective, Cost, Exact, Parameter, Shape};
 
 /// Cost `4H - 2 + 3b` steps and `2H - 3 + 2b` combinations on a perfect tree of height `H >= 2`, from
 /// two blocks on: as many steps as two roots take, at fewer combinations.
@@ -37,13 +37,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     }
     // On six ranks the longest chain of messages passes by one more combination.
     let passed = 1 + i64::from(ranks == 6);
-    Some(Cost::Pipelined {
-        lemma: PipelineCost {
-            c1: up + down + 1 - 3,
-            c2: 3,
-            g1: up - passed - 2,
-            g2: 2,
-        },
-        exact: Exact::From(2),
-    })
+    let (steps, combinations) = ([up + down + 1 - 3, 3], [up - passed - 2, 2]);
+    let exact = Exact::From(2);
+    Some(Cost::pipelined_where(exact, steps, combinations))
 }

@@ -1,6 +1,6 @@
 //! A pipelined reduction to the root of one binary tree, then a pipelined broadcast down it.
 
-use crate::program::{CopyOwn, Program, Sequence};
+use crate::program::{Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::post_order::{root_children, steps_down, steps_up};
 use crate::tree::relay::{Gathering, Spreading};
@@ -40,9 +40,6 @@ fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let Shape { ranks, blocks, .. } = *shape;
-    if ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     let node = binary(rank, 0..ranks);
     let up = Gathering {
         rank,

@@ -1,6 +1,5 @@
 //! Rabenseifner's algorithm, ranks beyond a power of two folded in balance.
 
-use crate::program::CopyOwn;
 use crate::reduce::halving::{self, Folding, Target};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Cost};
@@ -19,11 +18,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
     cost,
     pieces: |ranks| 1 << ranks.ilog2(),
-    scratch: |shape, rank| halving::scratch(shape, Target::Everywhere, rank),
-    program: |shape, rank| match shape.ranks {
-        1 => Box::new(CopyOwn),
-        _ => halving::program(Folding::Balanced, Target::Everywhere, shape, rank),
-    },
+    scratch: |_, rank| halving::scratch(Target::Everywhere, rank),
+    program: |shape, rank| halving::program(Folding::Balanced, Target::Everywhere, shape, rank),
     ..PLAIN
 };
 

@@ -1,8 +1,8 @@
 //! Recursive doubling: partners at distances 1, 2, 4, ... exchange whole vectors.
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::tree::fold::{Fold, Role};
+use crate::tree::fold::{Away, Fold, Role};
 use crate::{Buffer, Collective, Cost, Rank, Room, Round, Shape, Span};
 
 /// Cost `L (alpha + beta m + gamma m)` if `p = 2^L`; otherwise two steps and one combination more
@@ -19,8 +19,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "L (alpha + beta m + gamma m) if p = 2^L, else two messages and a combination more than for 2^(L-1)",
     cost,
     scratch: |shape, rank| match Fold::new(shape.ranks, 0).role(rank) {
-        Role::GoesOn { .. } if shape.ranks > 1 => vec![Room::WHOLE],
-        _ => vec![],
+        Role::GoesOn { .. } => vec![Room::WHOLE],
+        Role::Away { .. } => vec![],
     },
     program,
     ..PLAIN
@@ -35,13 +35,12 @@ fn cost(ranks: u32) -> Option<Cost> {
 const RECEIVED: Buffer = Buffer::Scratch(0);
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let ranks = shape.ranks;
-    if ranks == 1 {
-        return Box::new(CopyOwn);
-    }
-    let fold = Fold::new(ranks, 0);
+    let fold = Fold::new(shape.ranks, 0);
     match fold.role(rank) {
-        Role::Away { neighbour } => Box::new(FoldedAway { neighbour }),
+        Role::Away { neighbour } => Box::new(Away {
+            neighbour,
+            result: Span::whole(Buffer::Output),
+        }),
         Role::GoesOn {
             position,
             stands_for,
@@ -50,24 +49,6 @@ fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
             position,
             stands_for,
         }),
-    }
-}
-
-/// A rank for which its left neighbour goes on.
-struct FoldedAway {
-    neighbour: Rank,
-}
-
-impl Program for FoldedAway {
-    fn rounds(&self) -> u64 {
-        2
-    }
-
-    fn round(&self, index: u64, round: &mut Round) {
-        match index {
-            0 => round.send(self.neighbour, Span::whole(Buffer::Input)),
-            _ => round.recv(self.neighbour, Span::whole(Buffer::Output)),
-        }
     }
 }
 

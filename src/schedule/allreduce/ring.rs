@@ -1,6 +1,6 @@
 //! The ring: a bucket reduce-scatter followed by a bucket allgather.
 
-use crate::program::{CopyOwn, Names, Program, Renamed, Sequence};
+use crate::program::{Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Cost, Rank, Shape, allgather, reduce_scatter};
 
@@ -29,9 +29,6 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    if shape.ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     // The combined part goes to its own place in the output, where it is in nobody's way.
     let shape = Shape {
         in_place: false,

@@ -1,7 +1,7 @@
 //! The ring with parts cut into segments: combining overlaps with the next transfer.
 
 use super::ring;
-use crate::program::{CopyOwn, Program, Sequence};
+use crate::program::{Program, Sequence};
 use crate::registry::Algorithm;
 use crate::{Buffer, Collective, Parameter, Partition, Rank, Room, Round, Shape, Span};
 
@@ -32,11 +32,11 @@ fn partition(shape: &Shape) -> Partition {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    match (shape.ranks, shape.blocks) {
-        (1, _) => Box::new(CopyOwn),
+    let Shape { ranks, blocks, .. } = *shape;
+    match blocks {
         // Nothing to overlap with.
-        (_, 1) => (ring::ALGORITHM.program)(shape, rank),
-        (ranks, blocks) => Box::new(Sequence(
+        1 => (ring::ALGORITHM.program)(shape, rank),
+        _ => Box::new(Sequence(
             Box::new(Segmented {
                 rank,
                 ranks,

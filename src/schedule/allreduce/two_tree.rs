@@ -3,7 +3,7 @@
 use crate::program::{Names, Program, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::timetable::latency;
-use crate::{Collective, Cost, Parameter, PipelineCost, Rank, Shape, bcast, reduce};
+use crate::{Collective, Cost, Parameter, Rank, Shape, bcast, reduce};
 
 /// About `2 (2 log2 p + b)` steps: half the bytes one after the other of `pipelined_tree`. In rank
 /// order, since the root is rank 0.
@@ -22,16 +22,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (fill, exact) = latency(ranks);
-    Some(Cost::Pipelined {
-        lemma: PipelineCost {
-            c1: 2 * fill,
-            c2: 2,
-            // Of three ranks one waits for the other without combining anything.
-            g1: fill - i64::from(ranks == 3),
-            g2: 1,
-        },
-        exact,
-    })
+    // Of three ranks one waits for the other without combining anything.
+    let combinations = [fill - i64::from(ranks == 3), 1];
+    Some(Cost::pipelined_where(exact, [2 * fill, 2], combinations))
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {

@@ -31,14 +31,8 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape {
-        ranks,
-        root,
-        blocks,
-        ..
-    } = *shape;
     Box::new(Spreading {
-        node: node(binary, rank, root, ranks),
-        blocks,
+        node: node(binary, rank, shape.root, shape.ranks),
+        blocks: shape.blocks,
     })
 }

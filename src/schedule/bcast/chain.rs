@@ -22,17 +22,12 @@ fn cost(ranks: u32) -> Option<Cost> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape {
-        ranks,
-        root,
-        blocks,
-        ..
-    } = *shape;
+    let Shape { ranks, root, .. } = *shape;
     let last = (root + ranks - 1) % ranks;
     Box::new(Chain {
         previous: (rank != root).then(|| (rank + ranks - 1) % ranks),
         next: (rank != last).then(|| (rank + 1) % ranks),
-        blocks,
+        blocks: shape.blocks,
     })
 }
 
@@ -51,10 +46,8 @@ impl Chain {
 
 impl Program for Chain {
     fn rounds(&self) -> u64 {
-        match self.next {
-            Some(_) => u64::from(self.blocks) + self.send_delay(),
-            None => u64::from(self.blocks) * self.send_delay(),
-        }
+        let passing_on = self.next.map_or(0, |_| self.send_delay());
+        u64::from(self.blocks) + passing_on
     }
 
     fn round(&self, index: u64, round: &mut Round) {

@@ -3,7 +3,7 @@
 use super::descending;
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::tree::branch::mst;
+use crate::tree::spanning::mst;
 use crate::{Collective, Cost};
 
 /// Cost `L (alpha + beta m)` with `L = ceil(log2 p)`.

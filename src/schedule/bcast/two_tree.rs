@@ -1,9 +1,9 @@
 //! Two binary trees, each carrying half of the blocks.
 
-use crate::program::{Nothing, Program};
+use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::timetable::{Timetable, latency};
-use crate::{Buffer, Collective, Cost, Parameter, Partition, PipelineCost, Round, Span};
+use crate::{Buffer, Collective, Cost, Parameter, Partition, Round, Span};
 
 /// About `2 log2 p + b` steps: the latency of a tree at the bandwidth of a chain.
 ///
@@ -17,27 +17,18 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "about (2 log2 p + b) (alpha + beta m/b)",
     parameters: &[Parameter::Blocks],
     cost,
-    program: |shape, rank| match shape.ranks {
-        1 => Box::new(Nothing),
-        _ => Box::new(TwoTree {
+    program: |shape, rank| {
+        Box::new(TwoTree {
             timetable: Timetable::new(shape, rank),
             partition: Partition::Even(shape.blocks),
-        }),
+        })
     },
     ..PLAIN
 };
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (fill, exact) = latency(ranks);
-    Some(Cost::Pipelined {
-        lemma: PipelineCost {
-            c1: fill,
-            c2: 1,
-            g1: 0,
-            g2: 0,
-        },
-        exact,
-    })
+    Some(Cost::pipelined_where(exact, [fill, 1], [0, 0]))
 }
 
 struct TwoTree {

@@ -177,6 +177,3 @@ fn transfer(tags: &mut HashMap<Rank, u64>, peer: Rank, bytes: u64) -> Option<Tra
     *next += 1;
     Some(Transfer { peer, bytes, tag })
 }
-
-#[cfg(test)]
-mod tests;

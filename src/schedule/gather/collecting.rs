@@ -20,21 +20,14 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
 /// The program of a rank that receives from its children one after the other, the smallest subtree
 /// first.
 pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    Box::new(Collecting {
-        rank,
-        ranks: shape.ranks,
-        branch: tree(rank, shape.root, shape.ranks),
-        at_once: false,
-    })
+    Box::new(Collecting::new(tree, shape, rank))
 }
 
 /// The program of a rank that receives from all its children at once.
 pub(crate) fn program_at_once(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     Box::new(Collecting {
-        rank,
-        ranks: shape.ranks,
-        branch: tree(rank, shape.root, shape.ranks),
         at_once: true,
+        ..Collecting::new(tree, shape, rank)
     })
 }
 
@@ -46,18 +39,26 @@ struct Collecting {
 }
 
 impl Collecting {
+    fn new(tree: Tree, shape: &Shape, rank: Rank) -> Self {
+        Self {
+            rank,
+            ranks: shape.ranks,
+            branch: tree(rank, shape.root, shape.ranks),
+            at_once: false,
+        }
+    }
+
     fn span(&self, buffer: Buffer, part: Subtree) -> Span {
         let (first, count) = (part.first.into(), part.count.into());
         Span::blocks(buffer, Partition::parts(self.ranks), first, count)
     }
 
-    /// Rounds in which contributions arrive; the root's own arrives too.
+    /// Rounds in which contributions arrive.
     fn receiving(&self) -> u64 {
         let children = self.branch.children.len() as u64;
-        let least = u64::from(self.branch.parent.is_none());
         match self.at_once {
-            true => children.min(1).max(least),
-            false => children.max(least),
+            true => children.min(1),
+            false => children,
         }
     }
 }

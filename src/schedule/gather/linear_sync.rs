@@ -16,12 +16,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "alpha + (p-1) (alpha + beta m)",
     cost: |ranks| {
         let others = u64::from(ranks) - 1;
-        Some(Cost::Fixed {
-            steps: others + 1,
-            moved: others,
-            combined: 0,
-            parts: 1,
-        })
+        Some(Cost::moving(others + 1, others))
     },
     program: |shape, rank| star::program(Pace::OnRequest, shape, rank),
     ..PLAIN

@@ -1,7 +1,5 @@
 //! Gather algorithms: every rank's input reaches its part of the root's output.
 
-use crate::Cost;
-
 pub(crate) mod binary;
 pub(crate) mod binary_chunked;
 pub(crate) mod binomial;
@@ -14,14 +12,3 @@ pub(crate) mod ring;
 pub(crate) mod ring_accumulate;
 mod star;
 mod streaming;
-
-/// What a tree costs in which the root is always the busiest: it receives in every one of the
-/// `levels`, from all others together.
-pub(crate) fn tree_cost(levels: u32, ranks: u32) -> Option<Cost> {
-    Some(Cost::Fixed {
-        steps: levels.into(),
-        moved: u64::from(ranks) - 1,
-        combined: 0,
-        parts: 1,
-    })
-}

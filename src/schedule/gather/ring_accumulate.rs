@@ -15,12 +15,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "(p-1) alpha + p (p-1)/2 beta m",
     cost: |ranks| {
         let ranks = u64::from(ranks);
-        Some(Cost::Fixed {
-            steps: ranks - 1,
-            moved: ranks * (ranks - 1) / 2,
-            combined: 0,
-            parts: 1,
-        })
+        Some(Cost::moving(ranks - 1, ranks * (ranks - 1) / 2))
     },
     scratch: |shape, rank| collecting::scratch(chain, shape, rank),
     program: |shape, rank| collecting::program(chain, shape, rank),

@@ -69,7 +69,7 @@ impl Program for Root {
         let others = u64::from(self.ranks) - 1;
         match self.pace {
             Pace::AtOnce => 1,
-            Pace::InTurn => others.max(1),
+            Pace::InTurn => others,
             Pace::OnRequest => others + 1,
         }
     }

@@ -76,7 +76,7 @@ impl Program for Streaming {
     fn rounds(&self) -> u64 {
         match self.branch.parent {
             Some(_) => self.pieces(),
-            None => (self.pieces() - self.chunks).max(1),
+            None => self.pieces() - self.chunks,
         }
     }
 

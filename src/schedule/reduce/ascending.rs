@@ -1,32 +1,53 @@
 //! Whole vectors up a tree, one child after the other.
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::{Buffer, Rank, Room, Round, Span};
 
 /// The scratch buffers of a rank: one for its partial result unless that is the output, and one for
 /// what cannot arrive there.
 pub(crate) fn scratch(ascending: &Ascending) -> Vec<Room> {
-    let direct = usize::from(ascending.arrives_in_place_of_result());
-    let is_inner = !ascending.senders.is_empty() && ascending.receiver.is_some();
-    let has_others = ascending.senders.len() > direct;
+    let direct = u32::from(ascending.arrives_in_place_of_result());
+    let senders = ascending.senders.count();
+    let is_inner = senders > 0 && ascending.receiver.is_some();
+    let has_others = senders > direct;
     vec![Room::WHOLE; usize::from(is_inner) + usize::from(has_others)]
 }
 
-/// The program of a rank.
-pub(crate) fn program(ascending: Ascending) -> Box<dyn Program> {
-    match (&ascending.senders[..], ascending.receiver) {
-        ([], None) => Box::new(CopyOwn),
-        _ => Box::new(ascending),
+/// Who sends to a rank, in the order in which their vectors are combined.
+pub(crate) enum Senders {
+    /// These children.
+    Children(Vec<Rank>),
+    /// All others of so many ranks: those below the receiver from the nearest down, then those above it.
+    Others(u32),
+}
+
+impl Senders {
+    fn count(&self) -> u32 {
+        match self {
+            Self::Children(children) => children.len() as u32,
+            Self::Others(ranks) => ranks - 1,
+        }
+    }
+
+    /// The one whose turn it is, if there is one.
+    fn get(&self, turn: u64, receiver: Rank) -> Option<Rank> {
+        match self {
+            Self::Children(children) => children.get(turn as usize).copied(),
+            Self::Others(ranks) => {
+                let below = u64::from(receiver).checked_sub(turn + 1);
+                let other = below.unwrap_or(turn + 1);
+                (turn + 1 < u64::from(*ranks)).then_some(other as Rank)
+            }
+        }
     }
 }
 
 /// One rank's part in a reduction of whole vectors along a tree.
 pub(crate) struct Ascending {
     pub(crate) rank: Rank,
-    /// Who sends, in the order in which their vectors are combined. Those of lower ranks are left
-    /// operands: in rank order if every subtree is a range of ranks next to what is combined
-    /// already.
-    pub(crate) senders: Vec<Rank>,
+    /// Who sends. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
+    /// ranks next to what is combined already.
+    pub(crate) senders: Senders,
     /// Who gets the partial result; nobody from the root.
     pub(crate) receiver: Option<Rank>,
     /// Whether the root's own vector stands where its result shall be.
@@ -52,7 +73,7 @@ impl Ascending {
 
 impl Program for Ascending {
     fn rounds(&self) -> u64 {
-        2 * self.senders.len() as u64 + u64::from(self.receiver.is_some())
+        2 * u64::from(self.senders.count()) + u64::from(self.receiver.is_some())
     }
 
     fn round(&self, index: u64, round: &mut Round) {
@@ -64,10 +85,9 @@ impl Program for Ascending {
         };
         let own = if is_first { Buffer::Input } else { partial };
         let [received, own, partial] = [received, own, partial].map(Span::whole);
-        match (self.senders.get((index / 2) as usize), self.receiver) {
-            (Some(sender), _) if index.is_multiple_of(2) => round.recv(*sender, received),
-            (Some(sender), _) if *sender < self.rank => round.combine(received, own, partial),
-            (Some(_), _) => round.combine(own, received, partial),
+        match (self.senders.get(index / 2, self.rank), self.receiver) {
+            (Some(sender), _) if index.is_multiple_of(2) => round.recv(sender, received),
+            (Some(sender), _) => round.combine_by_rank(sender < self.rank, received, own, partial),
             (None, Some(receiver)) => round.send(receiver, own),
             (None, None) => {}
         }

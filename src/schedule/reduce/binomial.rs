@@ -1,6 +1,6 @@
 //! The binomial tree towards the root, in rank order for every root.
 
-use super::ascending::{self, Ascending};
+use super::ascending::{self, Ascending, Senders};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
 use crate::tree::branch::binomial;
@@ -21,7 +21,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Some(Cost::whole(rounds, rounds))
     },
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
-    program: |shape, rank| ascending::program(place(shape, rank)),
+    program: |shape, rank| Box::new(place(shape, rank)),
     ..PLAIN
 };
 
@@ -45,7 +45,7 @@ fn place(shape: &Shape, rank: Rank) -> Ascending {
     Ascending {
         rank,
         in_place: shape.in_place,
-        senders,
+        senders: Senders::Children(senders),
         receiver: branch
             .parent
             .map(outside)

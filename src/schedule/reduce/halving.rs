@@ -28,9 +28,8 @@ pub(crate) enum Target {
 }
 
 /// The scratch buffers: what arrives, and partial results where there is no output.
-pub(crate) fn scratch(shape: &Shape, target: Target, rank: Rank) -> Vec<Room> {
+pub(crate) fn scratch(target: Target, rank: Rank) -> Vec<Room> {
     match target {
-        _ if shape.ranks == 1 => vec![],
         Target::Root(root) if rank != root => vec![Room::WHOLE, Room::WHOLE],
         _ => vec![Room::WHOLE],
     }

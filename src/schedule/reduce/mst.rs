@@ -1,9 +1,9 @@
 //! The minimum spanning tree of the broadcast, run backwards.
 
-use super::ascending::{self, Ascending};
+use super::ascending::{self, Ascending, Senders};
 use crate::registry::{Algorithm, PLAIN};
 use crate::shape::log2_ceil;
-use crate::tree::branch::mst;
+use crate::tree::spanning::mst;
 use crate::{Collective, Cost, Rank, Shape};
 
 /// Cost `L (alpha + beta m + gamma m)` with `L = ceil(log2 p)`; ordered for every root, since each
@@ -19,21 +19,17 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
         Some(Cost::whole(rounds, rounds))
     },
     scratch: |shape, rank| ascending::scratch(&place(shape, rank)),
-    program: |shape, rank| ascending::program(place(shape, rank)),
+    program: |shape, rank| Box::new(place(shape, rank)),
     ..PLAIN
 };
 
 fn place(shape: &Shape, rank: Rank) -> Ascending {
     let branch = mst(rank, shape.root, shape.ranks);
+    let children = branch.children.iter().rev().map(|child| child.root);
     Ascending {
         rank,
         in_place: shape.in_place,
-        senders: branch
-            .children
-            .iter()
-            .rev()
-            .map(|child| child.root)
-            .collect(),
+        senders: Senders::Children(children.collect()),
         receiver: branch.parent,
     }
 }

@@ -1,7 +1,6 @@
 //! Rabenseifner's algorithm, ranks beyond a power of two folded in balance.
 
 use super::halving::{self, Folding, Target};
-use crate::program::CopyOwn;
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Collective, Cost};
 
@@ -19,10 +18,9 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     formula: "2L alpha + 2 (p-1)/p beta m + (p-1)/p gamma m if p = 2^L",
     cost: |ranks| Some(cost(ranks, Folding::Balanced)),
     pieces: |ranks| 1 << ranks.ilog2(),
-    scratch: |shape, rank| halving::scratch(shape, Target::Root(shape.root), rank),
-    program: |shape, rank| match shape.ranks {
-        1 => Box::new(CopyOwn),
-        _ => halving::program(Folding::Balanced, Target::Root(shape.root), shape, rank),
+    scratch: |shape, rank| halving::scratch(Target::Root(shape.root), rank),
+    program: |shape, rank| {
+        halving::program(Folding::Balanced, Target::Root(shape.root), shape, rank)
     },
     ..PLAIN
 };

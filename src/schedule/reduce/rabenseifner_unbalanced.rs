@@ -2,7 +2,6 @@
 
 use super::halving::{self, Folding, Target};
 use super::rabenseifner;
-use crate::program::CopyOwn;
 use crate::registry::Algorithm;
 
 /// As `rabenseifner`, but the odd ones of the folded ranks hand in their whole vector:
@@ -13,9 +12,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     summary: "vector halving reduce-scatter, then binomial gather; whole vectors folded",
     source: "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
     cost: |ranks| Some(rabenseifner::cost(ranks, Folding::Unbalanced)),
-    program: |shape, rank| match shape.ranks {
-        1 => Box::new(CopyOwn),
-        _ => halving::program(Folding::Unbalanced, Target::Root(shape.root), shape, rank),
+    program: |shape, rank| {
+        halving::program(Folding::Unbalanced, Target::Root(shape.root), shape, rank)
     },
     ..rabenseifner::ALGORITHM
 };

@@ -1,6 +1,6 @@
 //! A bucket reduce-scatter, then a gather to the root.
 
-use crate::program::{CopyOwn, Names, Program, Renamed, Sequence};
+use crate::program::{Names, Program, Renamed, Sequence};
 use crate::registry::{Algorithm, PLAIN};
 use crate::{Buffer, Collective, Rank, Room, Shape, gather, reduce_scatter};
 
@@ -33,9 +33,6 @@ fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    if shape.ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     let before = (SCATTER.scratch)(shape, rank).len();
     let combined = match rank == shape.root {
         true => Buffer::Output,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::tree::relay::{Gathering, Node};
 use crate::tree::towards::node;
 use crate::{Buffer, Partition, Rank, Room, Shape};
@@ -30,23 +30,13 @@ pub(crate) fn scratch(tree: Tree, shape: &Shape, rank: Rank) -> Vec<Room> {
 
 /// The program of a rank along a tree that is rooted at its last rank.
 pub(crate) fn program(tree: Tree, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    let Shape {
-        ranks,
-        root,
-        blocks,
-        ..
-    } = *shape;
-    if ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     Box::new(Gathering {
         rank,
-        node: node(tree, rank, root, ranks),
-        blocks,
-        partial: if rank == root {
-            Buffer::Output
-        } else {
-            PARTIAL
+        node: node(tree, rank, shape.root, shape.ranks),
+        blocks: shape.blocks,
+        partial: match rank == shape.root {
+            true => Buffer::Output,
+            false => PARTIAL,
         },
         received: RECEIVED,
     })

@@ -1,11 +1,9 @@
 //! The two-tree broadcast run backwards.
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
 use crate::tree::timetable::{Edge, Timetable, latency};
-use crate::{
-    Buffer, Collective, Cost, Parameter, Partition, PipelineCost, Rank, Room, Round, Shape, Span,
-};
+use crate::{Buffer, Collective, Cost, Parameter, Partition, Rank, Room, Round, Shape, Span};
 
 /// About `2 log2 p + b` steps, and as many combinations.
 ///
@@ -28,24 +26,14 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 
 fn cost(ranks: u32) -> Option<Cost> {
     let (fill, exact) = latency(ranks);
-    Some(Cost::Pipelined {
-        lemma: PipelineCost {
-            c1: fill,
-            c2: 1,
-            // Of three ranks one waits for the other without combining anything.
-            g1: fill - i64::from(ranks == 3),
-            g2: 1,
-        },
-        exact,
-    })
+    // Of three ranks one waits for the other without combining anything.
+    let combinations = fill - i64::from(ranks == 3);
+    Some(Cost::pipelined_where(exact, [fill, 1], [combinations, 1]))
 }
 
 /// A block that arrives, and where the rank has an edge from above too, one that is being combined.
 fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     let window = Room::window(Partition::Even(shape.blocks), 1);
-    if shape.ranks == 1 {
-        return vec![];
-    }
     let Timetable { above, below, .. } = Timetable::new(shape, rank);
     match (&above[..], &below[..]) {
         (_, []) => vec![],
@@ -55,14 +43,11 @@ fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
 }
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    match shape.ranks {
-        1 => Box::new(CopyOwn),
-        _ => Box::new(TwoTree {
-            rank,
-            timetable: Timetable::new(shape, rank),
-            partition: Partition::Even(shape.blocks),
-        }),
-    }
+    Box::new(TwoTree {
+        rank,
+        timetable: Timetable::new(shape, rank),
+        partition: Partition::Even(shape.blocks),
+    })
 }
 
 struct TwoTree {

@@ -4,8 +4,8 @@
 //! for it.
 
 use super::parts;
-use crate::program::{CopyOwn, Program};
-use crate::tree::fold::{Fold, Role};
+use crate::program::Program;
+use crate::tree::fold::{Away, Fold, Role};
 use crate::{Buffer, Rank, Room, Round, Shape, Span};
 
 /// What arrives; as long as the vector.
@@ -33,22 +33,19 @@ pub(super) struct Steps {
 /// The scratch buffers of a rank that goes on.
 pub(super) fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     match Fold::new(shape.ranks, 0).role(rank) {
-        Role::GoesOn { .. } if shape.ranks > 1 => vec![Room::WHOLE, Room::WHOLE],
-        _ => vec![],
+        Role::GoesOn { .. } => vec![Room::WHOLE, Room::WHOLE],
+        Role::Away { .. } => vec![],
     }
 }
 
 /// The program of a rank.
 pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Program> {
     let ranks = shape.ranks;
-    if ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     let fold = Fold::new(ranks, 0);
     match fold.role(rank) {
         Role::Away { neighbour } => Box::new(Away {
             neighbour,
-            part: parts(Buffer::Output, rank, 1, ranks),
+            result: parts(Buffer::Output, rank, 1, ranks),
         }),
         Role::GoesOn {
             position,
@@ -63,24 +60,6 @@ pub(super) fn program(steps: Steps, shape: &Shape, rank: Rank) -> Box<dyn Progra
             },
             steps,
         }),
-    }
-}
-
-struct Away {
-    neighbour: Rank,
-    part: Span,
-}
-
-impl Program for Away {
-    fn rounds(&self) -> u64 {
-        2
-    }
-
-    fn round(&self, index: u64, round: &mut Round) {
-        match index {
-            0 => round.send(self.neighbour, Span::whole(Buffer::Input)),
-            _ => round.recv(self.neighbour, self.part),
-        }
     }
 }
 

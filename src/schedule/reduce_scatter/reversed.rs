@@ -4,7 +4,7 @@
 //! it receives a part the dual sends what it has combined of it. Good for allgathers that pass on a
 //! part in the step after it arrived, or never.
 
-use crate::program::{CopyOwn, Program};
+use crate::program::Program;
 use crate::registry::Algorithm;
 use crate::{Action, Buffer, Partition, Rank, Room, Round, Shape, Span};
 
@@ -18,9 +18,6 @@ pub(crate) fn scratch(shape: &Shape, _: Rank) -> Vec<Room> {
 
 /// The dual of an allgather whose rounds have one send and one receive.
 pub(crate) fn program(allgather: &Algorithm, shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    if shape.ranks == 1 {
-        return Box::new(CopyOwn);
-    }
     Box::new(Reversed {
         allgather: (allgather.program)(shape, rank),
         in_place: shape.in_place,

@@ -2,7 +2,6 @@
 //! an edge, whatever the root.
 
 use crate::Rank;
-use crate::tree::spanning;
 
 /// The ranks below and including one, a cyclic range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,9 +153,4 @@ pub(crate) fn chain(rank: Rank, root: Rank, ranks: u32) -> Branch {
             .into_iter()
             .collect(),
     }
-}
-
-/// The minimum spanning tree, see [`spanning`].
-pub(crate) fn mst(rank: Rank, root: Rank, ranks: u32) -> Branch {
-    spanning::branch(rank, root, ranks)
 }

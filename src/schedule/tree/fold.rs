@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use crate::Rank;
+use crate::program::Program;
+use crate::{Buffer, Rank, Round, Span};
 
 /// The folding of a communicator.
 #[derive(Clone, Copy, Debug)]
@@ -83,5 +84,24 @@ impl Fold {
     pub(crate) fn ranks(self, position: u32, count: u32) -> Range<Rank> {
         let first = |position: u32| position + position.min(self.folded);
         first(position)..first(position + count)
+    }
+}
+
+/// A rank that hands in its whole vector, and gets `result` from the neighbour that goes on for it.
+pub(crate) struct Away {
+    pub(crate) neighbour: Rank,
+    pub(crate) result: Span,
+}
+
+impl Program for Away {
+    fn rounds(&self) -> u64 {
+        2
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        match index {
+            0 => round.send(self.neighbour, Span::whole(Buffer::Input)),
+            _ => round.recv(self.neighbour, self.result),
+        }
     }
 }

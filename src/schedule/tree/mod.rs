@@ -5,7 +5,7 @@ pub(crate) mod fold;
 pub(crate) mod ordered;
 pub(crate) mod post_order;
 pub(crate) mod relay;
-mod spanning;
+pub(crate) mod spanning;
 pub(crate) mod timetable;
 pub(crate) mod towards;
 pub(crate) mod twin;

@@ -55,10 +55,10 @@ impl Gathering {
 impl Program for Gathering {
     fn rounds(&self) -> u64 {
         let blocks = u64::from(self.blocks);
-        match (self.turn(), self.node.parent) {
-            (0, parent) => blocks * u64::from(parent.is_some()),
+        match self.turn() {
+            0 => blocks,
             // The last block goes to the parent in the turn after it was completed.
-            (turn, parent) => turn * blocks + u64::from(parent.is_some()),
+            turn => turn * blocks + u64::from(self.node.parent.is_some()),
         }
     }
 

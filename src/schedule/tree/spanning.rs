@@ -8,7 +8,7 @@ use crate::Rank;
 use crate::tree::branch::{Branch, Subtree};
 
 /// The place of `rank` in the tree over `0..ranks` with root `root`; O(log p).
-pub(crate) fn branch(rank: Rank, root: Rank, ranks: u32) -> Branch {
+pub(crate) fn mst(rank: Rank, root: Rank, ranks: u32) -> Branch {
     let (mut first, mut count, mut root) = (0, ranks, root);
     let mut branch = Branch {
         parent: None,

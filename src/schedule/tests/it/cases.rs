@@ -1,7 +1,9 @@
 //! The calls on which algorithms are tried: those of the verifier's grid, and pairs of parts.
 
 use schedule::verify::Grid;
-use schedule::{Algorithm, Collective, Parameters, Rank, Request, Schedule, Unsupported, of};
+use schedule::{
+    Algorithm, Collective, Parameter, Parameters, Rank, Request, Schedule, Unsupported, of,
+};
 
 /// Every root of a small communicator; the first, the middle and the last of others.
 pub(crate) fn grid() -> Grid {
@@ -27,6 +29,14 @@ pub(crate) fn parameters(algorithm: &'static Algorithm) -> Vec<Parameters<'stati
         }));
     }
     all
+}
+
+/// This many blocks, if the algorithm takes blocks.
+pub(crate) fn in_blocks(algorithm: &Algorithm, blocks: u32) -> Parameters<'static> {
+    match algorithm.takes(Parameter::Blocks) {
+        true => Parameters::blocks(blocks),
+        false => Parameters::default(),
+    }
 }
 
 pub(crate) fn schedule(algorithm: &'static Algorithm, request: &Request<'_>) -> Schedule {

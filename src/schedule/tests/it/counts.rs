@@ -1,8 +1,8 @@
 //! Figures that the literature states, counted on the schedules.
 
-use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, find, verify::verify};
+use schedule::{ALGORITHMS, Algorithm, Cost, Parameters, Request, find, verify::verify};
 
-use crate::cases::schedule;
+use crate::cases::{in_blocks, schedule};
 
 fn steps(name: &str, ranks: u32, blocks: u32) -> u64 {
     tally(name, ranks, blocks).steps
@@ -10,16 +10,12 @@ fn steps(name: &str, ranks: u32, blocks: u32) -> u64 {
 
 fn tally(name: &str, ranks: u32, blocks: u32) -> schedule::Tally {
     let algorithm = find(name).unwrap();
-    let parameters = match algorithm.takes(Parameter::Blocks) {
-        true => Parameters::blocks(blocks),
-        false => Parameters::default(),
-    };
     let units = u64::from(blocks.max(ranks)) * 2;
     verify(&schedule(
         algorithm,
         &Request {
             units,
-            parameters,
+            parameters: in_blocks(algorithm, blocks),
             ..Request::ranks(ranks)
         },
     ))

@@ -1,11 +1,10 @@
 //! What every rank of the textbook's shapes does: rounds, messages, bytes and bytes combined.
 
 use schedule::{
-    Action, Cost, Parameter, Parameters, Rank, Request, Round, Schedule, find, timeline::Timeline,
-    verify::verify,
+    Action, Cost, Rank, Request, Round, Schedule, find, timeline::Timeline, verify::verify,
 };
 
-use crate::cases::schedule;
+use crate::cases::{in_blocks, schedule};
 
 /// Units of the whole vector or of a part, divisible by all that cuts it.
 const UNITS: u64 = 3 * 5 * 7 * 64;
@@ -71,13 +70,9 @@ fn work(schedule: &Schedule, rank: Rank) -> Work {
 
 fn call(name: &str, ranks: u32, blocks: u32) -> Schedule {
     let algorithm = find(name).unwrap();
-    let parameters = match algorithm.takes(Parameter::Blocks) {
-        true => Parameters::blocks(blocks),
-        false => Parameters::default(),
-    };
     let request = Request {
         units: UNITS,
-        parameters,
+        parameters: in_blocks(algorithm, blocks),
         ..Request::ranks(ranks)
     };
     schedule(algorithm, &request)

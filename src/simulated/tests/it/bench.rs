@@ -58,7 +58,7 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
     }
 }
 
-fn launcher(machine: &Machine) -> SimulatedLauncher {
+pub(crate) fn launcher(machine: &Machine) -> SimulatedLauncher {
     SimulatedLauncher::new(machine.clone(), Placement::Block).expect("a launcher")
 }
 

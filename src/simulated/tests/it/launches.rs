@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use launcher::{Launcher, Outcome};
-use model::{Noise, Setting, Topology, simulate};
+use model::{Machine, Noise, Setting, Topology, simulate};
 use schedule::Schedule;
 use vocabulary::units::format_seconds;
 use vocabulary::{
@@ -12,7 +12,7 @@ use vocabulary::{
 };
 use wire::{FailureKind, Finish, Record, exit_code};
 
-use crate::bench::{Bench, allreduce, compare, experiment, ours};
+use crate::bench::{Bench, allreduce, compare, experiment, launcher, ours};
 
 #[test]
 fn without_noise_every_repetition_is_the_simulated_time() {
@@ -302,6 +302,22 @@ fn what_cannot_be_simulated_is_left_out() {
     assert!(records.iter().any(failed), "{records:?}");
     let measured: Vec<u32> = bench.seconds().iter().map(|((_, c), _)| *c).collect();
     assert_eq!(measured, [1]);
+}
+
+/// As colltune 0.1.0 called them.
+#[test]
+fn machines_keep_their_versions() {
+    let all = "name: all\nranks_per_node: 2\n\
+        network: {alpha: 1.5e-6, overhead: 0.3e-6, beta: 0.1e-9, eager_limit: 8192}\n\
+        node: {alpha: 0.4e-6, beta: 0.05e-9}\n\
+        injection_beta: 0.1e-9\ngamma: 0.15e-9\ncopy: 0.07e-9\n\
+        noise: {jitter: 0.1, spike_probability: 0.01, spike_factor: 10, \
+        slow_launch_probability: 0.1, slow_launch_factor: 2}\n";
+    let few = "name: few\nranks_per_node: 4\nnode: {alpha: 1e-6, beta: 1e-9}\n";
+    for (text, version) in [(all, "all-7084a54b"), (few, "few-79a71657")] {
+        let machine = Machine::from_yaml(text).expect("a machine");
+        assert_eq!(launcher(&machine).library().version, version);
+    }
 }
 
 #[test]

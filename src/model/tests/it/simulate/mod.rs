@@ -3,6 +3,7 @@
 mod closed_forms;
 mod contention;
 mod paths;
+mod placement;
 mod reference;
 
 use model::{Link, Machine};

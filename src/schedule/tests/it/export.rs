@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::*;
-use crate::timeline::Timeline;
-use crate::{ALGORITHMS, Algorithm, Parameter, Parameters, Request, Unsupported, find};
+use schedule::export::{Goal, Scale, SimGrid, TooLong};
+use schedule::timeline::Timeline;
+use schedule::{ALGORITHMS, Action, Algorithm, Rank, Request, Schedule, find};
+
+use crate::cases::{in_blocks, schedule, supported};
 
 const SCALE: Scale = Scale {
     unit_bytes: 4,
@@ -181,8 +183,8 @@ fn read_simgrid(text: &str, rank: Rank) -> Vec<Statement> {
 
 fn totals(schedule: &Schedule) -> [Total; 2] {
     let ranks = 0..schedule.shape().ranks;
-    let goal = Goal::new(schedule, SCALE).expect("short messages");
-    let simgrid = SimGrid::new(schedule, SCALE).expect("short messages");
+    let goal = Goal::new(schedule, SCALE).unwrap();
+    let simgrid = SimGrid::new(schedule, SCALE).unwrap();
     let goal = ranks.clone().map(|rank| {
         let text = goal.rank(rank);
         read_goal(&text, rank)
@@ -199,11 +201,10 @@ fn totals(schedule: &Schedule) -> [Total; 2] {
 
 /// The same messages and the same dependencies: with a step a message they take as many steps.
 fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
-    let schedule = match Schedule::new(algorithm, request) {
-        Err(Unsupported::OddRanks { .. }) => return,
-        schedule => schedule.expect("supported"),
+    let Some(schedule) = supported(algorithm, request) else {
+        return;
     };
-    let timeline = Timeline::new(&schedule, 1 << 20).expect("small");
+    let timeline = Timeline::new(&schedule, 1 << 20).unwrap();
     let units = timeline.messages.iter().map(|message| match message.span {
         Some(_) => message.units * SCALE.unit_bytes,
         None => 1,
@@ -211,7 +212,7 @@ fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
     let work = timeline.work.iter().map(|work| match work.action {
         Action::Combine { into, .. } => {
             let place = schedule.layout(work.rank).locate(&into);
-            place.expect("in its buffer").units() * SCALE.unit_bytes * SCALE.combine_cost
+            place.unwrap().units() * SCALE.unit_bytes * SCALE.combine_cost
         }
         _ => 0,
     });
@@ -230,15 +231,11 @@ fn check(algorithm: &'static Algorithm, request: &Request<'_>) {
 fn traces_do_what_schedules_do() {
     for algorithm in ALGORITHMS {
         for ranks in [1, 2, 5, 8, 9] {
-            let parameters = match algorithm.takes(Parameter::Blocks) {
-                true => Parameters::blocks(3),
-                false => Parameters::default(),
-            };
             for (units, root) in [(1, 0), (40, ranks - 1)] {
                 let request = Request {
                     units,
                     root,
-                    parameters,
+                    parameters: in_blocks(algorithm, 3),
                     ..Request::ranks(ranks)
                 };
                 check(algorithm, &request);
@@ -249,13 +246,13 @@ fn traces_do_what_schedules_do() {
 
 #[test]
 fn what_simulators_cannot_count_is_refused() {
-    let algorithm = find("gather/binomial").expect("registered");
+    let algorithm = find("gather/binomial").unwrap();
     let check = |units, expected: Option<u64>| {
         let request = Request {
             units,
             ..Request::ranks(4)
         };
-        let schedule = Schedule::new(algorithm, &request).expect("supported");
+        let schedule = schedule(algorithm, &request);
         let scale = Scale {
             unit_bytes: 1,
             combine_cost: 1,

@@ -1,0 +1,89 @@
+//! What is drawn of a schedule.
+
+use schedule::svg::{LIMIT, render};
+use schedule::timeline::{Timeline, TooMuch};
+use schedule::{ALGORITHMS, Parameters, Rank, Request, find};
+
+use crate::cases::{in_blocks, schedule, supported};
+
+fn draw(name: &str, request: &Request<'_>, only: Option<Rank>) -> (String, Timeline) {
+    let algorithm = find(name).unwrap();
+    let schedule = schedule(algorithm, request);
+    let timeline = Timeline::new(&schedule, LIMIT).unwrap();
+    (render(&schedule, only).unwrap(), timeline)
+}
+
+/// How many elements begin so.
+fn count(svg: &str, start: &str) -> usize {
+    svg.matches(start).count()
+}
+
+/// One of each kind is in the legend.
+#[test]
+fn every_message_is_an_arrow_and_every_combination_a_dot() {
+    let request = Request {
+        units: 12,
+        parameters: Parameters::blocks(3),
+        ..Request::ranks(6)
+    };
+    let (svg, timeline) = draw("allreduce/dual_root", &request, None);
+    assert_eq!(timeline.steps, 4 + 1 + 3 * 2);
+    assert_eq!(count(&svg, "step 11</text>"), 1);
+    let messages = timeline.messages.len();
+    assert_eq!(count(&svg, r#"<path class="message"#), messages + 1);
+    assert_eq!(count(&svg, r#"<text class="label"#), messages);
+    assert_eq!(count(&svg, "<circle"), timeline.work.len() + 1);
+    assert_eq!(count(&svg, ">rank 5</text>"), 1);
+
+    let request = Request {
+        units: 4,
+        ..Request::ranks(5)
+    };
+    let (svg, _) = draw("gather/linear_sync", &request, None);
+    assert_eq!(count(&svg, r#"<path class="message signal"#), 4 + 1);
+    assert_eq!(count(&svg, "rank 0 (root)"), 1);
+    let (svg, _) = draw("gather/linear_sync", &request, Some(2));
+    assert_eq!(count(&svg, " faint\" d="), 6);
+}
+
+#[test]
+fn every_algorithm_is_drawn_within_the_frame() {
+    for algorithm in ALGORITHMS {
+        for ranks in [1, 4, 7] {
+            let request = Request {
+                units: 56,
+                parameters: in_blocks(algorithm, 2),
+                ..Request::ranks(ranks)
+            };
+            let Some(schedule) = supported(algorithm, &request) else {
+                continue;
+            };
+            let svg = render(&schedule, None).unwrap();
+            let opened = count(&svg, "<") - count(&svg, "</") - count(&svg, "/>");
+            assert_eq!(
+                opened,
+                count(&svg, "</"),
+                "{algorithm}: elements are closed"
+            );
+            let width: u64 = attribute(&svg, "width").unwrap();
+            let rights = svg.split("<line ").skip(1);
+            let rights = rights.filter_map(|line| attribute(line, "x2"));
+            assert!(
+                rights.max().is_some_and(|right| right < width),
+                "{algorithm}"
+            );
+        }
+    }
+}
+
+fn attribute(text: &str, name: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(&format!("{name}=\""))?;
+    rest.split_once('"')?.0.parse().ok()
+}
+
+#[test]
+fn what_nobody_could_read_is_refused() {
+    let algorithm = find("allgather/linear").unwrap();
+    let schedule = schedule(algorithm, &Request::ranks(100));
+    assert_eq!(render(&schedule, None), Err(TooMuch { limit: LIMIT }));
+}

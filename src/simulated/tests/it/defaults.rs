@@ -1,0 +1,70 @@
+//! What the simulated library does by default, by the times of what it might do.
+
+use schedule::Collective;
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+
+use crate::bench::{Bench, ours};
+
+fn cell(collective: Collective, (nodes, ppn): (u32, u32), bytes: u64) -> Cell {
+    let reduces = collective.is_reduction();
+    Cell {
+        collective,
+        shape: CommShape { nodes, ppn },
+        bytes,
+        datatype: if reduces {
+            Datatype::Float64
+        } else {
+            Datatype::Byte
+        },
+        operator: reduces.then_some(Operator::Sum),
+    }
+}
+
+#[test]
+fn every_call_has_a_choice_that_can_serve_it() {
+    let launcher = Bench::new(Vec::new()).launcher();
+    for collective in Collective::ALL {
+        for shape in [(1, 2), (1, 7), (2, 8), (3, 5), (8, 8), (9, 7)] {
+            for bytes in [8, 256, 4 << 10, 64 << 10, 1 << 20] {
+                let cell = cell(collective, shape, bytes);
+                let seconds = launcher.noise_free_seconds(&cell, &Candidate::Default);
+                assert!(seconds.is_some(), "{cell}");
+            }
+        }
+    }
+}
+
+/// The default takes as long as the expected algorithm, and not as the one beyond the threshold.
+#[test]
+fn thresholds_are_those_of_the_whole_vector() {
+    let launcher = Bench::new(Vec::new()).launcher();
+    let check = |collective, shape, bytes, [expected, other]: [&str; 2]| {
+        let cell = cell(collective, shape, bytes);
+        let seconds = |candidate| launcher.noise_free_seconds(&cell, &candidate);
+        let of = |id| seconds(ours(&format!("{collective}/{id}")));
+        let default = seconds(Candidate::Default);
+        assert!(default.is_some());
+        assert_eq!(default, of(expected), "{expected} in {cell}");
+        assert_ne!(default, of(other), "{other} in {cell}");
+    };
+    use Collective::{Allgather, Allreduce, Bcast, Reduce, ReduceScatterBlock};
+    let [tree, halves, ring] = ["binomial", "scatter_allgather", "scatter_allgather_ring"];
+    check(Bcast, (1, 8), 12287, [tree, halves]);
+    check(Bcast, (1, 8), 12288, [halves, tree]);
+    check(Bcast, (1, 7), 12288, [tree, ring]);
+    check(Bcast, (3, 3), 12288, [ring, tree]);
+    check(Bcast, (1, 8), (512 << 10) - 1, [halves, ring]);
+    check(Bcast, (1, 8), 512 << 10, [ring, halves]);
+    let [doubling, halving] = ["recursive_doubling", "rabenseifner"];
+    check(Allreduce, (4, 4), 2048, [doubling, halving]);
+    check(Allreduce, (4, 4), 2056, [halving, doubling]);
+    // 512 elements can be divided among 512 of 600 ranks, but not among 2048.
+    check(Allreduce, (30, 20), 4096, [halving, doubling]);
+    check(Allreduce, (64, 32), 4096, [doubling, halving]);
+    check(Reduce, (64, 32), 4096, [tree, halving]);
+    check(Allgather, (4, 4), 32 << 10, ["ring", "recursive_doubling"]);
+    check(Allgather, (4, 4), 31 << 10, ["recursive_doubling", "ring"]);
+    check(Allgather, (5, 4), 1024, ["bruck", "ring"]);
+    let [pairwise, halving] = ["pairwise", "recursive_halving"];
+    check(ReduceScatterBlock, (4, 4), 32 << 10, [pairwise, halving]);
+}

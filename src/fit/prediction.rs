@@ -101,7 +101,7 @@ fn compare(
     machine: Option<&MachineFit>,
 ) -> Option<BlockComparison> {
     let algorithm = schedule::find(family.algorithm())?;
-    let points: Vec<BlockPoint> = members
+    let mut points: Vec<BlockPoint> = members
         .iter()
         .filter_map(|(parameters, seconds)| {
             let (blocks, block_bytes) = model::blocks(algorithm, &call(&cell, parameters))?;
@@ -129,18 +129,15 @@ fn compare(
         };
         points.iter().min_by(nearer).copied()
     });
-    let mut ascending = points.clone();
-    ascending.sort_by_key(|point| point.block_bytes);
+    points.sort_by_key(|point| point.block_bytes);
     Some(BlockComparison {
         cell,
         algorithm: family.to_string(),
         predicted,
         measured,
-        predicted_of_measured: expected(&measured),
         measured_near_prediction: near,
-        blocks_measured: points.len(),
-        predicted_of_points: ascending.iter().map(expected).collect(),
-        points: ascending,
+        predicted_of_points: points.iter().map(expected).collect(),
+        points,
     })
 }
 

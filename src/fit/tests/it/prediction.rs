@@ -66,14 +66,18 @@ fn the_measured_optimum_of_a_perfect_machine_is_the_predicted_one() {
     assert!((0.5..=2.0).contains(&ratio), "{found:?}");
     let near = found.measured_near_prediction.expect("measured");
     assert!(near.seconds <= 1.05 * found.measured.seconds, "{found:?}");
-    let of_measured = found.predicted_of_measured.expect("closed form");
+    let best = found.points.iter().zip(&found.predicted_of_points);
+    let of_measured = best
+        .filter(|(point, _)| **point == found.measured)
+        .find_map(|(_, seconds)| *seconds)
+        .expect("closed form");
     assert!(
         (found.measured.seconds / of_measured - 1.0).abs() < 0.05,
         "{found:?}"
     );
     assert!(predicted.seconds <= of_measured);
     assert_eq!(
-        (found.algorithm.as_str(), found.blocks_measured),
+        (found.algorithm.as_str(), found.points.len()),
         (DUAL_ROOT, 12)
     );
 }
@@ -92,14 +96,8 @@ fn the_nearest_measured_block_is_taken_by_ratio() {
 #[test]
 fn without_a_machine_only_measurements() {
     let found = compared(&samples(&[4096, 65_536]), None);
-    assert_eq!(
-        (
-            found.len(),
-            found[0].predicted,
-            found[0].predicted_of_measured
-        ),
-        (1, None, None)
-    );
+    assert_eq!((found.len(), found[0].predicted), (1, None));
+    assert_eq!(found[0].predicted_of_points, [None, None]);
     assert_eq!(
         found[0].measured.blocks,
         (BYTES / found[0].measured.block_bytes) as u32

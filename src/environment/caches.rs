@@ -34,10 +34,8 @@ pub fn available_bytes() -> Option<u64> {
 /// The caches that hold a CPU's data.
 fn caches_of(cpu: usize) -> Vec<Cache> {
     let describe = |index: u32| {
-        let of = |what: &str| {
-            let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{what}");
-            read(&path).trim().to_owned()
-        };
+        let folder = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+        let of = |what: &str| read(&format!("{folder}/{what}"));
         Some(Cache {
             level: of("level").parse().ok()?,
             bytes: match of("type").as_str() {
@@ -84,7 +82,7 @@ fn available(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cache, available, available_bytes, last_level_bytes, size, total};
+    use super::{Cache, available, size, total};
 
     fn cache(level: u32, bytes: u64, cpus: &str) -> Cache {
         let cpus = cpus.to_owned();
@@ -117,11 +115,5 @@ mod tests {
         let meminfo = "MemTotal:  100 kB\nMemAvailable:   12 kB\nBuffers: 1 kB\n";
         assert_eq!(available(meminfo), Some(12 << 10));
         assert_eq!(available(""), None);
-    }
-
-    #[test]
-    fn this_machine_has_memory() {
-        assert!(available_bytes() > Some(1 << 20));
-        assert_ne!(last_level_bytes(), Some(0));
     }
 }

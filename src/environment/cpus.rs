@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The hardware threads of a machine and the cores that they belong to.
 #[derive(Clone, Debug, Default)]
-pub struct Topology {
+pub(crate) struct Topology {
     /// For a CPU's number the list of its core's CPUs, the same text for all of them.
     siblings: BTreeMap<usize, String>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Standing {
 
 impl Topology {
     /// From the kernel's list of siblings of each CPU. A CPU without one is a core of its own.
-    pub fn new(siblings: impl IntoIterator<Item = (usize, String)>) -> Self {
+    pub(crate) fn new(siblings: impl IntoIterator<Item = (usize, String)>) -> Self {
         Self {
             siblings: siblings.into_iter().collect(),
         }

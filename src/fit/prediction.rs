@@ -101,7 +101,7 @@ fn compare(
     machine: Option<&MachineFit>,
 ) -> Option<BlockComparison> {
     let algorithm = schedule::find(family.algorithm())?;
-    let points: Vec<BlockPoint> = members
+    let mut points: Vec<BlockPoint> = members
         .iter()
         .filter_map(|(parameters, seconds)| {
             let (blocks, block_bytes) = model::blocks(algorithm, &call(&cell, parameters))?;
@@ -129,18 +129,15 @@ fn compare(
         };
         points.iter().min_by(nearer).copied()
     });
-    let mut ascending = points.clone();
-    ascending.sort_by_key(|point| point.block_bytes);
+    points.sort_by_key(|point| point.block_bytes);
     Some(BlockComparison {
         cell,
         algorithm: family.to_string(),
         predicted,
         measured,
-        predicted_of_measured: expected(&measured),
         measured_near_prediction: near,
-        blocks_measured: points.len(),
-        predicted_of_points: ascending.iter().map(expected).collect(),
-        points: ascending,
+        predicted_of_points: points.iter().map(expected).collect(),
+        points,
     })
 }
 
@@ -189,76 +186,5 @@ pub(crate) fn call<'a>(cell: &Cell, parameters: &'a Parameters) -> Call<'a> {
         bytes: cell.bytes,
         unit_bytes,
         parameters: parameters.in_units(unit_bytes),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::Link;
-    use schedule::Collective;
-    use vocabulary::{CommShape, Datatype, Operator};
-
-    use super::*;
-    use crate::Foreseen;
-
-    fn candidate(block_bytes: u64) -> Candidate {
-        Candidate::Ours {
-            algorithm: "allreduce/dual_root".to_owned(),
-            parameters: Parameters {
-                block_bytes: Some(block_bytes),
-                ..Parameters::default()
-            },
-        }
-    }
-
-    /// Two levels, of which closed forms know the slower one only.
-    fn machine() -> MachineFit {
-        let link = |beta| Link {
-            alpha: 1e-6,
-            overhead: None,
-            beta,
-            eager_limit: None,
-        };
-        let machine = Machine {
-            name: "test".to_owned(),
-            ranks_per_node: 8,
-            network: Some(link(4e-9)),
-            node: Some(link(1e-9)),
-            injection_beta: None,
-            gamma: Some(1e-10),
-            copy: None,
-            noise: None,
-        };
-        MachineFit {
-            machine: Some(machine),
-            gammas: Vec::new(),
-            parameters: Vec::new(),
-            segments: Vec::new(),
-            placement: model::Placement::Block,
-            foreseen: Foreseen::default(),
-        }
-    }
-
-    #[test]
-    fn ratios_have_both_times_from_one_model() {
-        let cell = Cell {
-            collective: Collective::Allreduce,
-            shape: CommShape { nodes: 2, ppn: 8 },
-            bytes: 1 << 22,
-            datatype: Datatype::Float64,
-            operator: Some(Operator::Sum),
-        };
-        let (fit, long, short) = (machine(), candidate(64), candidate(1 << 20));
-        let simulated = |of| simulated_seconds(&fit, &cell, of);
-        let closed = |of| closed_form_seconds(&fit, &cell, of).expect("closed form");
-        assert_eq!(simulated(&long), None);
-        let of_short = simulated(&short).expect("short");
-        assert!(closed(&short) > 1.1 * of_short, "{of_short}");
-        let ratio = |long| predicted_ratio(&fit, (&cell, long), (&cell, &short));
-        assert_eq!(ratio(&long), Some(closed(&long) / closed(&short)));
-        let other = candidate(1 << 18);
-        let expected = simulated(&other).expect("short") / of_short;
-        assert_eq!(ratio(&other), Some(expected));
-        assert_eq!(ratio(&Candidate::Default), None);
     }
 }

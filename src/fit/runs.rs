@@ -9,6 +9,7 @@ use vocabulary::{Candidate, CommShape};
 
 use crate::prediction::block_count;
 use results::{CellDecision, Ranked, Verdict};
+use statistics::geometric_mean;
 
 /// What a table tells apart beside the size.
 pub(crate) type Series = (Collective, CommShape, Operators);
@@ -146,9 +147,6 @@ pub(crate) fn mean_speedup<'a>(
     decisions: impl Iterator<Item = &'a CellDecision>,
     candidate: &Candidate,
 ) -> Option<f64> {
-    let logarithms: Vec<f64> = decisions
-        .filter_map(|decision| Some(decision.ranked(candidate)?.speedup?.median.ln()))
-        .collect();
-    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
-    (!logarithms.is_empty()).then(|| mean.exp())
+    let speedup = |decision: &'a CellDecision| Some(decision.ranked(candidate)?.speedup?.median);
+    geometric_mean(decisions.filter_map(speedup))
 }

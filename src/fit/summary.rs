@@ -8,7 +8,7 @@ use crate::FitError;
 use crate::batches::Batches;
 use crate::frame::{self, LaunchSummary};
 use results::{CONFIDENCE, Counts, Summary};
-use statistics::{Interval, Quartiles};
+use statistics::Interval;
 
 /// Summarises samples, in ascending order of subject and candidate.
 ///
@@ -41,7 +41,7 @@ pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
         .map(|sample| (keys[&(sample.subject, &sample.candidate)].number, sample))
         .collect();
     let mut launches = frame::summarise_launches(&counted)?;
-    launches.retain(|launch| launch.quartiles.median > 0.0);
+    launches.retain(|launch| launch.median > 0.0);
     let keys: Vec<_> = keys.into_iter().collect();
     Ok(launches
         .chunk_by(|a, b| a.group == b.group)
@@ -104,15 +104,8 @@ fn over_launches(
     group: &Group,
     launches: &[LaunchSummary],
 ) -> Summary {
-    let median_of = |part: fn(&LaunchSummary) -> f64| {
-        let values: Vec<f64> = launches.iter().map(part).collect();
-        statistics::median(&values).unwrap_or(f64::NAN)
-    };
-    let medians: Vec<f64> = launches
-        .iter()
-        .map(|launch| launch.quartiles.median)
-        .collect();
-    let median_seconds = median_of(|launch| launch.quartiles.median);
+    let medians: Vec<f64> = launches.iter().map(|launch| launch.median).collect();
+    let median_seconds = statistics::median(&medians).unwrap_or(f64::NAN);
     Summary {
         subject,
         candidate,
@@ -128,20 +121,8 @@ fn over_launches(
             invalid: group.invalid,
         },
         median_seconds,
-        quartiles: Quartiles {
-            lower: median_of(|launch| launch.quartiles.lower),
-            median: median_seconds,
-            upper: median_of(|launch| launch.quartiles.upper),
-        },
-        minimum_seconds: launches
-            .iter()
-            .map(|launch| launch.minimum)
-            .fold(f64::INFINITY, f64::min),
         interval: statistics::median_interval(&medians, CONFIDENCE)
             .unwrap_or_else(|| Interval::point(median_seconds)),
-        launch_medians: launches
-            .iter()
-            .map(|l| (l.launch, l.quartiles.median))
-            .collect(),
+        launch_medians: launches.iter().map(|l| (l.launch, l.median)).collect(),
     }
 }

@@ -118,12 +118,8 @@ impl Validated {
     pub fn summary(&self) -> Option<Summary> {
         let speedups = self.points.iter().filter_map(|point| point.speedup);
         let medians: Vec<f64> = speedups.map(|speedup| speedup.median).collect();
-        if medians.is_empty() {
-            return None;
-        }
-        let logarithms: f64 = medians.iter().map(|ratio| ratio.ln()).sum();
         Some(Summary {
-            geometric_mean: (logarithms / medians.len() as f64).exp(),
+            geometric_mean: statistics::geometric_mean(medians.iter().copied())?,
             best: medians.iter().copied().fold(0.0, f64::max),
             worst: medians.iter().copied().fold(f64::INFINITY, f64::min),
         })

@@ -11,27 +11,9 @@ use vocabulary::Candidate;
 use crate::text::verdict;
 use crate::view::View;
 
-/// The columns. Times are seconds, sizes bytes; what is not known or does not apply is empty.
-///
-/// | column | is |
-/// |---|---|
-/// | `collective` | the collective |
-/// | `operators` | the operators that the choice holds for: `any`, `commutative`, `noncommutative` |
-/// | `datatype`, `operator` | what was measured with, where elements are combined |
-/// | `nodes`, `ppn` | nodes, and ranks on each |
-/// | `bytes` | size of the call, as tables define it for the collective |
-/// | `candidate` | its full name |
-/// | `seconds` | median time over launches |
-/// | `seconds_low`, `seconds_high` | the interval of that median |
-/// | `launches`, `repetitions` | what it rests on |
-/// | `speedup` | the default's time divided by the candidate's, paired inside launches: the median |
-/// | `speedup_low`, `speedup_high` | its interval |
-/// | `speedup_coverage` | probability with which that interval covers the true median |
-/// | `chosen_colltune`, `chosen_library` | whether the table chooses it: of all candidates, and of the library's own |
-/// | `expected_seconds` | what the model expects |
-/// | `source` | `measured`, or `model` where nothing was measured on that shape |
-/// | `verdict` | what became of the cell's best candidate beside the default |
-pub const CSV_COLUMNS: [&str; 22] = [
+/// The columns, of which the help text of `colltune report` says what they are. Times are seconds, sizes
+/// bytes; what is not known or does not apply is empty.
+const COLUMNS: [&str; 22] = [
     "collective",
     "operators",
     "datatype",
@@ -56,13 +38,13 @@ pub const CSV_COLUMNS: [&str; 22] = [
     "verdict",
 ];
 
-/// All cells with all candidates, under [`CSV_COLUMNS`].
+/// All cells with all candidates, under names of columns.
 ///
 /// # Errors
 /// None that memory does not cause.
 pub fn render_csv(view: &View) -> io::Result<String> {
     let mut writer = Writer::from_writer(Vec::new());
-    writer.write_record(CSV_COLUMNS)?;
+    writer.write_record(COLUMNS)?;
     for cell in &view.cells {
         for ranked in &cell.ranking {
             writer.write_record(row(cell, ranked))?;
@@ -74,7 +56,7 @@ pub fn render_csv(view: &View) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-fn row(result: &CellDecision, ranked: &Ranked) -> [String; CSV_COLUMNS.len()] {
+fn row(result: &CellDecision, ranked: &Ranked) -> [String; COLUMNS.len()] {
     let cell = &result.cell;
     let is_chosen = |chosen: &Candidate| yes_or_no(*chosen == ranked.candidate);
     let end = |interval: Option<Interval>, end: usize| {

@@ -22,7 +22,6 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// Rows under headed columns.
 pub(crate) fn grid<const N: usize>(
     columns: [(&'static str, Side); N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -74,24 +73,4 @@ fn mark_sides<N: Display>(separator: &str, columns: &[(N, Side)]) -> String {
         Side::Left => format!("{line}{dashes}|"),
         Side::Right => format!("{line}{}:|", &dashes[1..]),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_aligned_and_cells_escaped() {
-        let columns = [("bytes", Side::Right), ("candidate", Side::Left)];
-        let rows = [["8", "a|b"], ["4096", "default\nor not"]];
-        let text = grid(columns, rows.map(|row| row.map(str::to_owned))).markdown();
-        let expected = "\
-| bytes | candidate      |
-|------:|----------------|
-|     8 | a\\|b           |
-|  4096 | default or not |
-
-";
-        assert_eq!(text, expected);
-    }
 }

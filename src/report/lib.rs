@@ -20,7 +20,7 @@ mod table_view;
 mod text;
 mod view;
 
-pub use csv_text::{CSV_COLUMNS, render_csv};
+pub use csv_text::render_csv;
 pub use html::render_html;
 pub use markdown::render_markdown;
 pub use summary::render_summary;

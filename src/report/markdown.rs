@@ -1,6 +1,6 @@
 //! A report as Markdown that can be read as it stands.
 
-use results::{BlockComparison, CellDecision, Ranked};
+use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
 use table::{Operators, Rule};
 use vocabulary::units::{format_bytes, format_seconds};
@@ -11,9 +11,10 @@ use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
-use crate::text::{NONE, code, factor, one_line, percent, quantity, short_name, title, verdict};
-use crate::view::Basis;
-use crate::view::{Comparison, View};
+use crate::text::{
+    NONE, code, factor, one_line, or_none, percent, quantity, short_name, title, verdict,
+};
+use crate::view::{Basis, Comparison, View};
 
 /// What the reader of a report on a table alone has to know.
 pub(crate) const TABLE_ALONE: &str = "\
@@ -163,7 +164,9 @@ pub(crate) fn sizes(rows: &[CellDecision]) -> Grid {
         };
         [
             format_bytes(row.cell.bytes),
-            time_of(row.default()),
+            or_none(row.default(), |default| {
+                format_seconds(default.median_seconds)
+            }),
             candidate,
             time,
             speedup,
@@ -174,19 +177,9 @@ pub(crate) fn sizes(rows: &[CellDecision]) -> Grid {
     grid(columns, rows)
 }
 
-fn time_of(ranked: Option<&Ranked>) -> String {
-    ranked.map_or_else(
-        || NONE.to_owned(),
-        |ranked| format_seconds(ranked.median_seconds),
-    )
-}
-
 /// The interval of a ratio, if there is one.
 pub(crate) fn interval(ratio: &PairedRatio) -> String {
-    match ratio.interval.ends() {
-        Some(ends) => ends.map(factor).join(" .. "),
-        None => NONE.to_owned(),
-    }
+    or_none(ratio.interval.ends(), |ends| ends.map(factor).join(" .. "))
 }
 
 pub(crate) fn rules(rules: &[Rule]) -> Grid {
@@ -209,7 +202,7 @@ pub(crate) fn rules(rules: &[Rule]) -> Grid {
                 format_bytes(rule.from_bytes),
                 end,
                 short_name(&rule.candidate),
-                rule.speedup.map_or(NONE.to_owned(), factor),
+                or_none(rule.speedup, factor),
                 rule.confidence.to_string(),
             ]
         });
@@ -248,18 +241,17 @@ pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>
         ("time at measured", Right),
         ("loss", Right),
     ];
-    let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
     let rows = rows.into_iter().map(|row| {
         let at_predicted = row.seconds_at_predicted();
         let loss = at_predicted.map(|time| time / row.measured.seconds - 1.0);
         [
             row.algorithm.clone(),
             format_bytes(row.cell.bytes),
-            or_none(row.predicted.map(|block| format_bytes(block.block_bytes))),
+            or_none(row.predicted, |block| format_bytes(block.block_bytes)),
             format_bytes(row.measured.block_bytes),
             at_predicted.map_or_else(|| "not measured".to_owned(), format_seconds),
             format_seconds(row.measured.seconds),
-            or_none(loss.map(percent)),
+            or_none(loss, percent),
         ]
     });
     grid(columns, rows)

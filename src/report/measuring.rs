@@ -2,20 +2,25 @@
 
 use std::fmt::Write;
 
+use results::OftenInvalid;
 use vocabulary::units::{format_count, format_seconds};
 
+use crate::repetitions;
 use crate::placement::{binding, launcher, orders, settings, switches};
-use crate::repetitions::repetitions;
 use crate::text::{code, one_line, percent};
 use crate::view::{Basis, View};
 
-/// The section.
 pub(crate) fn measuring(view: &View) -> String {
     let mut text = "## How it was measured\n\n".to_owned();
     for paragraph in paragraphs(view) {
         text += &format!("{paragraph}\n\n");
     }
-    text += &repetitions(&view.repetitions);
+    for (warning, found) in repetitions::warnings(&view.repetitions) {
+        if !found.is_empty() {
+            let warning = warning.replace('\n', "\n> ");
+            text += &format!("> **Warning:** {warning}:\n>\n{}\n", list(found));
+        }
+    }
     for (name, fact) in facts(view) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {name}: {fact}");
@@ -59,7 +64,21 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
         ));
     }
     paragraphs.extend(search(view));
+    paragraphs.extend(repetitions::paragraphs(&view.repetitions));
     paragraphs
+}
+
+fn list(found: &[OftenInvalid]) -> String {
+    let line = |found: &OftenInvalid| {
+        format!(
+            "> - {} in {}: {} of {}\n",
+            found.candidate,
+            found.cell,
+            format_count(found.invalid),
+            format_count(found.repetitions)
+        )
+    };
+    found.iter().map(line).collect()
 }
 
 /// What is known of machine, library and campaign, by name and as Markdown.

@@ -2,7 +2,7 @@
 
 use results::Pair;
 use schedule::Collective;
-use statistics::PairedRatio;
+use statistics::{PairedRatio, geometric_mean};
 use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_count};
 
@@ -61,11 +61,12 @@ pub(crate) fn table(rows: &[Pair]) -> Grid {
     let rows = rows.iter().filter_map(|pair| {
         let (first, last) = (pair.points.first()?, pair.points.last()?);
         let (at, worst) = worst(pair)?;
+        let ratios = pair.points.iter().map(|(_, ratio)| ratio.median);
         Some([
             pair.name.clone(),
             pair.against.clone(),
             format!("{} to {}", format_bytes(first.0), format_bytes(last.0)),
-            factor(mean(pair.points.iter().map(|(_, ratio)| ratio.median))),
+            factor(geometric_mean(ratios)?),
             factor(worst.median),
             interval(&worst),
             format_bytes(at),
@@ -80,29 +81,14 @@ fn worst(pair: &Pair) -> Option<(u64, PairedRatio)> {
     pair.points.iter().max_by(order).copied()
 }
 
-/// The geometric mean of positive values; 1 of none.
-pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {
-        (sum + f64::ln(value), count + 1.0)
-    });
-    if count > 0.0 {
-        f64::exp(sum / count)
-    } else {
-        1.0
-    }
-}
-
 /// How the twins do, all taken together.
 pub(crate) fn verdict(twins: &[Pair]) -> String {
     let ratios = || twins.iter().flat_map(|pair| &pair.points);
     let count = ratios().count();
-    if count == 0 {
+    let Some(mean) = geometric_mean(ratios().map(|(_, ratio)| ratio.median)) else {
         return String::new();
-    }
-    let mut text = format!(
-        "All twins together: {} over {count} points.",
-        factor(mean(ratios().map(|(_, ratio)| ratio.median)))
-    );
+    };
+    let mut text = format!("All twins together: {} over {count} points.", factor(mean));
     let slow: Vec<String> = twins.iter().flat_map(slow_points).collect();
     if slow.is_empty() {
         text += &format!(" None is slower by more than {SLOWER}.");
@@ -143,16 +129,4 @@ pub(crate) fn left_out(points: usize) -> String {
         "{points} left out: one of the two left the race in some launch, so that its time there is\n\
          known less well, and rather too long.\n\n"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::mean;
-
-    #[test]
-    fn means_are_geometric() {
-        assert!((mean([0.5, 2.0].into_iter()) - 1.0).abs() < 1e-12);
-        assert!((mean([2.0, 8.0].into_iter()) - 4.0).abs() < 1e-12);
-        assert!((mean(std::iter::empty()) - 1.0).abs() < 1e-12);
-    }
 }

@@ -95,32 +95,3 @@ pub(crate) fn binding(environment: &Environment) -> String {
         cpus.join(" | ")
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::switches;
-    use vocabulary::Node;
-    use wire::Environment;
-
-    #[test]
-    fn nodes_are_named_below_their_switches() {
-        let node = |host: &str, switches: &str| Node {
-            host: host.to_owned(),
-            switches: switches.to_owned(),
-            ..Node::default()
-        };
-        let told = |nodes: Vec<Node>| {
-            switches(&Environment {
-                nodes,
-                ..Environment::default()
-            })
-        };
-        let nodes = vec![
-            node("n1", "spine.leaf1"),
-            node("n2", "spine.leaf2"),
-            node("n3", "spine.leaf1"),
-        ];
-        assert_eq!(told(nodes), "spine.leaf1: n1, n3; spine.leaf2: n2");
-        assert_eq!(told(vec![node("n1", "")]), "");
-    }
-}

@@ -6,76 +6,69 @@ use vocabulary::units::format_count;
 
 use crate::markdown::interval;
 
-/// Paragraphs; nothing where all is as usual.
-pub(crate) fn repetitions(about: &Repetitions) -> String {
-    let mut text = String::new();
+/// Biased cells that are named.
+const MOST_CELLS: usize = 10;
+
+/// What is unusual of some; nothing where all is as usual.
+pub(crate) fn paragraphs(about: &Repetitions) -> Vec<String> {
+    let mut paragraphs = Vec::new();
     if about.batched_cells > 0 {
         let cells = match about.batched_cells {
             1 => "a cell".to_owned(),
             many => format!("{} cells", format_count(many as u64)),
         };
-        text += &format!(
+        paragraphs.push(format!(
             "Calls in {cells} were too short for the clock: times there are those of up to {} calls\n\
-             in a row, divided by their number.\n\n",
+             in a row, divided by their number.",
             format_count(about.most_calls.into()),
-        );
+        ));
     }
     if about.other_batches > 0 {
-        text += &format!(
+        paragraphs.push(format!(
             "{} times a launch of a candidate in a cell was left out, as another number of calls\n\
-             was timed together than in most launches of the cell: such times do not compare.\n\n",
+             was timed together than in most launches of the cell: such times do not compare.",
             format_count(about.other_batches),
-        );
+        ));
     }
-    if !about.often_invalid.is_empty() {
-        text += &format!(
-            "> **Warning:** more than {:.0} % of these repetitions were invalid, so that those left may\n\
-             > not be typical:\n>\n",
-            OFTEN_INVALID * 100.0
-        );
-        text += &list(&about.often_invalid);
-    }
-    if !about.never_valid.is_empty() {
-        text += "> **Warning:** no repetition of these was valid, so that nothing is known of them and\n\
-                 > no decision rests on them; give each rank a core of its own, or use\n\
-                 > `synchronisation: barrier`:\n>\n";
-        text += &list(&about.never_valid);
-    }
-    text + &placebos(about)
+    paragraphs.extend(placebos(about));
+    paragraphs
 }
 
-fn placebos(about: &Repetitions) -> String {
+/// How the default compares with itself.
+fn placebos(about: &Repetitions) -> Option<String> {
     let medians = || about.placebos.iter().map(|(_, ratio)| ratio.median);
-    let (Some(least), Some(most)) = (medians().reduce(f64::min), medians().reduce(f64::max)) else {
-        return String::new();
-    };
-    let mut text = format!(
-        "`{}`, the default under another name, took {least:.2} to {most:.2} times as long as the default,\n\
-         in {} cells.\n\n",
+    let (least, most) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
+    let text = format!(
+        "`{}`, the default under another name, took {least:.2} to {most:.2} times as long as the\n\
+         default, in {} cells.",
         Candidate::PLACEBO,
         about.placebos.len()
     );
-    let biased: Vec<String> = about
-        .biased()
-        .map(|(cell, ratio)| format!("> - {cell}: {:.2} {}\n", ratio.median, interval(ratio)))
+    let cells = about.biased().take(MOST_CELLS);
+    let cells: Vec<String> = cells
+        .map(|(cell, ratio)| format!("{cell} ({:.2}, {})", ratio.median, interval(ratio)))
         .collect();
-    if !biased.is_empty() {
-        text += "> **Warning:** in these cells it did not take as long as the default for certain: the\n\
-                 > measurement is biased, and other ratios are wrong by as much:\n>\n";
-        text += &(biased.concat() + "\n");
-    }
-    text
+    Some(match about.biased().count() {
+        0 => text,
+        biased => format!(
+            "{text} In {biased} of them it did not take as long for certain, so that the measurement is\n\
+             biased there, and other ratios are wrong by as much: {}.",
+            cells.join("; ")
+        ),
+    })
 }
 
-fn list(found: &[OftenInvalid]) -> String {
-    let line = |found: &OftenInvalid| {
-        format!(
-            "> - {} in {}: {} of {}\n",
-            found.candidate,
-            found.cell,
-            format_count(found.invalid),
-            format_count(found.repetitions)
-        )
-    };
-    found.iter().map(line).collect::<String>() + "\n"
+/// What warns of candidates, each with those that it is about.
+pub(crate) fn warnings(about: &Repetitions) -> [(String, &[OftenInvalid]); 2] {
+    let often = format!(
+        "more than {:.0} % of these repetitions were invalid, so that those left may\nnot be typical",
+        OFTEN_INVALID * 100.0
+    );
+    let never = "no repetition of these was valid, so that nothing is known of them and\n\
+                 no decision rests on them; give each rank a core of its own, or use\n\
+                 `synchronisation: barrier`";
+    [
+        (often, &about.often_invalid),
+        (never.to_owned(), &about.never_valid),
+    ]
 }

@@ -1,6 +1,7 @@
 //! Where the library's default loses, and by how much.
 
 use results::{CellDecision, Ranked};
+use statistics::geometric_mean;
 use table::OperatorClass;
 use vocabulary::units::format_seconds;
 
@@ -61,13 +62,11 @@ pub(crate) fn headline(view: &View) -> String {
     if points == 0 {
         return format!("Nothing has been compared with the default of {library} yet.");
     }
-    if all.is_empty() {
+    let Some(mean) = geometric_mean(all.iter().map(|loss| loss.by)) else {
         return format!(
             "The default of {library} was not beaten at any of {points} measured points."
         );
-    }
-    let logarithms: f64 = all.iter().map(|loss| loss.by.ln()).sum();
-    let mean = (logarithms / all.len() as f64).exp();
+    };
     format!(
         "The default of {library} loses at {} of {points} measured points, there by {} on \
          geometric average.",

@@ -10,6 +10,11 @@ use crate::view::Comparison;
 /// What stands in a cell that has no value.
 pub(crate) const NONE: &str = "-";
 
+/// A value as `format` writes it, if there is one.
+pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NONE.to_owned(), format)
+}
+
 /// A candidate within the tables of its collective, where the collective need not be repeated.
 pub(crate) fn short_name(candidate: &Candidate) -> String {
     format!("{}{}", candidate.id(), candidate.parameters())
@@ -109,37 +114,4 @@ pub(crate) fn one_line(text: &str) -> String {
 /// Text from outside as inline code, where Markdown leaves it alone.
 pub(crate) fn code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_matter() {
-        for (value, text) in [
-            (0.1234, "0.123"),
-            (1.0, "1.00"),
-            (12.34, "12.3"),
-            (1234.5, "1234"),
-            (0.0, "0"),
-        ] {
-            assert_eq!(significant(value), text);
-        }
-        for (ratio, text) in [
-            (0.5, "0.50x"),
-            (1.876, "1.88x"),
-            (12.34, "12.3x"),
-            (123.4, "123x"),
-        ] {
-            assert_eq!(factor(ratio), text);
-        }
-        assert_eq!(quantity(1.5e-10, "s/byte"), "0.150 ns/byte");
-        assert_eq!(quantity(0.0, "s"), "0.00 ns");
-    }
-
-    #[test]
-    fn foreign_text_stays_on_its_line_and_in_its_quotes() {
-        assert_eq!(code("a\n`b` |\x1b[0m  c"), "`a 'b' | [0m c`");
-    }
 }

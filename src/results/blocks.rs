@@ -20,16 +20,10 @@ pub struct BlockComparison {
     pub predicted: Option<BlockPoint>,
     /// The fastest of the measured blocks.
     pub measured: BlockPoint,
-    /// The predicted time of that block.
-    #[serde(skip)]
-    pub predicted_of_measured: Option<f64>,
     /// The measured block nearest to the predicted one (by ratio), which shows what following the
     /// prediction would have cost.
     pub measured_near_prediction: Option<BlockPoint>,
-    /// How many block sizes were measured.
-    #[serde(skip)]
-    pub blocks_measured: usize,
-    /// All of them, by ascending size.
+    /// All measured block sizes, by ascending size.
     #[serde(skip)]
     pub points: Vec<BlockPoint>,
     /// The predicted time of each of `points`, in seconds.

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators};
-use vocabulary::{Candidate, Cell, Parameters};
+use vocabulary::{Candidate, Cell};
 
 use crate::Counts;
 
@@ -152,7 +152,7 @@ impl CellDecision {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
     /// Which; serialized as `candidate`, its full name, `algorithm`, its id, and `parameters`.
-    #[serde(flatten, serialize_with = "in_parts")]
+    #[serde(flatten, serialize_with = "Candidate::in_parts")]
     pub candidate: Candidate,
     /// From how much.
     #[serde(flatten)]
@@ -198,21 +198,6 @@ impl Ranked {
             tolerable: false,
         }
     }
-}
-
-fn in_parts<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Parts<'a> {
-        candidate: String,
-        algorithm: &'a str,
-        parameters: Parameters,
-    }
-    let parts = Parts {
-        candidate: candidate.to_string(),
-        algorithm: candidate.id(),
-        parameters: candidate.parameters(),
-    };
-    parts.serialize(to)
 }
 
 fn with_interval<S: Serializer>(ratio: &Option<PairedRatio>, to: S) -> Result<S::Ok, S::Error> {

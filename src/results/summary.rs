@@ -1,7 +1,7 @@
 //! Samples in short: one line a candidate and subject.
 
 use serde::Serialize;
-use statistics::{Interval, Quartiles};
+use statistics::Interval;
 use vocabulary::{Candidate, Subject};
 
 /// The confidence that intervals of medians are asked for, those of times as well as those of the
@@ -40,10 +40,6 @@ pub struct Summary {
     pub counts: Counts,
     /// Median of the launches' medians.
     pub median_seconds: f64,
-    /// Medians of the launches' quartiles: the spread within a launch.
-    pub quartiles: Quartiles,
-    /// The fastest repetition of all.
-    pub minimum_seconds: f64,
     /// Confidence interval of the median over launches: the spread between launches.
     pub interval: Interval,
     /// The median of each launch, by ascending launch number.

@@ -9,17 +9,6 @@ use serde::Serialize;
 pub use sequential::sequential_median_interval;
 pub use sign::{holm, sign_test, values_for_sign_test};
 
-/// The values that cut a distribution in four equal parts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Quartiles {
-    /// A quarter lies below.
-    pub lower: f64,
-    /// Half lies below.
-    pub median: f64,
-    /// Three quarters lie below.
-    pub upper: f64,
-}
-
 /// An interval for an unknown value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
@@ -90,14 +79,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values), 0.5)
 }
 
-/// The quartiles; `None` if there are no values.
-pub fn quartiles(values: &[f64]) -> Option<Quartiles> {
-    let values = sorted(values);
-    Some(Quartiles {
-        lower: quantile(&values, 0.25)?,
-        median: quantile(&values, 0.5)?,
-        upper: quantile(&values, 0.75)?,
-    })
+/// The geometric mean of positive values; `None` if there are no values.
+pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let logarithms: Vec<f64> = values.into_iter().map(f64::ln).collect();
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    (!logarithms.is_empty()).then(|| mean.exp())
 }
 
 /// The narrowest pair of order statistics, equally far from both ends, that covers the median of

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use schedule::Collective;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::format_bytes;
 
@@ -86,6 +86,26 @@ impl Candidate {
             | Self::Native { parameters, .. }
             | Self::Foreign { parameters, .. } => parameters.clone(),
         }
+    }
+
+    /// Serializes what people and programs ask for: `candidate`, the full name, `algorithm`, the id, and
+    /// `parameters`. For `#[serde(flatten, serialize_with = "Candidate::in_parts")]`.
+    ///
+    /// # Errors
+    /// The serializer's own.
+    pub fn in_parts<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Parts<'a> {
+            candidate: String,
+            algorithm: &'a str,
+            parameters: Parameters,
+        }
+        let parts = Parts {
+            candidate: self.to_string(),
+            algorithm: self.id(),
+            parameters: self.parameters(),
+        };
+        parts.serialize(to)
     }
 }
 

@@ -163,60 +163,23 @@ impl fmt::Display for Cell {
 }
 
 /// Serializes a [`Collective`] by its name, for `#[serde(with = "...")]`.
-pub(crate) mod collective_name {
+pub mod collective_name {
     use schedule::Collective;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
     /// Writes the name.
-    pub(crate) fn serialize<S: Serializer>(value: &Collective, to: S) -> Result<S::Ok, S::Error> {
+    ///
+    /// # Errors
+    /// The serializer's own.
+    pub fn serialize<S: Serializer>(value: &Collective, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(value.name())
     }
 
-    /// Reads the name; an unknown one is an error that lists the known ones.
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
+    /// Reads the name.
+    ///
+    /// # Errors
+    /// An unknown name, with the known ones.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Collective, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use schedule::Collective;
-
-    use super::{Cell, CommShape, Datatype};
-
-    /// Also what was written before there were others.
-    #[test]
-    fn cells_of_all_that_is_measured_are_told_by_name() {
-        let told = [
-            (Collective::Gather, "gather 2x4 8 bytes a rank"),
-            (Collective::Alltoall, "alltoall 2x4 8 bytes a block"),
-            (Collective::Barrier, "barrier 2x4"),
-        ];
-        for (collective, text) in told {
-            let bytes = if collective.has_data() { 8 } else { 0 };
-            let json = format!(
-                "{{\"collective\":\"{collective}\",\"shape\":{{\"nodes\":2,\"ppn\":4}},\
-                 \"bytes\":{bytes},\"datatype\":\"byte\"}}"
-            );
-            let cell = Cell {
-                collective,
-                shape: CommShape { nodes: 2, ppn: 4 },
-                bytes,
-                datatype: Datatype::Byte,
-                operator: None,
-            };
-            assert_eq!(cell.to_string(), text);
-            assert_eq!(serde_json::to_string(&cell).expect("written"), json);
-            assert_eq!(serde_json::from_str::<Cell>(&json).expect("read"), cell);
-        }
-        let vector = |collective| Cell {
-            collective,
-            shape: CommShape { nodes: 2, ppn: 4 },
-            bytes: 8,
-            datatype: Datatype::Byte,
-            operator: None,
-        };
-        assert_eq!(vector(Collective::Alltoall).vector_bytes(), 64);
-        assert_eq!(vector(Collective::Scan).vector_bytes(), 8);
     }
 }

@@ -17,7 +17,7 @@ pub mod units;
 mod warning;
 
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
-pub use cell::{Cell, CommShape, Datatype, Operator};
+pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};
 pub use experiment::{Experiment, ExperimentKind};
 pub use library::Library;
 pub use method::{Cache, Left, Pattern, Racing, Repetition, Synchronisation};

@@ -1,7 +1,7 @@
 //! Where the numbers come from: machine, failures, how it was measured, provenance.
 
 use maud::{Markup, html};
-use results::{OFTEN_INVALID, OftenInvalid};
+use results::OftenInvalid;
 use vocabulary::units::format_count;
 
 use super::figure::table;
@@ -9,6 +9,7 @@ use crate::expected;
 use crate::markdown::{DECISIONS, identified, not_identified};
 use crate::measuring::{facts, paragraphs};
 use crate::pairs;
+use crate::repetitions;
 use crate::text::one_line;
 use crate::view::{Basis, View};
 
@@ -17,16 +18,11 @@ const MOST: usize = 60;
 /// Sets of pairs.
 const MOST_PAIRS: usize = 24;
 
-/// What makes the numbers doubtful, each with what to do; nothing if nothing does.
+/// What makes the numbers doubtful, each with what to do.
 pub(super) fn warnings(view: &View) -> Markup {
     let warnings = &view.provenance.warnings;
     html! {
-        @if !warnings.is_empty() {
-            section id="warnings" aria-labelledby="warnings-head" {
-                h2 id="warnings-head" { "Before you rely on this" }
-                ul { @for warning in warnings { li.warning { (inline(&one_line(warning))) } } }
-            }
-        }
+        ul { @for warning in warnings { li.warning { (inline(&one_line(warning))) } } }
     }
 }
 
@@ -76,7 +72,6 @@ pub(super) fn machine(view: &View) -> Markup {
     }
 }
 
-/// What failed.
 pub(super) fn failures(view: &View) -> Markup {
     let shown = view.failures.len().min(MOST);
     html! {
@@ -103,29 +98,9 @@ pub(super) fn failures(view: &View) -> Markup {
 
 /// How it was measured, on what, and how the numbers are to be read.
 pub(super) fn measuring(view: &View) -> Markup {
-    let about = &view.repetitions;
-    let percent = 100.0 * OFTEN_INVALID;
-    let often = format!(
-        "More than {percent:.0} % of these repetitions were invalid, so that those left may not be typical"
-    );
-    let never = "No repetition of these was valid, so that nothing is known of them: give each rank a core of its \
-                 own, or use synchronisation: barrier";
     html! {
         @for paragraph in paragraphs(view) { p { (paragraph) } }
-        @if about.batched_cells > 0 {
-            p {
-                "Calls in " (format_count(about.batched_cells as u64)) " cells were too short for the clock: times there are "
-                "those of up to " (format_count(about.most_calls.into())) " calls in a row, divided by their number."
-            }
-        }
-        @if about.other_batches > 0 {
-            p {
-                (format_count(about.other_batches)) " times a launch of a candidate in a cell was left out, as another "
-                "number of calls was timed together than in most launches of the cell."
-            }
-        }
-        (invalid(&often, &about.often_invalid))
-        (invalid(never, &about.never_valid))
+        @for (what, found) in repetitions::warnings(&view.repetitions) { (invalid(&what, found)) }
         dl {
             @for (name, fact) in facts(view) { dt { (name) } dd { (inline(&fact)) } }
         }
@@ -139,7 +114,7 @@ pub(super) fn measuring(view: &View) -> Markup {
 fn invalid(what: &str, found: &[OftenInvalid]) -> Markup {
     html! {
         @if !found.is_empty() {
-            p.warning { (what) ":" }
+            p.warning { "Warning: " (inline(what)) ":" }
             ul {
                 @for found in found.iter().take(MOST) {
                     li {
@@ -164,16 +139,5 @@ fn inline(text: &str) -> Markup {
                 @if index % 2 == 1 { code { (piece) } } @else { (piece) }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::inline;
-
-    #[test]
-    fn code_within_facts_is_code() {
-        assert_eq!(inline("a `b<` c").into_string(), "a <code>b&lt;</code> c");
-        assert_eq!(inline("a ` b").into_string(), "a ` b");
     }
 }

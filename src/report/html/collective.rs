@@ -15,43 +15,39 @@ const MOST_COMPARISONS: usize = 8;
 /// Lines of findings.
 const MOST_LINES: usize = 3;
 
-/// The section.
-pub(super) fn section(view: &View, group: &Group<'_>) -> Markup {
-    let name = group.collective.to_string();
+/// The section's content.
+pub(super) fn collective(view: &View, group: &Group<'_>) -> Markup {
     let comparisons = by_stake(group);
     let lines = comparisons.len().min(MOST_LINES);
     let shown = comparisons.len().min(MOST_COMPARISONS);
     html! {
-        section id=(name) aria-labelledby=(format!("{name}-head")) {
-            h2 id=(format!("{name}-head")) { (name) }
-            ul.findings {
-                @for comparison in &comparisons[..lines] { li { (line(comparison)) "." } }
-            }
-            (left_out(lines, comparisons.len(), "shapes and classes of operators", ""))
-            @if group.other_types > 0 {
-                p.left-out {
-                    "The figures show the datatype and operator that most cells were measured with; "
-                    (group.other_types) " cells of others are in the CSV report."
-                }
-            }
-            @if group.measured().next().is_some() {
-                h3 { "Decisions" }
-                div.figures { (map::maps(group)) (speedups::figures(group)) }
-                h3 { "Time against size" }
-                (sizes::figures(group))
-                h3 { "Time against ranks" }
-                (scaling::figures(group))
-                h3 { "Sizes of blocks" }
-                @if view.basis == crate::Basis::TableAlone {
-                    p { "The table alone does not know them." }
-                } @else {
-                    (blocks::figures(group))
-                }
-            }
-            @if shown > 0 { h3 { "Rules" } }
-            @for comparison in &comparisons[..shown] { (details(comparison)) }
-            (left_out(shown, comparisons.len(), "sets of rules are shown", "The table has all of them."))
+        ul.findings {
+            @for comparison in &comparisons[..lines] { li { (line(comparison)) "." } }
         }
+        (left_out(lines, comparisons.len(), "shapes and classes of operators", ""))
+        @if group.other_types > 0 {
+            p.left-out {
+                "The figures show the datatype and operator that most cells were measured with; "
+                (group.other_types) " cells of others are in the CSV report."
+            }
+        }
+        @if group.measured().next().is_some() {
+            h3 { "Decisions" }
+            div.figures { (map::maps(group)) (speedups::figures(group)) }
+            h3 { "Time against size" }
+            (sizes::figures(group))
+            h3 { "Time against ranks" }
+            (scaling::figures(group))
+            h3 { "Sizes of blocks" }
+            @if view.basis == crate::Basis::TableAlone {
+                p { "The table alone does not know them." }
+            } @else {
+                (blocks::figures(group))
+            }
+        }
+        @if shown > 0 { h3 { "Rules" } }
+        @for comparison in &comparisons[..shown] { (details(comparison)) }
+        (left_out(shown, comparisons.len(), "sets of rules are shown", "The table has all of them."))
     }
 }
 

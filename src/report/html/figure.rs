@@ -34,7 +34,6 @@ pub(super) fn folded(summary: &str, numbers: Grid) -> Markup {
     }
 }
 
-/// A table.
 pub(super) fn table(grid: Grid) -> Markup {
     let Grid { columns, rows } = grid;
     let class = |side: Side| (side == Side::Right).then_some("number");

@@ -5,11 +5,11 @@ use std::fmt;
 
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::{Candidate, CommShape, Datatype, Operator};
+use vocabulary::{CommShape, Datatype, Operator};
 
 use super::palette::Looks;
 use crate::view::{Comparison, View};
-use results::CellDecision;
+use results::{CellDecision, Ranked};
 
 /// A collective: what was found in its cells.
 #[derive(Debug)]
@@ -65,13 +65,13 @@ impl<'v> Group<'v> {
         }
         let chosen = cells.iter().map(|result| result.chosen.algorithm());
         // What is the fastest somewhere is drawn, too.
-        let fastest = cells.iter().filter_map(|result| fastest(result));
+        let fastest = cells.iter().filter_map(|result| fastest(&result.ranking));
         let all = cells.iter().flat_map(|result| &result.ranking);
         let all = all.map(|timed| timed.candidate.algorithm());
         let of_collective = |comparison: &&Comparison| comparison.collective == collective;
         Self {
             collective,
-            looks: Looks::of(chosen.chain(fastest.map(Candidate::algorithm)), all),
+            looks: Looks::of(chosen.chain(fastest.map(|f| f.candidate.algorithm())), all),
             other_types: of_all_types - cells.len(),
             cells,
             comparisons: view.comparisons.iter().filter(of_collective).collect(),
@@ -86,11 +86,7 @@ impl<'v> Group<'v> {
 
     /// The measured shapes with their cells, those with most at stake first.
     pub(super) fn shapes_by_stake(&self) -> Vec<(CommShape, Vec<&'v CellDecision>)> {
-        let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
-        for result in self.measured() {
-            shapes.entry(result.cell.shape).or_default().push(result);
-        }
-        let mut shapes: Vec<_> = shapes.into_iter().collect();
+        let mut shapes: Vec<_> = by_shape(self.measured()).into_iter().collect();
         let order =
             |(shape, cells): &(CommShape, Vec<&CellDecision>)| (stake(cells), shape.ranks());
         shapes.sort_by(|a, b| {
@@ -101,10 +97,21 @@ impl<'v> Group<'v> {
     }
 }
 
-fn fastest(result: &CellDecision) -> Option<&Candidate> {
-    let candidates = result.ranking.iter();
-    let fastest = candidates.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
-    fastest.map(|timed| &timed.candidate)
+/// The candidate with the shortest median time.
+pub(super) fn fastest<'r>(candidates: impl IntoIterator<Item = &'r Ranked>) -> Option<&'r Ranked> {
+    let candidates = candidates.into_iter();
+    candidates.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
+}
+
+/// Cells of each shape, in their order.
+pub(super) fn by_shape<'v>(
+    cells: impl Iterator<Item = &'v CellDecision>,
+) -> BTreeMap<CommShape, Vec<&'v CellDecision>> {
+    let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
+    for result in cells {
+        shapes.entry(result.cell.shape).or_default().push(result);
+    }
+    shapes
 }
 
 /// Which of nodes and ranks per node changes in a figure; the other has one value.

@@ -251,16 +251,3 @@ impl Map<'_, '_> {
         grid(columns, rows)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::thinned;
-
-    #[test]
-    fn ends_are_kept() {
-        let many: Vec<u32> = (0..100).collect();
-        assert_eq!(thinned(&many, 4), [0, 33, 66, 99]);
-        assert_eq!(thinned(&many[..3], 4), [0, 1, 2]);
-        assert_eq!(thinned(&many, 2), [0, 99]);
-    }
-}

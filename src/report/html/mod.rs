@@ -22,8 +22,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::markdown::TABLE_ALONE;
 use crate::text::one_line;
-use crate::view::Basis;
-use crate::view::View;
+use crate::view::{Basis, View};
 use group::{Group, groups};
 
 const STYLE: &str = include_str!("style.css");
@@ -50,10 +49,15 @@ pub fn render_html(view: &View) -> String {
                 (head(view))
                 (contents(view, &groups))
                 main {
-                    (about::warnings(view))
+                    @if !view.provenance.warnings.is_empty() {
+                        (section("warnings", "Before you rely on this", &about::warnings(view)))
+                    }
                     (section("summary", "In short", &overview::overview(view, &groups)))
                     (section("deploying", "What to do", &overview::deploying(view)))
-                    @for group in &groups { (collective::section(view, group)) }
+                    @for group in &groups {
+                        @let name = group.collective.name();
+                        (section(name, name, &collective::collective(view, group)))
+                    }
                     (section("guidelines", "Performance guidelines", &guidelines::guidelines(view)))
                     @if !view.pairs.is_empty() {
                         (section("pairs", "Against the library's own algorithms", &about::against_library(view)))
@@ -105,8 +109,8 @@ fn contents(view: &View, groups: &[Group<'_>]) -> Markup {
                 (entry("summary", "In short"))
                 (entry("deploying", "What to do"))
                 @for group in groups {
-                    @let name = group.collective.to_string();
-                    (entry(&name, &name))
+                    @let name = group.collective.name();
+                    (entry(name, name))
                 }
                 (entry("guidelines", "Guidelines"))
                 @if !view.pairs.is_empty() { (entry("pairs", "Against the library")) }

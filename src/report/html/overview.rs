@@ -2,15 +2,15 @@
 
 use libraries::LibraryName;
 use maud::{Markup, html};
+use statistics::geometric_mean;
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
 use super::figure::table;
 use super::group::Group;
 use crate::grid::{Grid, Side::Left, Side::Right};
-use crate::pairs::mean;
 use crate::summary::headline;
-use crate::text::{NONE, factor, short_name};
+use crate::text::{factor, or_none, short_name};
 use crate::view::View;
 use results::CellDecision;
 
@@ -60,8 +60,7 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
             false => advice(group, in_library).to_owned(),
         });
         if knows_library {
-            let gain = in_library.map_or_else(|| NONE.to_owned(), factor);
-            row.insert(4, gain);
+            row.insert(4, or_none(in_library, factor));
         }
         row
     });
@@ -75,15 +74,11 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
 fn row(group: &Group<'_>) -> Vec<String> {
     let cells: Vec<&CellDecision> = group.measured().collect();
     let replaced: Vec<&CellDecision> = replaced(group).collect();
-    let there = match replaced.is_empty() {
-        true => NONE.to_owned(),
-        false => factor(mean(gains(&replaced))),
-    };
     vec![
         group.collective.to_string(),
         format!("{} of {} cells", replaced.len(), cells.len()),
-        there,
-        factor(mean(gains(&cells))),
+        or_none(mean_gain(&replaced), factor),
+        factor(mean_gain(&cells).unwrap_or(1.0)),
         most(&replaced),
     ]
 }
@@ -94,11 +89,9 @@ fn replaced<'v>(group: &Group<'v>) -> impl Iterator<Item = &'v CellDecision> {
     cells.filter(|result| result.replaces_default())
 }
 
-fn gains<'a>(cells: &'a [&'a CellDecision]) -> impl Iterator<Item = f64> + 'a {
-    cells
-        .iter()
-        .filter_map(|result| result.gain())
-        .map(|gain| gain.median)
+fn mean_gain(cells: &[&CellDecision]) -> Option<f64> {
+    let gains = cells.iter().filter_map(|result| result.gain());
+    geometric_mean(gains.map(|gain| gain.median))
 }
 
 /// What the library's own algorithms gain over all cells; nothing where none was measured.
@@ -107,26 +100,22 @@ fn in_library(group: &Group<'_>) -> Option<f64> {
         let chosen = result.chosen_in_library.as_ref()?;
         result.speedup_of(chosen).map(|gain| gain.median)
     };
-    let gains: Vec<f64> = group.measured().filter_map(gain).collect();
-    (!gains.is_empty()).then(|| mean(gains.into_iter()))
+    geometric_mean(group.measured().filter_map(gain))
 }
 
 /// The greatest gain.
 fn most(replaced: &[&CellDecision]) -> String {
     let gain = |result: &CellDecision| result.gain().map_or(1.0, |gain| gain.median);
     let most = replaced.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));
-    most.map_or_else(
-        || NONE.to_owned(),
-        |result| {
-            format!(
-                "{} with {}, {} bytes on {}",
-                factor(gain(result)),
-                short_name(&result.chosen),
-                format_bytes(result.cell.bytes),
-                result.cell.shape
-            )
-        },
-    )
+    or_none(most, |result| {
+        format!(
+            "{} with {}, {} bytes on {}",
+            factor(gain(result)),
+            short_name(&result.chosen),
+            format_bytes(result.cell.bytes),
+            result.cell.shape
+        )
+    })
 }
 
 /// Below this the library's own settings bring nothing.

@@ -9,7 +9,6 @@ const COLOURS: [&str; 7] = [
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
 ];
 
-/// The default's name.
 pub(super) const DEFAULT: &str = "default";
 
 /// The default's colour as an area; as a line it is black.
@@ -59,7 +58,6 @@ impl Look {
         }
     }
 
-    /// The look of number `index`.
     pub(super) fn numbered(index: usize) -> Self {
         Self {
             key: letters(index),
@@ -77,7 +75,6 @@ impl Look {
         }
     }
 
-    /// The colour as an area.
     pub(super) fn area(&self) -> &'static str {
         match self.colour {
             "#000000" => DEFAULT_AREA,
@@ -146,37 +143,5 @@ pub(super) fn label(algorithm: &str) -> String {
         Some(whose) if whose == Candidate::NATIVE => format!("{id} (library's own)"),
         Some(whose) if whose == Candidate::MOCKUP => format!("{id} (mock-up)"),
         Some(whose) => format!("{id} ({})", whose.trim_end_matches(':')),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn looks_differ_as_long_as_there_are_colours_and_keys_always() {
-        let looks: Vec<Look> = (0..60).map(Look::numbered).collect();
-        for (index, look) in looks.iter().enumerate() {
-            let same = |other: &&Look| other.key == look.key;
-            assert_eq!(looks.iter().filter(same).count(), 1, "{look:?}");
-            assert_eq!(look.is_striped, index >= COLOURS.len());
-        }
-        assert_eq!(
-            (looks[25].key.as_str(), looks[26].key.as_str()),
-            ("Z", "AA")
-        );
-    }
-
-    #[test]
-    fn algorithms_are_named_by_whose_they_are() {
-        for (algorithm, name) in [
-            ("default", "default"),
-            ("bcast/x", "x"),
-            ("native:bcast/x", "x (library's own)"),
-            ("mockup:bcast/y+z", "y+z (mock-up)"),
-            ("elsewhere:bcast/x", "x (elsewhere)"),
-        ] {
-            assert_eq!(label(algorithm), name);
-        }
     }
 }

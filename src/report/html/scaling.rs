@@ -7,7 +7,7 @@ use vocabulary::CommShape;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::figure::plotted;
-use super::group::Group;
+use super::group::{Group, by_shape, stake};
 use super::map::thinned;
 use super::palette::label;
 use super::plot::{Curve, Plot, Point, notes_on_times};
@@ -83,10 +83,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
 }
 
 fn longest_row<'v>(group: &Group<'v>) -> Option<Row<'v>> {
-    let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
-    for result in group.measured() {
-        shapes.entry(result.cell.shape).or_default().push(result);
-    }
+    let shapes = by_shape(group.measured());
     let distinct = |of: fn(&CommShape) -> u32| shapes.keys().map(of).collect::<BTreeSet<u32>>();
     let rows = |values: BTreeSet<u32>, of: fn(&CommShape) -> u32, unit: &str| -> Vec<Row<'v>> {
         let row = |value: u32| Row {
@@ -173,12 +170,9 @@ fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
     let all = || row.shapes.iter().flat_map(|(_, cells)| cells);
     let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
     for result in all() {
-        let stake = result
-            .gain()
-            .map_or(0.0, |gain| gain.median.max(f64::MIN_POSITIVE).ln());
         let fixed = kind.fixed(result);
         if fixed >= 1.0 && fixed.fract() == 0.0 {
-            *sizes.entry(fixed as u64).or_default() += stake;
+            *sizes.entry(fixed as u64).or_default() += stake(&[*result]);
         }
     }
     let count = |fixed: f64| {

@@ -7,13 +7,13 @@ use vocabulary::units::{format_bytes, format_seconds};
 use vocabulary::{Candidate, CommShape};
 
 use super::figure::{REST, left_out, plotted};
-use super::group::Group;
+use super::group::{Group, fastest};
 use super::map::thinned;
 use super::palette::{DEFAULT, label};
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
-use crate::text::{NONE, short_name};
+use crate::text::{NONE, or_none, short_name};
 use results::{CellDecision, Ranked};
 
 /// Shapes of a collective.
@@ -26,7 +26,6 @@ pub(super) const SIZES_LEFT_OUT: &str =
 /// Curves of a shape, beside the default's.
 const MOST_CURVES: usize = 6;
 
-/// The figures.
 pub(super) fn figures(group: &Group<'_>) -> Markup {
     let shapes = group.shapes_by_stake();
     let shown = shapes.len().min(MOST_SHAPES);
@@ -81,11 +80,7 @@ pub(super) fn algorithms<'v>(cells: &[&'v CellDecision]) -> Vec<&'v str> {
     let mut votes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for result in cells {
         votes.entry(result.chosen.algorithm()).or_default().0 += 1;
-        let fastest = result
-            .ranking
-            .iter()
-            .min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
-        if let Some(timed) = fastest {
+        if let Some(timed) = fastest(&result.ranking) {
             votes.entry(timed.candidate.algorithm()).or_default().1 += 1;
         }
     }
@@ -139,11 +134,8 @@ pub(super) fn fastest_of<'v>(result: &'v CellDecision, algorithm: &str) -> Optio
     {
         return Some(chosen);
     }
-    let members = result
-        .ranking
-        .iter()
-        .filter(|t| t.candidate.algorithm() == algorithm);
-    members.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds))
+    let is_member = |timed: &&Ranked| timed.candidate.algorithm() == algorithm;
+    fastest(result.ranking.iter().filter(is_member))
 }
 
 fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
@@ -190,19 +182,14 @@ fn numbers(algorithms: &[&str], cells: &[&CellDecision]) -> Grid {
             .iter()
             .filter_map(|name| fastest_of(result, name));
         members.map(|timed| {
-            let interval = timed
-                .interval
-                .ends()
-                .map(|ends| ends.map(format_seconds).join(" .. "));
+            let interval = |ends: [f64; 2]| ends.map(format_seconds).join(" .. ");
             let is_chosen = result.chosen == timed.candidate;
             [
                 format_bytes(result.cell.bytes),
                 short_name(&timed.candidate),
                 format_seconds(timed.median_seconds),
-                interval.unwrap_or_else(|| NONE.to_owned()),
-                timed
-                    .predicted_seconds
-                    .map_or_else(|| NONE.to_owned(), format_seconds),
+                or_none(timed.interval.ends(), interval),
+                or_none(timed.predicted_seconds, format_seconds),
                 match timed.counts.launches {
                     0 => NONE.to_owned(),
                     launches => launches.to_string(),

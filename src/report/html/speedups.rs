@@ -1,13 +1,11 @@
 //! What the table gains over the default, against size.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 use vocabulary::CommShape;
 use vocabulary::units::format_bytes;
 
 use super::figure::plotted;
-use super::group::{Along, Group};
+use super::group::{Along, Group, by_shape};
 use super::map::thinned;
 use super::palette::Look;
 use super::plot::{Curve, Plot, Point};
@@ -37,10 +35,7 @@ pub(super) fn figures(group: &Group<'_>) -> Markup {
 
 /// A figure; nothing where the table keeps the default everywhere, as the map shows.
 fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
-    let mut shapes: BTreeMap<CommShape, Vec<&CellDecision>> = BTreeMap::new();
-    for result in group.measured().filter(|r| along.holds(r.cell.shape)) {
-        shapes.entry(result.cell.shape).or_default().push(result);
-    }
+    let mut shapes = by_shape(group.measured().filter(|r| along.holds(r.cell.shape)));
     let mut cells = shapes.values().flatten();
     if !cells.any(|result| result.replaces_default()) {
         return None;

@@ -1,3 +1,6 @@
 //! What is told of machines and of MPI libraries' surroundings.
 
+mod crowd;
+mod judge;
+mod this_machine;
 mod variables;

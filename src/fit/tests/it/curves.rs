@@ -1,9 +1,11 @@
 //! Curves of candidates from their times alone.
 
-use fit::{CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing};
-use vocabulary::{Candidate, Cell, CommShape};
+use fit::{
+    CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing, fit_machine, summarise,
+};
+use vocabulary::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Subject};
 
-use crate::synthetic::{Noise, allreduce, ours};
+use crate::synthetic::{Noise, allreduce, ours, sample};
 
 /// `alpha + beta m`.
 #[derive(Clone, Copy)]
@@ -304,4 +306,62 @@ fn what_decides_better_at_sizes_left_out_is_taken_inside() {
         how([|m| m.powf(0.6), |m| 2.0 * m.powf(0.6)]),
         Some(How::Interpolated)
     );
+}
+
+/// The simplex search over the same loss, to 1 part in a thousand.
+#[test]
+fn the_straight_line_is_that_which_a_general_search_finds() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for case in 0..20 {
+        let points: Vec<Timing> = (0..12)
+            .map(|k| {
+                let bytes = 8 << (2 * k);
+                let noise = (0.2 * (random.f64() - 0.5)).exp();
+                let outlier = if random.u8(..20) == 0 { 5.0 } else { 1.0 };
+                let seconds = (1e-6 + 1e-9 * bytes as f64) * noise * outlier;
+                Timing { bytes, seconds }
+            })
+            .collect();
+        let samples = points.iter().map(|point| {
+            let ping_pong = Subject::Experiment(Experiment {
+                kind: ExperimentKind::PingPong,
+                shape: CommShape { nodes: 2, ppn: 1 },
+                bytes: point.bytes,
+            });
+            sample(1, ping_pong, &Candidate::Default, vec![point.seconds])
+        });
+        let summaries = summarise(&samples.collect::<Vec<_>>()).expect("valid");
+        let machine = fit_machine("test", &summaries).expect("searched");
+        let searched = |name: &str| {
+            let parameter = machine.parameters.iter().find(|of| of.name == name);
+            let estimate = parameter.and_then(|parameter| parameter.estimate);
+            estimate.expect("converged").value
+        };
+        let found = Curve::new(points).straight.expect("a line");
+        for (found, expected) in [
+            (found.alpha_seconds, searched("network.alpha")),
+            (found.beta_seconds_per_byte, searched("network.beta")),
+        ] {
+            let error = (found / expected - 1.0).abs();
+            assert!(error < 1e-3, "{case}: {found} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn points_that_are_no_line_have_the_nearest_one_without_negative_parts() {
+    let check = |values: [(u64, f64); 3], alpha: f64, beta: f64| {
+        let points = values.map(|(bytes, seconds)| Timing { bytes, seconds });
+        let found = Curve::new(points.to_vec()).straight.expect("a line");
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs();
+        assert!(
+            near(found.alpha_seconds, alpha) && near(found.beta_seconds_per_byte, beta),
+            "{found:?}"
+        );
+    };
+    check([(1, 4.0), (10, 2.0), (100, 1.0)], 2.0, 0.0);
+    check([(1, 2.0), (10, 20.0), (100, 200.0)], 0.0, 2.0);
+    // Growing faster than any line; of the outer two the one that is further off pulls a little more,
+    // until the middle one is 0.245 thousandths off.
+    check([(10, 1.0), (20, 3.0), (40, 12.0)], 0.0, 0.150_036_9);
 }

@@ -2,7 +2,7 @@
 
 use fit::compare_pairs;
 use results::{Counts, Pairs, Summary};
-use statistics::{Interval, Quartiles};
+use statistics::Interval;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Parameters, Subject};
 
 /// A candidate that took so long in three launches.
@@ -27,12 +27,6 @@ fn summary(bytes: u64, candidate: Candidate, seconds: [f64; 3]) -> Summary {
             invalid: 0,
         },
         median_seconds: second,
-        quartiles: Quartiles {
-            lower: second,
-            median: second,
-            upper: second,
-        },
-        minimum_seconds: first,
         interval: Interval {
             low: first,
             high: third,

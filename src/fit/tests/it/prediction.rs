@@ -1,12 +1,12 @@
 //! Predicted blocks beside measured ones.
 
-use fit::{Foreseen, MachineFit, compare_blocks, predicted_seconds, summarise};
+use fit::{DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds, summarise};
 use model::{Link, Machine, Placement};
 use results::BlockComparison;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, RankOrder, Sample, Subject};
 
-use crate::synthetic::{Noise, allreduce, ours, sample};
+use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
 const DUAL_ROOT: &str = "allreduce/dual_root";
 const BYTES: u64 = 1 << 22;
@@ -67,14 +67,18 @@ fn the_measured_optimum_of_a_perfect_machine_is_the_predicted_one() {
     assert!((0.5..=2.0).contains(&ratio), "{found:?}");
     let near = found.measured_near_prediction.expect("measured");
     assert!(near.seconds <= 1.05 * found.measured.seconds, "{found:?}");
-    let of_measured = found.predicted_of_measured.expect("closed form");
+    let best = found.points.iter().zip(&found.predicted_of_points);
+    let of_measured = best
+        .filter(|(point, _)| **point == found.measured)
+        .find_map(|(_, seconds)| *seconds)
+        .expect("closed form");
     assert!(
         (found.measured.seconds / of_measured - 1.0).abs() < 0.05,
         "{found:?}"
     );
     assert!(predicted.seconds <= of_measured);
     assert_eq!(
-        (found.algorithm.as_str(), found.blocks_measured),
+        (found.algorithm.as_str(), found.points.len()),
         (DUAL_ROOT, 12)
     );
 }
@@ -93,14 +97,8 @@ fn the_nearest_measured_block_is_taken_by_ratio() {
 #[test]
 fn without_a_machine_only_measurements() {
     let found = compared(&samples(&[4096, 65_536]), None);
-    assert_eq!(
-        (
-            found.len(),
-            found[0].predicted,
-            found[0].predicted_of_measured
-        ),
-        (1, None, None)
-    );
+    assert_eq!((found.len(), found[0].predicted), (1, None));
+    assert_eq!(found[0].predicted_of_points, [None, None]);
     assert_eq!(
         found[0].measured.blocks,
         (BYTES / found[0].measured.block_bytes) as u32
@@ -269,4 +267,50 @@ fn what_was_said_about_one_machine_is_not_said_about_another() {
         ..machine
     });
     assert!(seconds(&slower) > 1.2 * first);
+}
+
+#[test]
+fn times_of_other_shapes_grow_as_one_model_says() {
+    const DOUBLING: &str = "allreduce/recursive_doubling";
+    let on = |nodes| Cell {
+        shape: CommShape { nodes, ppn: 8 },
+        ..allreduce(8, LENGTH)
+    };
+    let (measured, near, far) = (on(2), on(4), on(512));
+    let (fit, doubling) = (on_two_levels(None, None), ours(DOUBLING, None));
+    let closed = |cell: &Cell| {
+        let algorithm = schedule::find(DOUBLING).expect("registered");
+        let call = model::Call {
+            ranks: cell.shape.ranks(),
+            bytes: cell.bytes,
+            unit_bytes: 8,
+            parameters: schedule::Parameters::default(),
+        };
+        let rates = fit.rates(cell).expect("two levels");
+        let found = model::predict(algorithm, rates, &call).expect("closed form");
+        found.seconds
+    };
+    let predicted = |cell: &Cell| predicted_seconds(&fit, cell, &doubling).expect("predicted");
+    // The closed form knows the slower level only, and the last one has too many messages for anything else.
+    assert!(closed(&measured) > 1.1 * predicted(&measured));
+    assert!(closed(&near) > 1.1 * predicted(&near));
+    assert_eq!(closed(&far), predicted(&far));
+    let times = [
+        (Candidate::Default, &[5e-3; 6][..]),
+        (doubling.clone(), &[2e-3; 6]),
+    ];
+    let summaries = summarise(&launches(measured, &times)).expect("valid");
+    let options = DecideOptions::default();
+    let decisions = decide("openmpi", &summaries, &[], Some(&fit), &options);
+    let shapes = [near.shape, far.shape];
+    let extended = extend("openmpi", &summaries, &decisions, &fit, 0.05, &shapes);
+    for (cell, growth) in [
+        (near, predicted(&near) / predicted(&measured)),
+        (far, closed(&far) / closed(&measured)),
+    ] {
+        let decision = extended.iter().find(|decision| decision.cell == cell);
+        let found = decision.and_then(|decision| decision.ranked(&doubling));
+        let found = found.expect("extrapolated").median_seconds;
+        assert!((found / (2e-3 * growth) - 1.0).abs() < 1e-12, "{found}");
+    }
 }

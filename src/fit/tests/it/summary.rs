@@ -28,14 +28,12 @@ fn agrees_with_plain_statistics() {
     assert_eq!(summaries.len(), 4);
     for found in &summaries {
         let mut medians = Vec::new();
-        let mut minimum = f64::INFINITY;
         for launch in 1..=3 {
             let matches = |s: &&Sample| {
                 (s.launch, s.subject, &s.candidate) == (launch, found.subject, &found.candidate)
             };
             let times = &samples.iter().find(matches).expect("measured").seconds;
             medians.push((launch, statistics::median(times).expect("not empty")));
-            minimum = times.iter().copied().fold(minimum, f64::min);
         }
         let values: Vec<f64> = medians.iter().map(|(_, median)| *median).collect();
         assert_eq!(found.launch_medians, medians);
@@ -48,9 +46,6 @@ fn agrees_with_plain_statistics() {
             (found.counts.launches, found.counts.repetitions),
             (3, 11 + 12 + 13)
         );
-        assert_eq!(found.minimum_seconds, minimum);
-        let quartiles = found.quartiles;
-        assert!(quartiles.lower < quartiles.median && quartiles.median < quartiles.upper);
     }
 }
 

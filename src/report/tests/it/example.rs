@@ -167,9 +167,7 @@ fn block(
         algorithm: "allreduce/dual_root".to_owned(),
         predicted: predicted.map(|size| point(size, times.1)),
         measured: point(best, times.1),
-        predicted_of_measured: None,
         measured_near_prediction: predicted.zip(times.0).map(|(size, time)| point(size, time)),
-        blocks_measured: 3,
         points: [best / 2, best, 2 * best]
             .map(|size| point(size, times.1 * if size == best { 1.0 } else { 1.2 }))
             .to_vec(),

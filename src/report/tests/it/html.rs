@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use report::{View, render_html};
 use results::{CellDecision, Ranked};
 use schedule::Collective;
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, Parameters};
 
 use crate::cells;
 
@@ -282,6 +282,78 @@ fn texts_from_outside_are_escaped() {
     assert!(!page.contains("\" onload="), "an attribute is broken open");
 }
 
+/// Cells of a collective of which each chooses the next of some candidates.
+fn choosing(candidates: &[Candidate]) -> View {
+    let sizes = (0..20).map(|power| 1 << power);
+    let mut cells = cells::results(&[Collective::Bcast], 1..=8, sizes);
+    for (result, candidate) in cells.iter_mut().zip(candidates.iter().cycle()) {
+        result.chosen = candidate.clone();
+    }
+    View {
+        cells,
+        ..cells::empty()
+    }
+}
+
+#[test]
+fn looks_differ_as_long_as_there_are_colours_and_keys_always() {
+    let parameters = Parameters::default;
+    for (count, is_striped) in [(3, false), (60, true)] {
+        let candidates = (0..count).map(|number| Candidate::Foreign {
+            algorithm: format!("source:bcast/{number}"),
+            parameters: parameters(),
+        });
+        let page = check(&choosing(&candidates.collect::<Vec<_>>()));
+        let keys = page.split("<text class=\"key\"").skip(1);
+        let keys = keys.filter_map(|rest| Some(rest.split_once('>')?.1.split_once('<')?.0));
+        let keys: BTreeSet<&str> = keys.collect();
+        assert_eq!(keys.len(), count, "{keys:?}");
+        assert_eq!(keys.contains("Z") && keys.contains("AA"), is_striped);
+        assert_eq!(page.contains("url(#stripes)"), is_striped);
+    }
+}
+
+#[test]
+fn algorithms_are_named_by_whose_they_are() {
+    let (algorithm, parameters) = (str::to_owned, Parameters::default);
+    let page = check(&choosing(&[
+        Candidate::Default,
+        Candidate::Ours {
+            algorithm: algorithm("bcast/a"),
+            parameters: parameters(),
+        },
+        Candidate::Native {
+            algorithm: algorithm("native:bcast/b"),
+            parameters: parameters(),
+        },
+        Candidate::Mockup {
+            algorithm: algorithm("mockup:bcast/c+d"),
+        },
+        Candidate::Foreign {
+            algorithm: algorithm("elsewhere:bcast/e"),
+            parameters: parameters(),
+        },
+    ]));
+    for name in [
+        "default",
+        "a",
+        "b (library's own)",
+        "c+d (mock-up)",
+        "e (elsewhere)",
+    ] {
+        assert!(page.contains(&format!("\">{name}</text>")), "{name}");
+    }
+}
+
+#[test]
+fn what_is_code_in_markdown_is_code_here() {
+    let mut view = cells::view();
+    view.provenance.warnings = vec!["a `b<` c".to_owned(), "a ` b".to_owned()];
+    let page = check(&view);
+    assert!(page.contains(">a <code>b&lt;</code> c<"));
+    assert!(page.contains(">a ` b<"));
+}
+
 /// Of very many cells the page shows what has most at stake, and says what it leaves out.
 #[test]
 fn the_page_of_a_hundred_thousand_cells_is_small() {
@@ -309,6 +381,9 @@ fn the_page_of_a_hundred_thousand_cells_is_small() {
     for text in [
         "of 250 shapes are shown, those with most at stake",
         "16 of 250 numbers of nodes",
+        // The map's ends.
+        "text-anchor=\"end\">1</text>",
+        "text-anchor=\"end\">250</text>",
     ] {
         assert!(large.contains(text), "{text}");
     }

@@ -5,12 +5,13 @@ mod csv;
 mod example;
 mod html;
 mod of_table;
+mod scales;
 
 use report::{View, render_csv, render_markdown, render_summary};
-use results::{CellDecision, Verdict};
+use results::{CellDecision, Estimate, ParameterEstimate, Status, Verdict};
 use schedule::Collective;
 use table::Operators;
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Node};
 
 /// Every row of every table is as wide as its head: it can be read without rendering.
 fn check_aligned(text: &str) {
@@ -114,6 +115,87 @@ fn settings_are_told_if_there_are_any() {
 }
 
 #[test]
+fn nodes_are_named_below_their_switches() {
+    let mut view = example::view();
+    let mut told = |nodes: &[(&str, &str)]| {
+        let node = |(host, switches): &(&str, &str)| Node {
+            host: (*host).to_owned(),
+            switches: (*switches).to_owned(),
+            ..Node::default()
+        };
+        view.environment.nodes = nodes.iter().map(node).collect();
+        let text = render_markdown(&view);
+        let line = text.lines().find(|line| line.starts_with("- switches: "));
+        line.map(str::to_owned)
+    };
+    let nodes = [
+        ("n1", "spine.leaf1"),
+        ("n2", "spine.leaf2"),
+        ("n3", "spine.leaf1"),
+    ];
+    let expected = "- switches: spine.leaf1: n1, n3; spine.leaf2: n2";
+    assert_eq!(told(&nodes).as_deref(), Some(expected));
+    assert_eq!(told(&[("n1", "")]), None);
+}
+
+/// What stands in a column of the first row that begins so.
+fn cell(view: &View, row: &str, column: usize) -> String {
+    let text = render_markdown(view);
+    let mut rows = text.lines().filter(|line| line.starts_with(row));
+    let row = rows.next().expect("a row");
+    row.split('|')
+        .nth(column)
+        .expect("a cell")
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn numbers_have_the_digits_that_matter() {
+    for (value, unit, text) in [
+        (0.1234, "1", "0.123"),
+        (1.0, "1", "1.00"),
+        (12.34, "1", "12.3"),
+        (1234.5, "1", "1234"),
+        (0.0, "1", "0"),
+        (1.5e-10, "s/byte", "0.150 ns/byte"),
+        (0.0, "s", "0.00 ns"),
+    ] {
+        let estimate = Estimate {
+            value,
+            low: value,
+            high: value,
+            coverage: 0.0,
+            residual: 0.0,
+        };
+        let parameter = ParameterEstimate {
+            name: "x".to_owned(),
+            unit,
+            estimate: Some(estimate),
+            status: Status::Identified,
+        };
+        let view = View {
+            parameters: vec![parameter],
+            ..example::view()
+        };
+        assert_eq!(cell(&view, "| x ", 2), text);
+    }
+    for (ratio, text) in [
+        (0.5, "0.50x"),
+        (1.876, "1.88x"),
+        (12.34, "12.3x"),
+        (123.4, "123x"),
+    ] {
+        let mut view = example::view();
+        view.comparisons.truncate(1);
+        view.comparisons[0].sizes.clear();
+        view.comparisons[0].rules.truncate(1);
+        view.comparisons[0].rules[0].speedup = Some(ratio);
+        assert_eq!(cell(&view, "|    0 |", 4), text);
+    }
+}
+
+#[test]
 fn a_default_that_holds_is_said_to_hold() {
     let mut view = example::view();
     for row in view
@@ -214,14 +296,26 @@ fn a_cell_decided_for_two_operator_classes_counts_once() {
 #[test]
 fn foreign_text_cannot_break_the_layout() {
     let mut view = example::view();
-    view.failures[0].message = "line\n## not a heading\n| not | a row |\n`code`".to_owned();
+    view.failures[0].message =
+        "line\n## not a heading\n| not | a row |\n`code` \x1b[0m  c".to_owned();
     view.provenance.warnings.push("two\nlines.".to_owned());
     view.provenance.cpu = "CPU\n# @ 2 GHz".to_owned();
+    view.comparisons[0].rules[0].candidate = Candidate::Foreign {
+        algorithm: "source:allreduce/a|b\nor not".to_owned(),
+        parameters: Default::default(),
+    };
     let (before, after) = (render_markdown(&example::view()), render_markdown(&view));
     let shape = |text: &str| {
         let of = |start| text.lines().filter(|line| line.starts_with(start)).count();
         [of("#"), of("|"), of("-")]
     };
     assert_eq!(shape(&before), shape(&after));
-    assert!(after.contains("> **Warning:** two lines.\n"), "{after}");
+    check_aligned(&after);
+    for text in [
+        "> **Warning:** two lines.\n",
+        ": `line ## not a heading | not | a row | 'code' [0m c`\n",
+        "| a\\|b or not ",
+    ] {
+        assert!(after.contains(text), "{text}:\n{after}");
+    }
 }

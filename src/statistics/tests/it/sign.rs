@@ -1,0 +1,44 @@
+//! Sign tests, one or many at a time.
+
+use statistics::{holm, sign_test, values_for_sign_test};
+
+#[test]
+fn tails_are_those_of_coins() {
+    let check = |above, count, expected: f64| {
+        let found = sign_test(above, count);
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{above} of {count}: {found}"
+        );
+    };
+    check(0, 0, 1.0);
+    check(0, 5, 1.0);
+    check(5, 5, 1.0 / 32.0);
+    check(7, 8, 9.0 / 256.0);
+    check(3, 4, 5.0 / 16.0);
+    check(2, 3, 0.5);
+    // More than there are is all of them.
+    check(9, 5, 1.0 / 32.0);
+    assert!(sign_test(600, 1000) < 1e-9 && sign_test(600, 1000) > 0.0);
+}
+
+#[test]
+fn a_stricter_level_or_more_contrary_values_need_more() {
+    assert_eq!(values_for_sign_test(0.05, 0), 5);
+    assert_eq!(values_for_sign_test(0.05, 1), 8);
+    assert_eq!(values_for_sign_test(0.05 / 3.0, 1), 10);
+    assert_eq!(values_for_sign_test(0.05 / 36.0, 1), 14);
+    // At the border the level is attained.
+    assert_eq!(values_for_sign_test(1.0 / 32.0, 0), 5);
+    assert_eq!(values_for_sign_test(1.0, 0), 1);
+}
+
+#[test]
+fn the_first_that_is_not_refuted_ends_it() {
+    assert_eq!(holm(&[], 0.05), []);
+    assert_eq!(holm(&[0.05], 0.05), [true]);
+    assert_eq!(holm(&[0.04, 0.02], 0.05), [true, true]);
+    assert_eq!(holm(&[0.04, 0.03], 0.05), [false, false]);
+    // The third would be small enough for its own step; the second was not.
+    assert_eq!(holm(&[0.04, 0.01, 0.03], 0.05), [false, true, false]);
+}

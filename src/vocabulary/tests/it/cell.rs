@@ -1,0 +1,40 @@
+//! Cells as people and files write them.
+
+use schedule::Collective;
+use vocabulary::{Cell, CommShape, Datatype};
+
+/// Also what was written before there were others.
+#[test]
+fn cells_of_all_that_is_measured_are_told_by_name() {
+    let told = [
+        (Collective::Gather, "gather 2x4 8 bytes a rank"),
+        (Collective::Alltoall, "alltoall 2x4 8 bytes a block"),
+        (Collective::Barrier, "barrier 2x4"),
+    ];
+    for (collective, text) in told {
+        let bytes = if collective.has_data() { 8 } else { 0 };
+        let json = format!(
+            "{{\"collective\":\"{collective}\",\"shape\":{{\"nodes\":2,\"ppn\":4}},\
+             \"bytes\":{bytes},\"datatype\":\"byte\"}}"
+        );
+        let cell = Cell {
+            collective,
+            shape: CommShape { nodes: 2, ppn: 4 },
+            bytes,
+            datatype: Datatype::Byte,
+            operator: None,
+        };
+        assert_eq!(cell.to_string(), text);
+        assert_eq!(serde_json::to_string(&cell).expect("written"), json);
+        assert_eq!(serde_json::from_str::<Cell>(&json).expect("read"), cell);
+    }
+    let vector = |collective| Cell {
+        collective,
+        shape: CommShape { nodes: 2, ppn: 4 },
+        bytes: 8,
+        datatype: Datatype::Byte,
+        operator: None,
+    };
+    assert_eq!(vector(Collective::Alltoall).vector_bytes(), 64);
+    assert_eq!(vector(Collective::Scan).vector_bytes(), 8);
+}

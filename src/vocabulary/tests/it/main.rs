@@ -1,0 +1,4 @@
+//! The words that all stages share, as they are written and read.
+
+mod cell;
+mod units;

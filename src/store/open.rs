@@ -1,6 +1,6 @@
 //! Opening and creating stores.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 #[cfg(doc)]
 use crate::Obstacle;
 use crate::error::{Found, StoreError};
-use crate::file_system::network_file_system;
+use crate::file_system::{create_folder_of, network_file_system};
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
@@ -37,15 +37,7 @@ impl Store {
     /// [`StoreError::NotAStore`], [`StoreError::Newer`] and [`StoreError::Corrupt`] leave the file
     /// as it is; [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the place.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-                path: folder.to_owned(),
-                source,
-            })?;
-        }
+        create_folder_of(path)?;
         check_header(path)?;
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
@@ -75,11 +67,6 @@ impl Store {
             }
         }
         read_only::open(path)
-    }
-
-    /// A store that lasts as long as the value, for tests.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::connect(Path::new(":memory:"), OpenFlags::empty())
     }
 
     /// Where the store is.
@@ -221,7 +208,11 @@ fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<
 
 #[cfg(test)]
 mod tests {
+    use vocabulary::Library;
+    use wire::Environment;
+
     use super::*;
+    use crate::{Import, ImportedLaunch};
 
     fn check_intact(store: &Store) {
         check_integrity(&store.connection, store.path()).expect("intact");
@@ -247,13 +238,32 @@ mod tests {
         };
         limit(&store, pages + 2);
         let long = "#".repeat(1 << 20);
-        let error = store
-            .record_campaign("b", "second", &long)
-            .expect_err("full");
-        assert!(
-            matches!(&error, StoreError::DiskFull { path: named } if *named == path),
-            "{error}"
-        );
+        let launch = ImportedLaunch {
+            environment: Environment {
+                library_text: long.clone(),
+                ..Environment::default()
+            },
+            subjects: Vec::new(),
+        };
+        let import = Import {
+            digest: "c".to_owned(),
+            name: "times.csv".to_owned(),
+            text: "{}".to_owned(),
+            library: Library {
+                name: "openmpi".to_owned(),
+                version: "4.1.4".to_owned(),
+            },
+            launches: vec![launch],
+        };
+        for error in [
+            store.record_campaign("b", "second", &long).err(),
+            store.import(&import).err(),
+        ] {
+            assert!(
+                matches!(&error, Some(StoreError::DiskFull { path: named }) if *named == path),
+                "{error:?}"
+            );
+        }
         check_intact(&store);
         assert_eq!(store.campaigns().expect("readable").len(), 1);
 

@@ -19,8 +19,6 @@ pub struct CampaignRow {
     pub name: String,
     /// The definition as it was written.
     pub text: String,
-    /// When it was first recorded, in seconds since the Unix epoch.
-    pub first_seen_unix_seconds: i64,
 }
 
 /// A launch and how it went.
@@ -34,8 +32,6 @@ pub struct LaunchRow {
     pub library: Library,
     /// Begin, in seconds since the Unix epoch.
     pub started_unix_seconds: i64,
-    /// End, in seconds since the Unix epoch; absent while unfinished.
-    pub ended_unix_seconds: Option<i64>,
     /// How it ended; absent while unfinished.
     pub outcome: Option<Outcome>,
 }
@@ -45,13 +41,12 @@ impl Store {
     pub fn campaigns(&self) -> Result<Vec<CampaignRow>, StoreError> {
         self.read(|connection| {
             connection
-                .prepare("SELECT digest, name, definition, first_seen FROM campaign ORDER BY id")?
+                .prepare("SELECT digest, name, definition FROM campaign ORDER BY id")?
                 .query_map([], |row| {
                     Ok(CampaignRow {
                         digest: row.get(0)?,
                         name: row.get(1)?,
                         text: row.get(2)?,
-                        first_seen_unix_seconds: row.get(3)?,
                     })
                 })?
                 .collect()
@@ -78,11 +73,11 @@ impl Store {
         self.read(|connection| {
             connection
                 .prepare(
-                    "SELECT number, digest, library_name, library_version, started, ended, outcome
+                    "SELECT number, digest, library_name, library_version, started, outcome
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number",
                 )?
                 .query_map([], |row| {
-                    let outcome: Option<Json<Outcome>> = row.get(6)?;
+                    let outcome: Option<Json<Outcome>> = row.get(5)?;
                     Ok(LaunchRow {
                         number: row.get(0)?,
                         campaign: row.get(1)?,
@@ -91,7 +86,6 @@ impl Store {
                             version: row.get(3)?,
                         },
                         started_unix_seconds: row.get(4)?,
-                        ended_unix_seconds: row.get(5)?,
                         outcome: outcome.map(|Json(outcome)| outcome),
                     })
                 })?

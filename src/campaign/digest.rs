@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use launcher::{
-    Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
-};
+use launcher::{BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::{Output, Slice};
-use crate::{Campaign, Launching, ParameterGrid, Repetitions, SimulatedOptions, Strategy};
+use crate::{Campaign, Launching, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";
@@ -90,8 +88,8 @@ fn canonical(campaign: &Campaign) -> String {
         "datatype": datatype.name(),
         "operator": operator.name(),
         "candidates": {"include": include, "exclude": exclude},
-        "parameters": grid(parameters),
-        "strategy": strategy.name(),
+        "parameters": parameters,
+        "strategy": strategy.to_string(),
         // An exhaustive campaign does not look at it.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
@@ -161,11 +159,7 @@ fn local(options: &LocalOptions) -> Value {
     let hosts = hosts.as_ref();
     json!({
         "options": options,
-        "oversubscribe": match oversubscribe {
-            Oversubscribe::Auto => "auto",
-            Oversubscribe::Never => "never",
-            Oversubscribe::Always => "always",
-        },
+        "oversubscribe": oversubscribe,
         "environment": environment,
         "hostfile": hosts.map(|Hosts { file, .. }| path(file)),
         "placement": hosts.map(|Hosts { placement, .. }| placement.name()),
@@ -205,27 +199,7 @@ fn batch(options: &BatchOptions) -> Value {
         "options": options,
         "environment": environment,
         "placement": placement.name(),
-        "allocation": match allocation {
-            Allocation::Shared => "shared",
-            Allocation::Separate => "separate",
-        },
-    })
-}
-
-fn grid(parameters: &ParameterGrid) -> Value {
-    let ParameterGrid {
-        block_bytes,
-        predicted,
-        radix,
-        reduce,
-        bcast,
-    } = parameters;
-    json!({
-        "block_bytes": block_bytes,
-        "predicted": predicted,
-        "radix": radix,
-        "reduce": reduce,
-        "bcast": bcast,
+        "allocation": allocation,
     })
 }
 

@@ -97,7 +97,7 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; CSV_COLUMNS.len()] {
     };
     [
         cell.collective.name().to_owned(),
-        result.operators.name().to_owned(),
+        result.operators.to_string(),
         datatype.to_owned(),
         cell.operator
             .map_or_else(String::new, |operator| operator.name().to_owned()),
@@ -120,7 +120,7 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; CSV_COLUMNS.len()] {
             .as_ref()
             .map_or_else(String::new, is_chosen),
         optional(ranked.predicted_seconds),
-        source.name().to_owned(),
+        source.to_string(),
         verdict(result),
     ]
 }

@@ -163,31 +163,33 @@ impl Table {
     /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
     /// the speed-up that the rule states.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
-        let entries = self
-            .collectives
-            .get(&query.collective)
-            .map_or(&[][..], Vec::as_slice);
-        let entry = nearest(entries, query);
+        let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
             Some((entry, rule)) => decide(query, entry, rule),
             None => unknown(query),
         }
     }
+
+    /// The entry to use for a query's shape, operator class and deployment.
+    pub(crate) fn nearest(&self, query: &Query) -> Option<&ShapeRules> {
+        let entries = self.collectives.get(&query.collective)?;
+        let covering = entries.iter().filter(|entry| entry.covers(query));
+        let asked = query.shape;
+        covering.min_by(|a, b| {
+            distance(a.shape, asked)
+                .partial_cmp(&distance(b.shape, asked))
+                .unwrap_or(Ordering::Equal)
+        })
+    }
 }
 
-/// The entry to use for a query's shape and operator class.
-fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRules> {
-    let combines = query.collective.is_reduction();
-    let covering = entries
-        .iter()
-        .filter(|e| !combines || e.operators.cover(query.operators))
-        .filter(|e| e.deployments.cover(query.deployment));
-    let asked = query.shape;
-    covering.min_by(|a, b| {
-        distance(a.shape, asked)
-            .partial_cmp(&distance(b.shape, asked))
-            .unwrap_or(Ordering::Equal)
-    })
+impl ShapeRules {
+    /// Whether the rules hold for a query's operator class and deployment.
+    pub(crate) fn covers(&self, query: &Query) -> bool {
+        let combines = query.collective.is_reduction();
+        (!combines || self.operators.cover(query.operators))
+            && self.deployments.cover(query.deployment)
+    }
 }
 
 /// How far a measured shape is from the one that is asked for: whether one has a power of two ranks and

@@ -238,8 +238,8 @@ fn group_json(group: &Group) -> Value {
         "collective": group.collective.name(),
         "nodes": group.shape.nodes,
         "ppn": group.shape.ppn,
-        "operators": group.operators.name(),
-        "deployment": group.deployments.name(),
+        "operators": group.operators.to_string(),
+        "deployment": group.deployments.to_string(),
     })
 }
 

@@ -13,7 +13,7 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Parameters};
 
-use crate::sample::provenance;
+use crate::sample::{DEPLOYMENTS, OPERATORS, provenance};
 
 fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -54,7 +54,7 @@ fn rules() -> impl Strategy<Value = Vec<Rule>> {
 }
 
 fn entry() -> impl Strategy<Value = ShapeRules> {
-    let classes = (select(&Operators::ALL[..]), select(&Deployments::ALL[..]));
+    let classes = (select(&OPERATORS[..]), select(&DEPLOYMENTS[..]));
     (shape(), classes, rules()).prop_map(|(shape, (operators, deployments), rules)| ShapeRules {
         shape,
         operators,

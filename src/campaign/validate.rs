@@ -140,28 +140,16 @@ impl Check<'_> {
         }
     }
 
-    /// One of a few known words.
+    /// One of a few known words, if one is given.
     fn word<T: Copy>(
         &self,
         field: &Field,
-        word: &Scalar,
-        what: &'static str,
-        known: &[(&str, T)],
-    ) -> Checked<T> {
-        self.document.word(field, &word.0, what, known)
-    }
-
-    /// The same, if one is given.
-    fn given_word<T: Copy>(
-        &self,
-        field: &Field,
         word: &Option<Scalar>,
-        what: &'static str,
+        what: &str,
         known: &[(&str, T)],
     ) -> Checked<Option<T>> {
-        let word = word.as_ref();
-        word.map(|word| self.word(field, word, what, known))
-            .transpose()
+        let known = |word: &Scalar| self.document.word(field, &word.0, what, known);
+        word.as_ref().map(known).transpose()
     }
 
     /// The entries of a list that must have some.
@@ -229,7 +217,7 @@ impl Check<'_> {
 
     fn datatype(&self, word: &Option<Scalar>) -> Checked<Datatype> {
         let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
-        let given = self.given_word(&Field::of("datatype"), word, "datatype", &known)?;
+        let given = self.word(&Field::of("datatype"), word, "datatype", &known)?;
         Ok(given.unwrap_or(Datatype::Float64))
     }
 

@@ -12,7 +12,6 @@ mod run;
 mod script;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -88,7 +87,7 @@ impl BatchLauncher {
             campaign: &self.name,
             nodes: job.shape().nodes,
             ppn: job.ppn,
-            driver: Path::new(&place.driver),
+            driver: &place.driver,
             folder,
             idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
             launch: lines::launch(&self.installation, &self.options, job, folder)?,

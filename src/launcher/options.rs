@@ -92,23 +92,17 @@ impl BatchOptions {
     /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
     /// and when makes no difference to a measurement.
     pub fn same_conditions(&self, other: &Self) -> bool {
-        let job = |options: &Self| {
-            let job = &options.job;
-            let nodes = (job.partition.clone(), job.constraint.clone(), job.exclusive);
-            let template = job.template.as_ref().map(|template| template.text.clone());
-            (nodes, job.modules.clone(), template)
-        };
-        let start = |options: &Self| {
-            let BatchOptions {
-                system,
-                options,
-                environment,
-                placement,
-                ..
-            } = options.clone();
-            (system, options, environment, placement)
-        };
-        job(self) == job(other) && start(self) == start(other)
+        let text = |job: &JobSpecification| job.template.as_ref().map(|own| own.text.clone());
+        let (mine, others) = (&self.job, &other.job);
+        self.system == other.system
+            && self.options == other.options
+            && self.environment == other.environment
+            && self.placement == other.placement
+            && mine.partition == others.partition
+            && mine.constraint == others.constraint
+            && mine.exclusive == others.exclusive
+            && mine.modules == others.modules
+            && text(mine) == text(others)
     }
 }
 

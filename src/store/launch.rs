@@ -187,12 +187,8 @@ impl Store {
     ///
     /// The holder of the [`crate::Lock`] ingests what their spool files still hold, and ends them.
     pub fn unfinished_launches(&self) -> Result<Vec<Plan>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare("SELECT plan FROM launch WHERE ended IS NULL ORDER BY number")?
-                .query_map([], |row| row.get(0).map(|Json(plan)| plan))?
-                .collect()
-        })
+        let query = "SELECT plan FROM launch WHERE ended IS NULL ORDER BY number";
+        self.rows(query, [], |row| row.get(0).map(|Json(plan)| plan))
     }
 }
 

@@ -62,28 +62,25 @@ impl Lease {
         taken?;
         let at = |source| StoreError::file(&claim.path, source);
         let file = File::options().write(true).open(&claim.path).map_err(at)?;
-        let is_lost = Arc::new(AtomicBool::new(false));
-        let mut lease = Self {
-            is_lost: Arc::clone(&is_lost),
-            renewing: None,
-            path: claim.path,
-            line: claim.line,
-        };
-        let (stop, stopped) = mpsc::channel();
-        let renewal = Renewal {
+        let mut renewal = Renewal {
             file,
-            path: lease.path.clone(),
-            line: lease.line.clone(),
-            is_lost,
+            path: claim.path.clone(),
+            line: claim.line.clone(),
+            is_lost: Arc::default(),
         };
+        let is_lost = Arc::clone(&renewal.is_lost);
+        let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let mut renewal = renewal;
             while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
                 renewal.renew();
             }
         });
-        lease.renewing = Some((stop, thread));
-        Ok(lease)
+        Ok(Self {
+            path: claim.path,
+            line: claim.line,
+            is_lost,
+            renewing: Some((stop, thread)),
+        })
     }
 
     /// Whether another process has taken it over, since this one was away for too long.

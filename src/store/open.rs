@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Params, Row, Transaction, TransactionBehavior};
 
 #[cfg(doc)]
 use crate::Obstacle;
@@ -107,6 +107,19 @@ impl Store {
                 Ok(value)
             });
         result.map_err(|source| StoreError::sqlite(&self.path, source))
+    }
+
+    /// What `read` makes of each row of a query.
+    pub(crate) fn rows<T>(
+        &self,
+        query: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare(query)?;
+            statement.query_map(parameters, read)?.collect()
+        })
     }
 
     /// Runs a reading query.

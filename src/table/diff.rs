@@ -121,10 +121,14 @@ impl Table {
             .flat_map(|table| table.collectives.keys().copied())
             .collect();
         for collective in collectives {
+            let classes = match collective.is_reduction() {
+                true => &OperatorClass::ALL[..],
+                false => &[OperatorClass::Commutative],
+            };
             for shape in shapes(&both, collective) {
                 let mut found = Vec::new();
                 for deployment in Deployment::ALL {
-                    for &class in classes(collective) {
+                    for &class in classes {
                         let entry = Entry::new(both, collective, shape, class, deployment);
                         found.push((class, deployment, entry.compare()));
                     }
@@ -167,13 +171,6 @@ fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<CommShape> {
         .filter_map(|table| table.collectives.get(&collective))
         .flatten();
     entries.map(|entry| entry.shape).collect()
-}
-
-fn classes(collective: Collective) -> &'static [OperatorClass] {
-    match collective.is_reduction() {
-        true => &OperatorClass::ALL,
-        false => &[OperatorClass::Commutative],
-    }
 }
 
 /// What came of the same for both classes of operators, or for both deployments, said once.

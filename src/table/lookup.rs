@@ -93,14 +93,7 @@ pub enum RulePlace {
         from_bytes: u64,
     },
     /// No rule of the table: the library's default for lack of a better answer.
-    Absent {
-        /// The collective asked for.
-        collective: Collective,
-        /// The operator class asked for.
-        operators: OperatorClass,
-        /// The deployment asked for.
-        deployment: Deployment,
-    },
+    Absent(Query),
 }
 
 impl fmt::Display for RulePlace {
@@ -122,16 +115,12 @@ impl fmt::Display for RulePlace {
                 }
                 write!(f, "from {from_bytes} bytes")
             }
-            Self::Absent {
-                collective,
-                operators,
-                deployment,
-            } => {
-                write!(f, "no rule for {collective}")?;
-                if collective.is_reduction() {
-                    write!(f, " with {operators} operators")?;
+            Self::Absent(query) => {
+                write!(f, "no rule for {}", query.collective)?;
+                if query.collective.is_reduction() {
+                    write!(f, " with {} operators", query.operators)?;
                 }
-                match deployment {
+                match query.deployment {
                     Deployment::Colltune => Ok(()),
                     Deployment::Library => f.write_str(" by the library's own settings"),
                 }
@@ -263,10 +252,6 @@ fn unknown<'t>(query: &Query) -> Decision<'t> {
         speedup: Some(1.0),
         confidence: Confidence::Low,
         matched: ShapeMatch::Absent,
-        rule: RulePlace::Absent {
-            collective: query.collective,
-            operators: query.operators,
-            deployment: query.deployment,
-        },
+        rule: RulePlace::Absent(*query),
     }
 }

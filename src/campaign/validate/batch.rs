@@ -41,7 +41,7 @@ impl Check<'_> {
         let options = options.iter().flat_map(|options| &options.0);
         let placement = self.placement(&field, placement)?;
         let place = field.key("allocation");
-        let allocation = self.given_word(&place, allocation, "allocation", &ALLOCATIONS);
+        let allocation = self.word(&place, allocation, "allocation", &ALLOCATIONS);
         let spread = spread.as_ref().map(|text| -> Checked<Duration> {
             let seconds = self.seconds(&field.key("spread"), text)?;
             Ok(Duration::from_secs_f64(seconds.min(MOST_WALL_TIME)))

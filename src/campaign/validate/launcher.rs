@@ -27,7 +27,9 @@ impl Check<'_> {
         match definition {
             None => Ok(Launching::default()),
             Some(Shorthand::Short(word)) => {
-                let key = self.word(&field, word, "launcher", &LauncherKey::all())?;
+                let key = self
+                    .document
+                    .word(&field, &word.0, "launcher", &LauncherKey::all())?;
                 Ok(match key {
                     LauncherKey::Local => Launching::default(),
                     LauncherKey::Batch(system) => Launching::Batch(BatchOptions::of(system)),
@@ -70,7 +72,7 @@ impl Check<'_> {
         word: &Option<Scalar>,
     ) -> Checked<Option<Placement>> {
         let placements = Placement::ALL.map(|placement| (placement.name(), placement));
-        self.given_word(&launcher.key("placement"), word, "placement", &placements)
+        self.word(&launcher.key("placement"), word, "placement", &placements)
     }
 
     /// The number of nodes that shapes may have; none where any will do.
@@ -114,8 +116,7 @@ impl Check<'_> {
     fn local(&self, definition: &LocalDefinition) -> Checked<LocalOptions> {
         let field = Field::of("launcher").key("local");
         let (place, word) = (field.key("oversubscribe"), &definition.oversubscribe);
-        let oversubscribe =
-            self.given_word(&place, word, "value of oversubscribe", &OVERSUBSCRIBE)?;
+        let oversubscribe = self.word(&place, word, "value of oversubscribe", &OVERSUBSCRIBE)?;
         let mut environment = BTreeMap::new();
         for (name, value) in definition.environment.iter().flatten() {
             if name.is_empty() || name.contains(['=', '\0']) {

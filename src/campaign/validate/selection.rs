@@ -107,7 +107,7 @@ impl Check<'_> {
         let mut collectives = BTreeSet::new();
         for (index, word) in self.entries(&field, words)?.iter().enumerate() {
             let field = field.index(index);
-            let collective = self.word(&field, word, "collective", &known)?;
+            let collective = self.document.word(&field, &word.0, "collective", &known)?;
             if !is_possible(collective) {
                 return Err(self.error(&field, Problem::NotSimulated { collective }));
             }
@@ -163,7 +163,9 @@ impl Check<'_> {
             .collect();
         let mut ids = BTreeSet::new();
         for (index, word) in self.entries(field, &given)?.iter().enumerate() {
-            let id = self.word(&field.index(index), word, "inner algorithm", &known)?;
+            let id = self
+                .document
+                .word(&field.index(index), &word.0, "inner algorithm", &known)?;
             ids.insert(id.to_owned());
         }
         Ok(ids.into_iter().collect())

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use launcher::{LibraryChoice, LocalOptions, cores};
 use schedule::Collective;
+use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
+use strum_macros::Display;
 use vocabulary::{Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning};
 
 use crate::Launching;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Selection, Strategy, digest};
+use crate::{CampaignError, Selection, digest};
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -77,8 +79,20 @@ pub struct Campaign {
     pub(crate) text: String,
 }
 
-/// The parameter values that algorithms are given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// How much of a campaign is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Strategy {
+    /// What may change a decision.
+    #[default]
+    Guided,
+    /// Every candidate in every cell in every launch.
+    Exhaustive,
+}
+
+/// The parameter values that algorithms are given; serialized as digests have them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ParameterGrid {
     /// Block sizes of pipelined algorithms, ascending.
     pub block_bytes: Vec<u64>,

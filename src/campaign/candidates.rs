@@ -265,24 +265,3 @@ fn nearest_power_of_two(bytes: u64) -> u64 {
     let above = u128::from(bytes).pow(2) > 2 * u128::from(below).pow(2);
     if above { below << 1 } else { below }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::nearest_power_of_two;
-
-    #[test]
-    fn the_nearest_power_of_two_is_nearest_as_a_ratio() {
-        for (bytes, expected) in [
-            (0, 1),
-            (1, 1),
-            (2, 2),
-            (3, 4),
-            (90, 64),
-            (91, 128),
-            (65536, 65536),
-            (u64::MAX, 1 << 63),
-        ] {
-            assert_eq!(nearest_power_of_two(bytes), expected, "{bytes}");
-        }
-    }
-}

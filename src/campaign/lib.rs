@@ -22,14 +22,12 @@ mod experiments;
 mod launching;
 mod natives;
 mod problem;
-mod strategy;
 mod template;
 mod validate;
 
-pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice};
+pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice, Strategy};
 pub use candidates::{Family, Selection};
 pub use error::CampaignError;
 pub use launching::{Launching, SimulatedOptions};
 pub(crate) use problem::Problem;
-pub use strategy::Strategy;
 pub use template::template;

@@ -11,7 +11,7 @@ mod sizes;
 
 pub(crate) use shapes::auto_shapes;
 
-use strict_yaml::{Diagnostic, Document, Field, Scalar};
+use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
 
@@ -118,7 +118,7 @@ pub(crate) fn campaign(
         name,
         library,
         selection,
-        datatype: check.datatype(definition.datatype.as_ref())?,
+        datatype: check.datatype(&definition.datatype)?,
         operator: definition.operator.unwrap_or(Operator::Sum),
         text: batch::with_job(document, &launcher, text),
         launcher,
@@ -136,24 +136,29 @@ impl Check<'_> {
         if begins && name.len() <= 64 && name.chars().all(usable) {
             Ok(name.to_owned())
         } else {
-            Err(self.error(
-                &Field::of("name"),
-                Problem::Name {
-                    name: name.to_owned(),
-                },
-            ))
+            let name = name.to_owned();
+            Err(self.error(&Field::of("name"), Problem::Name { name }))
         }
     }
 
-    /// One of a few known words.
+    /// One of a few known words, if one is given.
     fn word<T: Copy>(
         &self,
         field: &Field,
-        word: &Scalar,
-        what: &'static str,
+        word: &Option<Scalar>,
+        what: &str,
         known: &[(&str, T)],
-    ) -> Checked<T> {
-        self.document.word(field, &word.0, what, known)
+    ) -> Checked<Option<T>> {
+        let known = |word: &Scalar| self.document.word(field, &word.0, what, known);
+        word.as_ref().map(known).transpose()
+    }
+
+    /// The entries of a list that must have some.
+    fn entries<'g, T>(&self, field: &Field, given: &'g OneOrMany<T>) -> Checked<&'g [T]> {
+        match given.0.is_empty() {
+            true => Err(self.error(field, Problem::EmptyList)),
+            false => Ok(&given.0),
+        }
     }
 
     fn extend_to(&self, value: Option<&ExtendDefinition>) -> Checked<Option<u32>> {
@@ -211,12 +216,10 @@ impl Check<'_> {
         }
     }
 
-    fn datatype(&self, word: Option<&Scalar>) -> Checked<Datatype> {
+    fn datatype(&self, word: &Option<Scalar>) -> Checked<Datatype> {
         let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
-        let field = Field::of("datatype");
-        word.map_or(Ok(Datatype::Float64), |word| {
-            self.word(&field, word, "datatype", &known)
-        })
+        let given = self.word(&Field::of("datatype"), word, "datatype", &known)?;
+        Ok(given.unwrap_or(Datatype::Float64))
     }
 
     fn pattern(&self, definition: &Definition) -> Checked<Pattern> {

@@ -60,9 +60,8 @@ pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Colle
 
 /// `commutative` or `noncommutative`.
 pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
-    let classes = [OperatorClass::Commutative, OperatorClass::Noncommutative];
-    PossibleValuesParser::new(classes.map(OperatorClass::name)).map(|name| {
-        if name == OperatorClass::Noncommutative.name() {
+    PossibleValuesParser::new(OperatorClass::ALL.map(<&str>::from)).map(|name| {
+        if name == OperatorClass::Noncommutative.to_string() {
             OperatorClass::Noncommutative
         } else {
             OperatorClass::Commutative
@@ -80,8 +79,8 @@ pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
 
 /// `colltune` or `library`.
 pub(crate) fn deployment() -> impl TypedValueParser<Value = Deployment> {
-    PossibleValuesParser::new(Deployment::ALL.map(Deployment::name)).map(|name| {
-        if name == Deployment::Library.name() {
+    PossibleValuesParser::new(Deployment::ALL.map(<&str>::from)).map(|name| {
+        if name == Deployment::Library.to_string() {
             Deployment::Library
         } else {
             Deployment::Colltune

@@ -50,18 +50,23 @@ impl RanksRules {
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
+    /// Whether the library decides about all sizes.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.choices.iter().all(|choice| choice.native.is_none())
+    }
+
+    /// Each choice with where it ends (excluded).
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = (&Choice, Option<u64>)> {
+        let later = self.choices.iter().skip(1);
+        let ends = later.map(|next| Some(next.from_bytes)).chain([None]);
+        self.choices.iter().zip(ends)
+    }
+
     /// Puts in its place what `choose` makes of each choice, given where it ends (excluded).
     pub(crate) fn rewrite(&mut self, choose: impl Fn(&Choice, Option<u64>) -> Vec<Choice>) {
-        let ends = self
-            .choices
-            .iter()
-            .skip(1)
-            .map(|next| Some(next.from_bytes));
-        let ends: Vec<Option<u64>> = ends.chain([None]).collect();
-        let choices = self.choices.iter().zip(ends);
-        self.choices = choices
-            .flat_map(|(choice, end)| choose(choice, end))
-            .collect();
+        let ranges = self.ranges();
+        let choices = ranges.flat_map(|(choice, end)| choose(choice, end));
+        self.choices = choices.collect();
         self.choices
             .dedup_by(|next, before| next.native == before.native);
     }
@@ -140,8 +145,10 @@ impl Choices {
 
     /// Whether the library decides everything for itself.
     pub fn is_empty(&self) -> bool {
-        let mut all = self.collectives.values().flatten();
-        all.all(|ranks| ranks.choices.iter().all(|choice| choice.native.is_none()))
+        self.collectives
+            .values()
+            .flatten()
+            .all(RanksRules::is_silent)
     }
 }
 

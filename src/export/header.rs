@@ -2,13 +2,12 @@
 
 use table::Table;
 
+use crate::choices::counted;
+
 /// Sentences about a table that stand at the top of what was made from it.
 pub(crate) fn provenance(table: &Table) -> Vec<String> {
     let provenance = &table.provenance;
-    let hosts = match provenance.hosts.len() {
-        1 => "1 host".to_owned(),
-        hosts => format!("{hosts} hosts"),
-    };
+    let hosts = counted(provenance.hosts.len(), "host");
     vec![
         format!(
             "Written by colltune {} from its table {}: do not edit, export again.",

@@ -22,34 +22,24 @@ pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warn
         let known = found.entry(place).or_insert_with(|| row.candidate.clone());
         if *known != row.candidate {
             let names = [known.to_string(), row.candidate.to_string()];
-            return Err(ImportError::at(
-                path,
-                row.line,
-                LineProblem::SeveralBaselines(names),
-            ));
+            let problem = LineProblem::SeveralBaselines(names);
+            return Err(ImportError::at(path, row.line, problem));
         }
         full_names.insert(row.candidate.to_string());
     }
     if found.is_empty() {
-        let known: BTreeSet<String> = rows
-            .iter()
-            .filter_map(|row| names(row).into_iter().next())
-            .collect();
         return Err(ImportError::NoBaseline {
             path: path.to_owned(),
             name: name.to_owned(),
-            known: known.into_iter().collect(),
+            known: known_names(rows),
         });
     }
     let beside = |row: &&mut Row| {
         row.candidate == Candidate::Default && found.contains_key(&(row.launch, row.cell))
     };
     if let Some(row) = rows.iter_mut().find(beside) {
-        return Err(ImportError::at(
-            path,
-            row.line,
-            LineProblem::DefaultBesideBaseline,
-        ));
+        let problem = LineProblem::DefaultBesideBaseline;
+        return Err(ImportError::at(path, row.line, problem));
     }
     for row in rows {
         if found.get(&(row.launch, row.cell)) == Some(&row.candidate) {
@@ -67,14 +57,17 @@ pub(crate) fn check_default(path: &Path, rows: &[Row]) -> Result<(), ImportError
     if !cells_with_default(rows).is_empty() {
         return Ok(());
     }
-    let known: BTreeSet<String> = rows
-        .iter()
-        .filter_map(|row| names(row).into_iter().next())
-        .collect();
     Err(ImportError::NoDefault {
         path: path.to_owned(),
-        known: known.into_iter().collect(),
+        known: known_names(rows),
     })
+}
+
+/// What could be named as a baseline.
+fn known_names(rows: &[Row]) -> Vec<String> {
+    let known = rows.iter().filter_map(|row| names(row).into_iter().next());
+    let known: BTreeSet<String> = known.collect();
+    known.into_iter().collect()
 }
 
 pub(crate) fn cells_with_default(rows: &[Row]) -> BTreeSet<Cell> {

@@ -3,6 +3,8 @@
 use schedule::Collective;
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
+use crate::problem::LineProblem;
+
 /// What the sizes in an output count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sized {
@@ -62,8 +64,16 @@ pub(crate) fn operator(name: &str) -> Option<Operator> {
     }
 }
 
-/// Microseconds as seconds; `None` for what is no time above 0.
-pub(crate) fn seconds(microseconds: &str) -> Option<f64> {
-    let time: f64 = microseconds.parse().ok()?;
-    (time > 0.0 && time.is_finite()).then_some(time * 1e-6)
+/// Microseconds as seconds.
+pub(crate) fn seconds(microseconds: &str) -> Result<f64, LineProblem> {
+    let time = microseconds.parse().ok();
+    let time = time.filter(|time: &f64| *time > 0.0 && time.is_finite());
+    time.map(|time| time * 1e-6)
+        .ok_or_else(|| LineProblem::value(microseconds, "a time in microseconds above 0"))
+}
+
+/// A size in bytes.
+pub(crate) fn bytes(field: &str) -> Result<u64, LineProblem> {
+    let size = field.parse();
+    size.map_err(|_| LineProblem::value(field, "a size in bytes"))
 }

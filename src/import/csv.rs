@@ -7,7 +7,7 @@ use ::csv::{ReaderBuilder, StringRecord, Trim};
 use schedule::{Collective, Parameter, Schedule};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
-use crate::error::{HeaderProblem, ImportError, OptionNeeded};
+use crate::error::{ImportError, OptionNeeded};
 use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
 use crate::{Format, ImportOptions, benchmark};
@@ -56,7 +56,7 @@ pub(crate) fn read(
         }
     }
     if reader.columns.is_empty() {
-        return Err(reader.header_problem(1, HeaderProblem::Absent));
+        return Err(ImportError::at(path, 1, LineProblem::NoHeader));
     }
     Ok(reading)
 }
@@ -103,29 +103,24 @@ impl Reader<'_> {
     fn header(&mut self, number: u64, fields: &StringRecord) -> Result<(), ImportError> {
         for (index, name) in fields.iter().enumerate() {
             let problem = match COLUMNS.iter().find(|known| **known == name) {
-                None => HeaderProblem::Unknown(name.to_owned()),
+                None => LineProblem::UnknownColumn(name.to_owned()),
                 Some(column) => match self.columns.insert(column, index) {
                     None => continue,
-                    Some(_) => HeaderProblem::Twice(name.to_owned()),
+                    Some(_) => LineProblem::ColumnTwice(name.to_owned()),
                 },
             };
-            return Err(self.header_problem(number, problem));
+            return Err(ImportError::at(self.path, number, problem));
         }
         let missing = NEEDED.iter().find(|name| !self.columns.contains_key(*name));
         match missing {
-            Some(name) => Err(self.header_problem(number, HeaderProblem::Missing(name))),
+            Some(name) => {
+                let problem = LineProblem::NoColumn(name);
+                Err(ImportError::at(self.path, number, problem))
+            }
             None if !self.columns.contains_key("ppn") && self.options.ppn.is_none() => Err(
                 ImportError::needs(self.path, Format::Csv, OptionNeeded::Ppn),
             ),
             None => Ok(()),
-        }
-    }
-
-    fn header_problem(&self, line: u64, problem: HeaderProblem) -> ImportError {
-        ImportError::Header {
-            path: self.path.to_owned(),
-            line,
-            problem,
         }
     }
 
@@ -144,40 +139,24 @@ impl Reader<'_> {
             })
     }
 
-    fn read_row(&mut self, line: u64, fields: &StringRecord) -> Result<Row, Fault> {
-        let get = |column| {
-            let index = self.columns.get(column).copied()?;
-            fields.get(index).filter(|text| !text.is_empty())
-        };
-        let cell = self.cell(&get)?;
-        let candidate = candidate(&get, &cell)?;
-        let launch = positive(&get, "launch")?.unwrap_or(1);
-        let seconds = get("seconds").ok_or(("seconds", LineProblem::Missing("a time")))?;
-        let time = seconds
-            .parse()
-            .ok()
-            .filter(|time: &f64| *time > 0.0 && time.is_finite());
-        let seconds = time.ok_or_else(|| {
-            (
-                "seconds",
-                LineProblem::value(seconds, "a time in seconds above 0"),
-            )
-        })?;
+    fn read_row(&mut self, line: u64, record: &StringRecord) -> Result<Row, Fault> {
+        let columns = &self.columns;
+        let fields = Fields { columns, record };
+        let cell = fields.cell(self.options)?;
+        let candidate = fields.candidate(&cell)?;
+        let launch = fields.positive("launch")?.unwrap_or(1);
+        let seconds = fields.needed("seconds", "a time")?;
+        let time = seconds.parse().ok();
+        let time = time.filter(|time: &f64| *time > 0.0 && time.is_finite());
+        let unfit = || unfit("seconds", seconds, "a time in seconds above 0");
+        let seconds = time.ok_or_else(unfit)?;
         if candidate == Candidate::Default {
-            let name = get("algorithm").unwrap_or("default").to_owned();
-            let before = self
-                .default_names
-                .entry(cell.collective)
-                .or_insert_with(|| name.clone());
-            if *before != name {
+            let found = fields.get("algorithm").unwrap_or("default").to_owned();
+            let known = self.default_names.entry(cell.collective);
+            let before = known.or_insert_with(|| found.clone());
+            if *before != found {
                 let before = before.clone();
-                return Err((
-                    "algorithm",
-                    LineProblem::SecondDefault {
-                        found: name,
-                        before,
-                    },
-                ));
+                return Err(("algorithm", LineProblem::SecondDefault { found, before }));
             }
         }
         Ok(Row {
@@ -188,25 +167,65 @@ impl Reader<'_> {
             seconds,
         })
     }
+}
 
-    fn cell<'f>(&self, get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Cell, Fault> {
-        let name = get("collective").ok_or(("collective", LineProblem::Missing("a collective")))?;
+fn unfit(column: &'static str, found: &str, expected: &'static str) -> Fault {
+    (column, LineProblem::value(found, expected))
+}
+
+/// The fields of a row.
+struct Fields<'f> {
+    columns: &'f BTreeMap<&'static str, usize>,
+    record: &'f StringRecord,
+}
+
+impl<'f> Fields<'f> {
+    /// What stands in a column; `None` for nothing.
+    fn get(&self, column: &'static str) -> Option<&'f str> {
+        let index = self.columns.get(column).copied()?;
+        self.record.get(index).filter(|text| !text.is_empty())
+    }
+
+    fn needed(&self, column: &'static str, what: &'static str) -> Result<&'f str, Fault> {
+        self.get(column).ok_or((column, LineProblem::Missing(what)))
+    }
+
+    /// A whole number above 0.
+    fn positive(&self, column: &'static str) -> Result<Option<u32>, Fault> {
+        let number = |text: &str| {
+            let number = text.parse().ok().filter(|number| *number > 0);
+            number.ok_or_else(|| unfit(column, text, "a whole number above 0"))
+        };
+        self.get(column).map(number).transpose()
+    }
+
+    /// A size, in bytes or as people write it.
+    fn size(&self, column: &'static str) -> Result<Option<u64>, Fault> {
+        let size = |text: &str| {
+            let size = vocabulary::units::parse_bytes(text);
+            size.map_err(|_| unfit(column, text, "a size, such as 4096 or 64K"))
+        };
+        self.get(column).map(size).transpose()
+    }
+
+    fn cell(&self, options: &ImportOptions) -> Result<Cell, Fault> {
+        let name = self.needed("collective", "a collective")?;
         let collective: Collective = name
             .parse()
             .map_err(|_| ("collective", LineProblem::Collective(name.to_owned())))?;
-        let nodes = positive(get, "nodes")?.or(self.options.nodes);
-        let ppn = positive(get, "ppn")?.or(self.options.ppn);
-        let bytes = match (size(get, "bytes")?, collective.has_data()) {
+        let nodes = self.positive("nodes")?.or(options.nodes);
+        let ppn = self.positive("ppn")?.or(options.ppn);
+        let bytes = match (self.size("bytes")?, collective.has_data()) {
             (Some(bytes), true) | (Some(bytes @ 0), false) => bytes,
             (None, true) => return Err(("bytes", LineProblem::Missing("a size"))),
             (None, false) => 0,
             (Some(bytes), false) => {
                 let expected = "what a barrier moves: leave the size empty";
-                return Err(("bytes", LineProblem::value(&bytes.to_string(), expected)));
+                return Err(unfit("bytes", &bytes.to_string(), expected));
             }
         };
         let (datatype, operator) = match collective.is_reduction() {
-            true => (datatype(get)?, Some(operator(get)?)),
+            true => (self.datatype()?, Some(self.operator()?)),
             false => (Datatype::Byte, None),
         };
         if !bytes.is_multiple_of(datatype.size_bytes()) {
@@ -224,126 +243,87 @@ impl Reader<'_> {
             operator,
         })
     }
-}
 
-fn datatype<'f>(get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Datatype, Fault> {
-    const KNOWN: [Datatype; 4] = [
-        Datatype::Int32,
-        Datatype::Int64,
-        Datatype::Float32,
-        Datatype::Float64,
-    ];
-    let Some(name) = get("datatype") else {
-        return Ok(Datatype::Float32);
-    };
-    let ours = KNOWN.into_iter().find(|known| known.name() == name);
-    let expected = "a datatype: write int32, int64, float32 or float64";
-    ours.or_else(|| benchmark::datatype(name))
-        .ok_or_else(|| ("datatype", LineProblem::value(name, expected)))
-}
-
-fn operator<'f>(get: &impl Fn(&'static str) -> Option<&'f str>) -> Result<Operator, Fault> {
-    let Some(name) = get("operator") else {
-        return Ok(Operator::Sum);
-    };
-    let ours = [Operator::Sum, Operator::Max]
-        .into_iter()
-        .find(|known| known.name() == name);
-    ours.or_else(|| benchmark::operator(name)).ok_or_else(|| {
-        (
-            "operator",
-            LineProblem::value(name, "an operator: write sum or max"),
-        )
-    })
-}
-
-fn candidate<'f>(
-    get: &impl Fn(&'static str) -> Option<&'f str>,
-    cell: &Cell,
-) -> Result<Candidate, Fault> {
-    let collective = cell.collective;
-    let prefix = format!("{collective}/");
-    let id = get("algorithm").map(|id| id.strip_prefix(&prefix).unwrap_or(id));
-    let library = match (get("library"), id) {
-        (Some(library), _) => library,
-        (None, None | Some("default")) => "default",
-        (None, Some(_)) => ELSEWHERE,
-    };
-    if library == "default" {
-        return Ok(Candidate::Default);
+    fn datatype(&self) -> Result<Datatype, Fault> {
+        const KNOWN: [Datatype; 4] = [
+            Datatype::Int32,
+            Datatype::Int64,
+            Datatype::Float32,
+            Datatype::Float64,
+        ];
+        let Some(name) = self.get("datatype") else {
+            return Ok(Datatype::Float32);
+        };
+        let ours = KNOWN.into_iter().find(|known| known.name() == name);
+        let expected = "a datatype: write int32, int64, float32 or float64";
+        ours.or_else(|| benchmark::datatype(name))
+            .ok_or_else(|| unfit("datatype", name, expected))
     }
-    let id = id.ok_or(("algorithm", LineProblem::Missing("an algorithm")))?;
-    let segment = size(get, "segment_bytes")?.filter(|size| *size > 0);
-    if library == "ours" {
-        return ours(format!("{prefix}{id}"), segment, cell);
+
+    fn operator(&self) -> Result<Operator, Fault> {
+        let Some(name) = self.get("operator") else {
+            return Ok(Operator::Sum);
+        };
+        let mut known = [Operator::Sum, Operator::Max].into_iter();
+        let ours = known.find(|known| known.name() == name);
+        ours.or_else(|| benchmark::operator(name))
+            .ok_or_else(|| unfit("operator", name, "an operator: write sum or max"))
     }
-    for (field, name) in [("library", library), ("algorithm", id)] {
-        let forbidden = |c: char| c.is_control() || ":/[]".contains(c);
-        let taken = ["native", "mockup"].contains(&library);
-        if name.contains(forbidden) || taken {
-            return Err((field, LineProblem::Name(name.to_owned())));
+
+    fn candidate(&self, cell: &Cell) -> Result<Candidate, Fault> {
+        let prefix = format!("{}/", cell.collective);
+        let id = self.get("algorithm");
+        let id = id.map(|id| id.strip_prefix(&prefix).unwrap_or(id));
+        let library = match (self.get("library"), id) {
+            (Some(library), _) => library,
+            (None, None | Some("default")) => "default",
+            (None, Some(_)) => ELSEWHERE,
+        };
+        if library == "default" {
+            return Ok(Candidate::Default);
         }
+        let id = id.ok_or(("algorithm", LineProblem::Missing("an algorithm")))?;
+        let segment = self.size("segment_bytes")?.filter(|size| *size > 0);
+        if library == "ours" {
+            return ours(format!("{prefix}{id}"), segment, cell);
+        }
+        for (field, name) in [("library", library), ("algorithm", id)] {
+            let forbidden = |c: char| c.is_control() || ":/[]".contains(c);
+            let taken = ["native", "mockup"].contains(&library);
+            if name.contains(forbidden) || taken {
+                return Err((field, LineProblem::Name(name.to_owned())));
+            }
+        }
+        Ok(Candidate::Foreign {
+            algorithm: format!("{library}:{prefix}{id}"),
+            parameters: Parameters {
+                segment_bytes: segment,
+                ..Parameters::default()
+            },
+        })
     }
-    Ok(Candidate::Foreign {
-        algorithm: format!("{library}:{prefix}{id}"),
-        parameters: Parameters {
-            segment_bytes: segment,
-            ..Parameters::default()
-        },
-    })
 }
 
 /// One of our own algorithms, if it can be used in the cell.
-fn ours(name: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
-    let algorithm =
-        schedule::find(&name).ok_or_else(|| ("algorithm", LineProblem::Algorithm(name.clone())))?;
-    if segment.is_some() && !algorithm.takes(Parameter::Blocks) {
-        return Err(("segment_bytes", LineProblem::NoSegments(name)));
+fn ours(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
+    let Some(known) = schedule::find(&algorithm) else {
+        return Err(("algorithm", LineProblem::Algorithm(algorithm)));
+    };
+    if segment.is_some() && !known.takes(Parameter::Blocks) {
+        return Err(("segment_bytes", LineProblem::NoSegments(algorithm)));
     }
     let parameters = Parameters {
         block_bytes: segment,
         ..Parameters::default()
     };
-    if let Err(unsupported) = Schedule::new(algorithm, &cell.request(&parameters)) {
-        let why = unsupported.to_string();
-        return Err((
-            "algorithm",
-            LineProblem::Unsupported {
-                algorithm: name,
-                why,
-            },
-        ));
+    match Schedule::new(known, &cell.request(&parameters)) {
+        Ok(_) => Ok(Candidate::Ours {
+            algorithm,
+            parameters,
+        }),
+        Err(unsupported) => {
+            let why = unsupported.to_string();
+            Err(("algorithm", LineProblem::Unsupported { algorithm, why }))
+        }
     }
-    Ok(Candidate::Ours {
-        algorithm: name,
-        parameters,
-    })
-}
-
-/// A whole number above 0.
-fn positive<'f>(
-    get: &impl Fn(&'static str) -> Option<&'f str>,
-    column: &'static str,
-) -> Result<Option<u32>, Fault> {
-    let number = |text: &str| {
-        let number = text.parse().ok().filter(|number| *number > 0);
-        number.ok_or_else(|| (column, LineProblem::value(text, "a whole number above 0")))
-    };
-    get(column).map(number).transpose()
-}
-
-/// A size, in bytes or as people write it.
-fn size<'f>(
-    get: &impl Fn(&'static str) -> Option<&'f str>,
-    column: &'static str,
-) -> Result<Option<u64>, Fault> {
-    let size = |text: &str| {
-        vocabulary::units::parse_bytes(text).map_err(|_| {
-            (
-                column,
-                LineProblem::value(text, "a size, such as 4096 or 64K"),
-            )
-        })
-    };
-    get(column).map(size).transpose()
 }

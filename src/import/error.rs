@@ -1,6 +1,5 @@
 //! What can be wrong with what is imported.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,16 +33,6 @@ pub enum ImportError {
         field: Option<&'static str>,
         /// What is wrong.
         problem: LineProblem,
-    },
-    /// The header is wrong.
-    #[error("{}:{line}: {problem}", path.display())]
-    Header {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong.
-        problem: HeaderProblem,
     },
     /// The file does not say something that is needed.
     #[error("{} does not say {option}", path.display())]
@@ -110,42 +99,18 @@ pub enum ImportError {
     Store(Box<StoreError>),
 }
 
-/// What can be wrong with the header of a CSV file.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum HeaderProblem {
-    /// There is none.
-    #[error("there is no header")]
-    Absent,
-    /// A column is missing.
-    #[error("there is no column `{0}`")]
-    Missing(&'static str),
-    /// A column that nobody knows.
-    #[error("there is no such column as `{0}`")]
-    Unknown(String),
-    /// A column that stands there twice.
-    #[error("the column `{0}` stands there twice")]
-    Twice(String),
-}
-
 /// What a file may leave open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OptionNeeded {
     /// The library that was measured.
+    #[error("which library was measured")]
     Library,
     /// Number of nodes.
+    #[error("on how many nodes it was measured")]
     Nodes,
     /// Ranks on each node.
+    #[error("how many ranks there were on each node")]
     Ppn,
-}
-
-impl fmt::Display for OptionNeeded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Library => "which library was measured",
-            Self::Nodes => "on how many nodes it was measured",
-            Self::Ppn => "how many ranks there were on each node",
-        })
-    }
 }
 
 impl Format {
@@ -181,11 +146,6 @@ impl ImportError {
         Some(match self {
             Self::Read { .. } | Self::Store(_) => return None,
             Self::Line { problem, .. } => problem.help(),
-            Self::Header { .. } => format!(
-                "the columns are {}; `{}` are needed, the others may be left out",
-                crate::csv::COLUMNS.join(", "),
-                crate::csv::NEEDED.join("`, `")
-            ),
             Self::Needs { option, format, .. } => match (option, format) {
                 (OptionNeeded::Library, _) => "name it, as in `--library openmpi-4.1.4`".into(),
                 (OptionNeeded::Nodes, _) => "give `--nodes N`".into(),

@@ -125,10 +125,10 @@ impl Reader {
             columns: None,
         });
         match collective {
-            None => self.reading.skip(
-                number,
-                format!("`{name}` is no collective that is compared"),
-            ),
+            None => {
+                let why = format!("`{name}` is no collective that is compared");
+                self.reading.skip(number, why);
+            }
             Some(collective) if collective.is_rooted() => {
                 self.reading.warnings.insert(Warning::RotatingRoot);
             }
@@ -229,9 +229,7 @@ impl Table {
     /// The size in a row of fields; 0 where there is no data.
     fn bytes(&self, columns: &Columns, fields: &[&str]) -> Result<u64, LineProblem> {
         match (columns.bytes, self.collective.has_data()) {
-            (Some(column), true) => fields[column]
-                .parse()
-                .map_err(|_| LineProblem::value(fields[column], "a size in bytes")),
+            (Some(column), true) => benchmark::bytes(fields[column]),
             (None, false) => Ok(0),
             _ => Err(LineProblem::NoColumns),
         }
@@ -270,8 +268,7 @@ impl Table {
         if bytes == 0 && self.collective.has_data() {
             return Ok(None);
         }
-        let seconds = benchmark::seconds(time)
-            .ok_or_else(|| LineProblem::value(time, "a time in microseconds above 0"))?;
+        let seconds = benchmark::seconds(time)?;
         let sized = match (self.collective, head.release) {
             (Collective::ReduceScatter, None) => return Err(LineProblem::NoRelease),
             (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
@@ -280,13 +277,9 @@ impl Table {
         let datatype = head.datatype.unwrap_or(Datatype::Float32);
         let elements = (datatype, head.operator.unwrap_or(Operator::Sum));
         let Some(cell) = benchmark::cell(self.collective, shape, bytes, sized, elements) else {
-            reading.skip(
-                number,
-                format!(
-                    "{bytes} bytes are not whole elements of {}",
-                    datatype.name()
-                ),
-            );
+            let datatype = datatype.name();
+            let why = format!("{bytes} bytes are not whole elements of {datatype}");
+            reading.skip(number, why);
             return Ok(None);
         };
         Ok(Some(Row {

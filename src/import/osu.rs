@@ -71,10 +71,8 @@ pub(crate) fn read(
         if let Some(title) = line.strip_prefix("# OSU ") {
             test = begin(title, &mut runs);
             if test.is_none() {
-                reading.skip(
-                    number,
-                    format!("`{title}` measures no collective that is compared"),
-                );
+                let why = format!("`{title}` measures no collective that is compared");
+                reading.skip(number, why);
             }
         } else if let Some(current) = &mut test {
             if let Some(comment) = line.strip_prefix('#') {
@@ -154,24 +152,19 @@ impl Test {
             return Err(LineProblem::Failed);
         }
         let bytes = match self.collective.has_data() {
-            true => fields[0]
-                .parse()
-                .map_err(|_| LineProblem::value(fields[0], "a size in bytes"))?,
+            true => benchmark::bytes(fields[0])?,
             false => 0,
         };
         let field = fields.get(column).ok_or(LineProblem::TooShort)?;
-        let seconds = benchmark::seconds(field)
-            .ok_or_else(|| LineProblem::value(field, "a time in microseconds above 0"))?;
+        let seconds = benchmark::seconds(field)?;
         let sized = match self.collective {
             Collective::ReduceScatterBlock => Sized::Vector,
             _ => Sized::Alike,
         };
         let elements = (self.datatype, Operator::Sum);
         let Some(cell) = benchmark::cell(self.collective, shape, bytes, sized, elements) else {
-            reading.skip(
-                number,
-                format!("{bytes} bytes are not whole elements of {shape} ranks"),
-            );
+            let why = format!("{bytes} bytes are not whole elements of {shape} ranks");
+            reading.skip(number, why);
             return Ok(None);
         };
         Ok(Some(Row {

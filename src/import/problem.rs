@@ -3,9 +3,23 @@
 use thiserror::Error;
 use vocabulary::Candidate;
 
+use crate::csv::{COLUMNS, NEEDED};
+
 /// What is wrong with a line of a file, or with one of its fields.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LineProblem {
+    /// No header in a CSV file.
+    #[error("there is no header")]
+    NoHeader,
+    /// A header without a column that is needed.
+    #[error("there is no column `{0}`")]
+    NoColumn(&'static str),
+    /// A column that nobody knows.
+    #[error("there is no such column as `{0}`")]
+    UnknownColumn(String),
+    /// A column that stands in the header twice.
+    #[error("the column `{0}` stands there twice")]
+    ColumnTwice(String),
     /// A value of another kind.
     #[error("`{found}` is not {expected}")]
     Value {
@@ -98,6 +112,13 @@ impl LineProblem {
     /// What to do about it.
     pub(crate) fn help(&self) -> String {
         match self {
+            Self::NoHeader | Self::NoColumn(_) | Self::UnknownColumn(_) | Self::ColumnTwice(_) => {
+                format!(
+                    "the columns are {}; `{}` are needed, the others may be left out",
+                    COLUMNS.join(", "),
+                    NEEDED.join("`, `")
+                )
+            }
             Self::Value { .. } | Self::Missing(_) => {
                 "correct the value, or leave the row out".into()
             }

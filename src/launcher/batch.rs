@@ -12,7 +12,6 @@ mod run;
 mod script;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -52,27 +51,16 @@ pub struct BatchLauncher {
 struct Allocation {
     submission: Submission,
     folder: Folder,
-    /// What it can serve.
-    kind: Kind,
+    /// One of the launches that it serves.
+    job: Job,
 }
 
-/// What launches must have in common to be served by one job.
-#[derive(PartialEq)]
-struct Kind {
-    ranks: u32,
-    ppn: u32,
-    driver: PathBuf,
-    environment: Vec<(OsString, OsString)>,
-}
-
-impl Kind {
-    fn of(job: &Job) -> Self {
-        Self {
-            ranks: job.ranks,
-            ppn: job.ppn,
-            driver: job.driver.clone(),
-            environment: job.environment.clone(),
-        }
+impl Allocation {
+    /// Whether it can serve a launch, which must have this much in common with the others.
+    fn can_serve(&self, job: &Job) -> bool {
+        (self.job.ranks, self.job.ppn) == (job.ranks, job.ppn)
+            && self.job.driver == job.driver
+            && self.job.environment == job.environment
     }
 }
 
@@ -99,7 +87,7 @@ impl BatchLauncher {
             campaign: &self.name,
             nodes: job.shape().nodes,
             ppn: job.ppn,
-            driver: Path::new(&place.driver),
+            driver: &place.driver,
             folder,
             idle: if is_kept(job) { IDLE } else { IDLE_ALONE },
             launch: lines::launch(&self.installation, &self.options, job, folder)?,
@@ -110,8 +98,7 @@ impl BatchLauncher {
     /// Has a job that is there already carry out a launch; `None` if there is none that can.
     fn join(&self, job: &Job, place: &Place) -> Result<Option<BatchRun>, LaunchError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(allocation) = open.take_if(|open| is_kept(job) && open.kind == Kind::of(job))
-        else {
+        let Some(allocation) = open.take_if(|open| is_kept(job) && open.can_serve(job)) else {
             return Ok(None);
         };
         let least = Times::of(self.options.job.wall_time).least();
@@ -156,7 +143,7 @@ impl BatchLauncher {
         *open = is_kept(job).then(|| Allocation {
             submission,
             folder,
-            kind: Kind::of(job),
+            job: job.clone(),
         });
         Ok(run)
     }
@@ -259,7 +246,7 @@ impl Launcher for BatchLauncher {
             *open = Some(Allocation {
                 submission,
                 folder,
-                kind: Kind::of(job),
+                job: job.clone(),
             });
         }
         Ok(Some(Box::new(run)))

@@ -14,7 +14,6 @@ mod discover;
 mod driver;
 mod error;
 mod hosts;
-mod library;
 mod local;
 mod options;
 mod pbs;
@@ -39,10 +38,10 @@ pub use driver::{driver_directories, find_driver, list_natives, list_settings};
 pub use error::LaunchError;
 pub use hosts::{HostFileError, read_hosts};
 pub use libraries::LibraryName;
-pub use library::LibraryChoice;
 pub use local::{Binding, LocalLauncher};
 pub use options::{
-    Allocation, BatchOptions, Hosts, JobSpecification, LocalOptions, Oversubscribe, Template,
+    Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
+    Template,
 };
 pub use recorded::{Recorded, RecordedState, cancel, recorded, submissions};
 pub use submission::Submission;

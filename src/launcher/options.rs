@@ -1,12 +1,25 @@
-//! What launchers can be told.
+//! What is to be launched with, and what launchers can be told.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use libraries::LibraryName;
 use model::Placement;
+use serde::Serialize;
 
 use super::BatchSystem;
+
+/// Which MPI library a campaign is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LibraryChoice {
+    /// The library; absent for whichever is found.
+    pub name: Option<LibraryName>,
+    /// The version that must be found; absent for any.
+    pub version: Option<String>,
+    /// Its mpirun or mpiexec; absent to look for it.
+    pub launcher: Option<PathBuf>,
+}
 
 /// The local launcher's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +44,8 @@ pub struct Hosts {
 }
 
 /// Whether more ranks than cores may run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Oversubscribe {
     /// If there are more ranks than cores.
     #[default]
@@ -78,23 +92,17 @@ impl BatchOptions {
     /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
     /// and when makes no difference to a measurement.
     pub fn same_conditions(&self, other: &Self) -> bool {
-        let job = |options: &Self| {
-            let job = &options.job;
-            let nodes = (job.partition.clone(), job.constraint.clone(), job.exclusive);
-            let template = job.template.as_ref().map(|template| template.text.clone());
-            (nodes, job.modules.clone(), template)
-        };
-        let start = |options: &Self| {
-            let BatchOptions {
-                system,
-                options,
-                environment,
-                placement,
-                ..
-            } = options.clone();
-            (system, options, environment, placement)
-        };
-        job(self) == job(other) && start(self) == start(other)
+        let text = |job: &JobSpecification| job.template.as_ref().map(|own| own.text.clone());
+        let (mine, others) = (&self.job, &other.job);
+        self.system == other.system
+            && self.options == other.options
+            && self.environment == other.environment
+            && self.placement == other.placement
+            && mine.partition == others.partition
+            && mine.constraint == others.constraint
+            && mine.exclusive == others.exclusive
+            && mine.modules == others.modules
+            && text(mine) == text(others)
     }
 }
 
@@ -152,7 +160,8 @@ pub struct Template {
 }
 
 /// Whether all numbers of nodes are measured in the same allocations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Allocation {
     /// All shapes are subsets of the largest one's nodes.
     #[default]

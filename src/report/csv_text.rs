@@ -79,7 +79,7 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; COLUMNS.len()] {
     };
     [
         cell.collective.name().to_owned(),
-        result.operators.name().to_owned(),
+        result.operators.to_string(),
         datatype.to_owned(),
         cell.operator
             .map_or_else(String::new, |operator| operator.name().to_owned()),
@@ -102,7 +102,7 @@ fn row(result: &CellDecision, ranked: &Ranked) -> [String; COLUMNS.len()] {
             .as_ref()
             .map_or_else(String::new, is_chosen),
         optional(ranked.predicted_seconds),
-        source.name().to_owned(),
+        source.to_string(),
         verdict(result),
     ]
 }

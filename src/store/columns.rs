@@ -24,7 +24,6 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
 }
 
 /// Seconds a call, one entry a repetition, as little-endian IEEE doubles: every bit is kept.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Repetitions(pub(crate) Vec<f64>);
 
 impl Repetitions {
@@ -36,27 +35,12 @@ impl Repetitions {
 
 impl FromSql for Repetitions {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let bytes = value.as_blob()?;
-        let (entries, rest) = bytes.as_chunks::<{ size_of::<f64>() }>();
-        if !rest.is_empty() {
-            let expected_size = entries.len() * size_of::<f64>();
-            return Err(FromSqlError::InvalidBlobSize {
-                expected_size,
-                blob_size: bytes.len(),
-            });
-        }
-        Ok(Self(
-            entries
-                .iter()
-                .map(|entry| f64::from_le_bytes(*entry))
-                .collect(),
-        ))
+        entries(value.as_blob()?, f64::from_le_bytes).map(Self)
     }
 }
 
 /// Which repetitions are not valid: places in [`Repetitions`], as little-endian 32-bit numbers.
 /// Nothing is stored where all are valid.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places(pub(crate) Vec<u32>);
 
 impl Places {
@@ -70,48 +54,18 @@ impl Places {
 impl FromSql for Places {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let bytes = value.as_blob_or_null()?.unwrap_or_default();
-        let (entries, rest) = bytes.as_chunks::<{ size_of::<u32>() }>();
-        if !rest.is_empty() {
-            return Err(FromSqlError::InvalidBlobSize {
-                expected_size: entries.len() * size_of::<u32>(),
-                blob_size: bytes.len(),
-            });
-        }
-        let place = |entry: &[u8; 4]| u32::from_le_bytes(*entry);
-        Ok(Self(entries.iter().map(place).collect()))
+        entries(bytes, u32::from_le_bytes).map(Self)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn repetitions_keep_every_bit(bits in proptest::collection::vec(any::<u64>(), 0..50)) {
-            let seconds: Vec<f64> = bits.iter().copied().map(f64::from_bits).collect();
-            let blob = Repetitions::encode(&seconds);
-            let Repetitions(read) = Repetitions::column_result(ValueRef::Blob(&blob))?;
-            prop_assert_eq!(read.iter().map(|time| time.to_bits()).collect::<Vec<_>>(), bits);
-        }
-    }
-
-    #[test]
-    fn places_are_kept_and_none_take_no_room() {
-        assert_eq!(Places::encode(&[]), None);
-        assert_eq!(Places::column_result(ValueRef::Null), Ok(Places(vec![])));
-        let blob = Places::encode(&[0, 7, u32::MAX]).expect("some bytes");
-        let read = Places::column_result(ValueRef::Blob(&blob));
-        assert_eq!(read, Ok(Places(vec![0, 7, u32::MAX])));
-        assert!(Places::column_result(ValueRef::Blob(&blob[..11])).is_err());
-    }
-
-    #[test]
-    fn half_a_repetition_is_refused() {
-        let blob = Repetitions::encode(&[1.0, 2.0]);
-        assert!(Repetitions::column_result(ValueRef::Blob(&blob[..15])).is_err());
-        assert!(Repetitions::column_result(ValueRef::Text(b"1.0")).is_err());
+/// What a blob of entries of `N` bytes each holds.
+fn entries<T, const N: usize>(blob: &[u8], read: fn([u8; N]) -> T) -> FromSqlResult<Vec<T>> {
+    let (entries, rest) = blob.as_chunks();
+    match rest {
+        [] => Ok(entries.iter().copied().map(read).collect()),
+        _ => Err(FromSqlError::InvalidBlobSize {
+            expected_size: entries.len() * N,
+            blob_size: blob.len(),
+        }),
     }
 }

@@ -8,6 +8,7 @@ use wire::{Environment, LaunchStart};
 
 use crate::columns::{Json, Repetitions};
 use crate::ingest::{self, Interned};
+use crate::launch::next_number;
 use crate::{Outcome, Store, StoreError};
 
 /// Measurements that were not made by colltune.
@@ -81,11 +82,7 @@ fn write_launch(
     import: &Import,
     launch: &ImportedLaunch,
 ) -> rusqlite::Result<u32> {
-    let number: u32 = transaction.query_row(
-        "SELECT coalesce(max(number), 0) + 1 FROM launch",
-        [],
-        |row| row.get(0),
-    )?;
+    let number = next_number(transaction)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let start = LaunchStart {
         campaign: import.digest.clone(),
@@ -127,66 +124,4 @@ fn write_launch(
         }
     }
     Ok(number)
-}
-
-#[cfg(test)]
-mod tests {
-    use schedule::Collective;
-    use vocabulary::{Cell, CommShape, Datatype};
-
-    use super::*;
-
-    fn import(repetitions: usize) -> Import {
-        let cell = Cell {
-            collective: Collective::Bcast,
-            shape: CommShape { nodes: 1, ppn: 2 },
-            bytes: 8,
-            datatype: Datatype::Byte,
-            operator: None,
-        };
-        let samples = vec![(Candidate::Default, vec![1e-6; repetitions])];
-        Import {
-            digest: "digest".to_owned(),
-            name: "times.csv".to_owned(),
-            text: "{}".to_owned(),
-            library: Library {
-                name: "openmpi".to_owned(),
-                version: "4.1.4".to_owned(),
-            },
-            launches: vec![ImportedLaunch {
-                environment: Environment::default(),
-                subjects: vec![(Subject::Cell(cell), samples)],
-            }],
-        }
-    }
-
-    #[test]
-    fn an_import_is_stored_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().expect("temporary folder");
-        let mut store = Store::open_or_create(&folder.path().join("a.db")).expect("created");
-        let limit = |store: &Store, pages: u32| {
-            store
-                .connection
-                .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
-                .expect("limited");
-        };
-        limit(&store, 40);
-        let error = store.import(&import(1 << 17)).expect_err("full");
-        assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
-        assert!(store.campaigns().expect("readable").is_empty());
-        assert!(store.launches().expect("readable").is_empty());
-
-        limit(&store, 1 << 20);
-        assert_eq!(store.import(&import(1 << 17)).expect("stored"), [1]);
-        let library = import(0).library;
-        let samples = store.samples(&library, Pattern::Together);
-        let samples = samples.expect("readable");
-        assert_eq!(samples[0].seconds.len(), 1 << 17);
-        let error = store.import(&import(1)).expect_err("the same digest");
-        assert!(matches!(error, StoreError::Imported { .. }), "{error}");
-        assert_eq!(store.launches().expect("readable").len(), 1);
-        assert_eq!(store.unfinished_launches().expect("readable"), []);
-        let spent = store.spent_seconds(&import(0).library).expect("readable");
-        assert_eq!(spent, 0.0, "other people's time");
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use vocabulary::Library;
 use wire::{Finish, Plan, Task};
@@ -36,15 +36,6 @@ impl From<Finish> for Outcome {
     }
 }
 
-/// A launch that was begun and not ended: its colltune was killed, or is at work right now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnfinishedLaunch {
-    /// Number of the launch.
-    pub number: u32,
-    /// Its plan, which names its spool file.
-    pub plan: Plan,
-}
-
 impl Store {
     /// Remembers a campaign: its digest, its name and the full text of its definition.
     ///
@@ -68,13 +59,7 @@ impl Store {
     /// The number for the next plan: 1 in a new store. Reserved by nobody but the holder of the
     /// [`crate::Lock`].
     pub fn next_launch(&self) -> Result<u32, StoreError> {
-        self.read(|connection| {
-            connection.query_row(
-                "SELECT coalesce(max(number), 0) + 1 FROM launch",
-                [],
-                |row| row.get(0),
-            )
-        })
+        self.read(next_number)
     }
 
     /// Writes down that `plan` is about to be launched; do this before the driver starts.
@@ -197,21 +182,18 @@ impl Store {
         })
     }
 
-    /// Launches that were begun and not ended, oldest first.
+    /// The plans of launches that were begun and not ended, oldest first: their colltune was killed, or is at
+    /// work right now.
     ///
     /// The holder of the [`crate::Lock`] ingests what their spool files still hold, and ends them.
-    pub fn unfinished_launches(&self) -> Result<Vec<UnfinishedLaunch>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare("SELECT number, plan FROM launch WHERE ended IS NULL ORDER BY number")?
-                .query_map([], |row| {
-                    let Json(plan) = row.get(1)?;
-                    Ok(UnfinishedLaunch {
-                        number: row.get(0)?,
-                        plan,
-                    })
-                })?
-                .collect()
-        })
+    pub fn unfinished_launches(&self) -> Result<Vec<Plan>, StoreError> {
+        let query = "SELECT plan FROM launch WHERE ended IS NULL ORDER BY number";
+        self.rows(query, [], |row| row.get(0).map(|Json(plan)| plan))
     }
+}
+
+/// The number that follows those of all launches.
+pub(crate) fn next_number(connection: &Connection) -> rusqlite::Result<u32> {
+    let query = "SELECT coalesce(max(number), 0) + 1 FROM launch";
+    connection.query_row(query, [], |row| row.get(0))
 }

@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
 
 /// How often a lease is renewed.
@@ -42,17 +43,15 @@ impl Lease {
     /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
     /// [`StoreError::File`] if files cannot be made in the folder.
     pub fn acquire(folder: &Path) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-            path: folder.to_owned(),
-            source,
-        })?;
+        let path = folder.join("lease");
+        create_folder_of(&path)?;
         let holder = Holder::this();
         // Threads of one process may compete as well.
         static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
         let attempt = ATTEMPTS.fetch_add(1, Ordering::Relaxed);
         let name = |what: &str| format!(".lease-{what}-{}-{}-{attempt}", holder.host, holder.pid);
         let claim = Claim {
-            path: folder.join("lease"),
+            path,
             mine: folder.join(name("new")),
             old: folder.join(name("old")),
             line: holder.line(),
@@ -63,28 +62,25 @@ impl Lease {
         taken?;
         let at = |source| StoreError::file(&claim.path, source);
         let file = File::options().write(true).open(&claim.path).map_err(at)?;
-        let is_lost = Arc::new(AtomicBool::new(false));
-        let mut lease = Self {
-            is_lost: Arc::clone(&is_lost),
-            renewing: None,
-            path: claim.path,
-            line: claim.line,
-        };
-        let (stop, stopped) = mpsc::channel();
-        let renewal = Renewal {
+        let mut renewal = Renewal {
             file,
-            path: lease.path.clone(),
-            line: lease.line.clone(),
-            is_lost,
+            path: claim.path.clone(),
+            line: claim.line.clone(),
+            is_lost: Arc::default(),
         };
+        let is_lost = Arc::clone(&renewal.is_lost);
+        let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let mut renewal = renewal;
             while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
                 renewal.renew();
             }
         });
-        lease.renewing = Some((stop, thread));
-        Ok(lease)
+        Ok(Self {
+            path: claim.path,
+            line: claim.line,
+            is_lost,
+            renewing: Some((stop, thread)),
+        })
     }
 
     /// Whether another process has taken it over, since this one was away for too long.
@@ -250,106 +246,16 @@ impl Claim {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
-
-    fn folder() -> tempfile::TempDir {
-        tempfile::tempdir().expect("temporary folder")
-    }
-
-    /// A lease of somebody else, so old.
-    fn plant(folder: &Path, host: &str, pid: u32, age: Duration) -> Holder {
-        let holder = Holder {
-            pid,
-            host: host.to_owned(),
-            since: Duration::from_secs(1_795_000_000),
-        };
-        let path = folder.join("lease");
-        fs::write(&path, holder.line()).expect("written");
-        let file = File::options().write(true).open(&path).expect("opened");
-        let then = SystemTime::now() - age;
-        file.set_modified(then).expect("turned back");
-        holder
-    }
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).expect("readable");
-        let names = entries.map(|entry| entry.expect("an entry").file_name());
-        names
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect()
-    }
-
-    #[test]
-    fn a_lease_is_held_by_one_and_given_back() {
-        let folder = folder();
-        let place = folder.path().join("new");
-        let lease = Lease::acquire(&place).expect("free");
-        let refused = Lease::acquire(&place).expect_err("held");
-        let this = std::process::id();
-        assert!(
-            matches!(&refused, StoreError::Locked { holder: Some(holder), .. } if holder.pid == this),
-            "{refused:?}"
-        );
-        assert_eq!(names(&place), ["lease"]);
-        assert!(!lease.is_lost());
-        drop(lease);
-        assert_eq!(names(&place), [] as [&str; 0]);
-        Lease::acquire(&place).expect("free again");
-    }
-
-    #[test]
-    fn of_many_at_once_one_gets_it_even_if_a_stale_one_is_there() {
-        let folder = folder();
-        for _ in 0..20 {
-            plant(folder.path(), "far", 1, STALE + RENEWAL);
-            let threads: Vec<_> = (0..4)
-                .map(|_| {
-                    let path = folder.path().to_owned();
-                    std::thread::spawn(move || Lease::acquire(&path).ok())
-                })
-                .collect();
-            let leases: Vec<Option<Lease>> = threads
-                .into_iter()
-                .map(|thread| thread.join().expect("joined"))
-                .collect();
-            assert!(leases.iter().flatten().count() <= 1);
-        }
-    }
-
-    #[test]
-    fn a_lease_counts_until_it_is_stale_or_its_process_is_gone() {
-        let here = Holder::this().host;
-        let gone = 1 << 30;
-        for (host, pid, age, is_free) in [
-            ("far", 1, Duration::ZERO, false),
-            ("far", gone, STALE - RENEWAL, false),
-            ("far", 1, STALE + RENEWAL, true),
-            (&here, gone, Duration::ZERO, true),
-            (&here, 1, Duration::ZERO, false),
-        ] {
-            let folder = folder();
-            let holder = plant(folder.path(), host, pid, age);
-            match Lease::acquire(folder.path()) {
-                Ok(_) => assert!(is_free, "{host} {pid} {age:?}"),
-                Err(StoreError::Locked { holder: named, .. }) => {
-                    assert!(!is_free, "{host} {pid} {age:?}");
-                    assert_eq!(named, Some(holder));
-                    assert_eq!(names(folder.path()), ["lease"]);
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
 
     #[test]
     fn whoever_was_away_for_too_long_notices_and_leaves_the_other_alone() {
-        let folder = folder();
+        let folder = tempfile::tempdir().expect("temporary folder");
         let lease = Lease::acquire(folder.path()).expect("free");
         let path = folder.path().join("lease");
         fs::remove_file(&path).expect("removed");
-        let other = plant(folder.path(), "far", 1, Duration::ZERO);
+        let other = "1 far 1795000000000000000\n";
+        fs::write(&path, other).expect("written");
         let mut renewal = Renewal {
             file: File::options().write(true).open(&path).expect("opened"),
             path: path.clone(),
@@ -359,6 +265,6 @@ mod tests {
         renewal.renew();
         assert!(lease.is_lost());
         drop(lease);
-        assert_eq!(fs::read_to_string(&path).expect("there"), other.line());
+        assert_eq!(fs::read_to_string(&path).expect("there"), other);
     }
 }

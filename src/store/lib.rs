@@ -37,7 +37,7 @@ pub use error::{Found, Obstacle, StoreError};
 pub use file_system::network_file_system;
 pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
-pub use launch::{Outcome, UnfinishedLaunch};
+pub use launch::Outcome;
 pub use lease::Lease;
 pub use lock::Lock;
 pub use open::Store;

@@ -1,6 +1,6 @@
 //! One measuring process per store.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::file_system::create_folder_of;
 use crate::{Holder, StoreError};
 
 /// Drivers take the lock in shared mode for an instant, to see whether their master still lives.
@@ -37,15 +38,7 @@ impl Lock {
         let mut path = store.as_os_str().to_owned();
         path.push(".lock");
         let path = PathBuf::from(path);
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-                path: folder.to_owned(),
-                source,
-            })?;
-        }
+        create_folder_of(&path)?;
         let mut file = File::options()
             .read(true)
             .write(true)

@@ -1,17 +1,17 @@
 //! Opening and creating stores.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{AccessFlags, access};
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Params, Row, Transaction, TransactionBehavior};
 
 #[cfg(doc)]
 use crate::Obstacle;
 use crate::error::{Found, StoreError};
-use crate::file_system::network_file_system;
+use crate::file_system::{create_folder_of, network_file_system};
 use crate::read_only;
 use crate::schema::{self, APPLICATION_ID};
 
@@ -37,15 +37,7 @@ impl Store {
     /// [`StoreError::NotAStore`], [`StoreError::Newer`] and [`StoreError::Corrupt`] leave the file
     /// as it is; [`StoreError::Folder`], [`StoreError::NotWritable`] and others name the place.
     pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-                path: folder.to_owned(),
-                source,
-            })?;
-        }
+        create_folder_of(path)?;
         check_header(path)?;
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
@@ -75,11 +67,6 @@ impl Store {
             }
         }
         read_only::open(path)
-    }
-
-    /// A store that lasts as long as the value, for tests.
-    pub fn in_memory() -> Result<Self, StoreError> {
-        Self::connect(Path::new(":memory:"), OpenFlags::empty())
     }
 
     /// Where the store is.
@@ -120,6 +107,19 @@ impl Store {
                 Ok(value)
             });
         result.map_err(|source| StoreError::sqlite(&self.path, source))
+    }
+
+    /// What `read` makes of each row of a query.
+    pub(crate) fn rows<T>(
+        &self,
+        query: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare(query)?;
+            statement.query_map(parameters, read)?.collect()
+        })
     }
 
     /// Runs a reading query.
@@ -221,7 +221,11 @@ fn prepare(connection: &mut Connection, journal_mode: &str) -> rusqlite::Result<
 
 #[cfg(test)]
 mod tests {
+    use vocabulary::Library;
+    use wire::Environment;
+
     use super::*;
+    use crate::{Import, ImportedLaunch};
 
     fn check_intact(store: &Store) {
         check_integrity(&store.connection, store.path()).expect("intact");
@@ -247,13 +251,32 @@ mod tests {
         };
         limit(&store, pages + 2);
         let long = "#".repeat(1 << 20);
-        let error = store
-            .record_campaign("b", "second", &long)
-            .expect_err("full");
-        assert!(
-            matches!(&error, StoreError::DiskFull { path: named } if *named == path),
-            "{error}"
-        );
+        let launch = ImportedLaunch {
+            environment: Environment {
+                library_text: long.clone(),
+                ..Environment::default()
+            },
+            subjects: Vec::new(),
+        };
+        let import = Import {
+            digest: "c".to_owned(),
+            name: "times.csv".to_owned(),
+            text: "{}".to_owned(),
+            library: Library {
+                name: "openmpi".to_owned(),
+                version: "4.1.4".to_owned(),
+            },
+            launches: vec![launch],
+        };
+        for error in [
+            store.record_campaign("b", "second", &long).err(),
+            store.import(&import).err(),
+        ] {
+            assert!(
+                matches!(&error, Some(StoreError::DiskFull { path: named }) if *named == path),
+                "{error:?}"
+            );
+        }
         check_intact(&store);
         assert_eq!(store.campaigns().expect("readable").len(), 1);
 

@@ -20,8 +20,6 @@ pub struct CampaignRow {
     pub name: String,
     /// The definition as it was written.
     pub text: String,
-    /// When it was first recorded, in seconds since the Unix epoch.
-    pub first_seen_unix_seconds: i64,
 }
 
 /// A launch and how it went.
@@ -35,8 +33,6 @@ pub struct LaunchRow {
     pub library: Library,
     /// Begin, in seconds since the Unix epoch.
     pub started_unix_seconds: i64,
-    /// End, in seconds since the Unix epoch; absent while unfinished.
-    pub ended_unix_seconds: Option<i64>,
     /// How it ended; absent while unfinished.
     pub outcome: Option<Outcome>,
 }
@@ -48,59 +44,43 @@ const EXPERIMENTS: &str = "task.subject IN
 impl Store {
     /// Campaigns in the order in which they were first recorded.
     pub fn campaigns(&self) -> Result<Vec<CampaignRow>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare("SELECT digest, name, definition, first_seen FROM campaign ORDER BY id")?
-                .query_map([], |row| {
-                    Ok(CampaignRow {
-                        digest: row.get(0)?,
-                        name: row.get(1)?,
-                        text: row.get(2)?,
-                        first_seen_unix_seconds: row.get(3)?,
-                    })
-                })?
-                .collect()
+        let query = "SELECT digest, name, definition FROM campaign ORDER BY id";
+        self.rows(query, [], |row| {
+            Ok(CampaignRow {
+                digest: row.get(0)?,
+                name: row.get(1)?,
+                text: row.get(2)?,
+            })
         })
     }
 
     /// Libraries for which a launch was begun, by name and version.
     pub fn libraries(&self) -> Result<Vec<Library>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare("SELECT DISTINCT library_name, library_version FROM launch ORDER BY 1, 2")?
-                .query_map([], |row| {
-                    Ok(Library {
-                        name: row.get(0)?,
-                        version: row.get(1)?,
-                    })
-                })?
-                .collect()
+        let query = "SELECT DISTINCT library_name, library_version FROM launch ORDER BY 1, 2";
+        self.rows(query, [], |row| {
+            Ok(Library {
+                name: row.get(0)?,
+                version: row.get(1)?,
+            })
         })
     }
 
     /// All launches, by number.
     pub fn launches(&self) -> Result<Vec<LaunchRow>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare(
-                    "SELECT number, digest, library_name, library_version, started, ended, outcome
-                     FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number",
-                )?
-                .query_map([], |row| {
-                    let outcome: Option<Json<Outcome>> = row.get(6)?;
-                    Ok(LaunchRow {
-                        number: row.get(0)?,
-                        campaign: row.get(1)?,
-                        library: Library {
-                            name: row.get(2)?,
-                            version: row.get(3)?,
-                        },
-                        started_unix_seconds: row.get(4)?,
-                        ended_unix_seconds: row.get(5)?,
-                        outcome: outcome.map(|Json(outcome)| outcome),
-                    })
-                })?
-                .collect()
+        let query = "SELECT number, digest, library_name, library_version, started, outcome
+                     FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
+        self.rows(query, [], |row| {
+            let outcome: Option<Json<Outcome>> = row.get(5)?;
+            Ok(LaunchRow {
+                number: row.get(0)?,
+                campaign: row.get(1)?,
+                library: Library {
+                    name: row.get(2)?,
+                    version: row.get(3)?,
+                },
+                started_unix_seconds: row.get(4)?,
+                outcome: outcome.map(|Json(outcome)| outcome),
+            })
         })
     }
 
@@ -119,18 +99,12 @@ impl Store {
 
     /// What the launches of a library reported about where they ran, by launch number.
     pub fn environments(&self, library: &Library) -> Result<Vec<(u32, LaunchStart)>, StoreError> {
-        self.read(|connection| {
-            connection
-                .prepare(
-                    "SELECT number, environment FROM launch
+        let query = "SELECT number, environment FROM launch
                      WHERE library_name = ?1 AND library_version = ?2 AND environment IS NOT NULL
-                     ORDER BY number",
-                )?
-                .query_map(of(library), |row| {
-                    let Json(start) = row.get(1)?;
-                    Ok((row.get(0)?, start))
-                })?
-                .collect()
+                     ORDER BY number";
+        self.rows(query, of(library), |row| {
+            let Json(start) = row.get(1)?;
+            Ok((row.get(0)?, start))
         })
     }
 
@@ -220,28 +194,21 @@ impl Store {
 
     /// Failures seen with a library and not forgotten, by launch, task and candidate.
     pub fn failures(&self, library: &Library) -> Result<Vec<Failure>, StoreError> {
-        self.read(|connection| {
-            let definitions = Definitions::load(connection)?;
-            connection
-                .prepare(
-                    "SELECT failure.subject, failure.candidate, failure.launch, kind, message
+        let definitions = self.read(Definitions::load)?;
+        let query = "SELECT failure.subject, failure.candidate, failure.launch, kind, message
                      FROM failure JOIN launch ON launch.number = failure.launch
                      WHERE library_name = ?1 AND library_version = ?2 AND forgotten IS NULL
-                     ORDER BY failure.launch, failure.task, failure.position",
-                )?
-                .query_map(of(library), |row| {
-                    let (subject, candidate) = definitions.of(row)?;
-                    let Json(kind) = row.get(3)?;
-                    let (launch, message) = (row.get(2)?, row.get(4)?);
-                    Ok(Failure {
-                        launch,
-                        subject,
-                        candidate,
-                        kind,
-                        message,
-                    })
-                })?
-                .collect()
+                     ORDER BY failure.launch, failure.task, failure.position";
+        self.rows(query, of(library), |row| {
+            let (subject, candidate) = definitions.of(row)?;
+            let Json(kind) = row.get(3)?;
+            Ok(Failure {
+                launch: row.get(2)?,
+                subject,
+                candidate,
+                kind,
+                message: row.get(4)?,
+            })
         })
     }
 

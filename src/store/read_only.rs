@@ -86,32 +86,3 @@ fn uri(path: &Path) -> String {
     }
     uri
 }
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsStr;
-
-    use super::*;
-
-    #[test]
-    fn every_path_is_found() {
-        let folder = tempfile::tempdir().expect("temporary folder");
-        for name in [&b"plain.db"[..], b"a b?c#d%41&e=f.db", b"\xff\xc3\xa4:@.db"] {
-            let path = folder.path().join(OsStr::from_bytes(name));
-            let mut written = Store::open_or_create(&path).expect("created");
-            written
-                .record_campaign("d", "a", "name: a")
-                .expect("stored");
-            drop(written);
-            let mut store = open(&path).expect("opened");
-            assert_eq!(store.campaigns().expect("readable").len(), 1);
-            let error = store
-                .record_campaign("e", "b", "name: b")
-                .expect_err("read-only");
-            assert!(
-                matches!(&error, StoreError::NotWritable { path: named, .. } if *named == path),
-                "{error:?}"
-            );
-        }
-    }
-}

@@ -59,19 +59,4 @@ impl SpoolReader {
             source,
         })
     }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Complete lines read so far.
-    pub fn lines(&self) -> u64 {
-        self.number
-    }
-
-    /// Bytes of the last line, if it has no end yet.
-    pub fn torn_bytes(&self) -> usize {
-        self.line.len()
-    }
 }

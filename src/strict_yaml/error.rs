@@ -107,16 +107,10 @@ impl From<Mistake> for Error {
     }
 }
 
+/// Nobody is shown this: see [`Error::diagnose`].
 impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.what {
-            What::Feature(feature) => write!(f, "{feature} is not allowed"),
-            What::Unfit { expected, .. } => write!(f, "expected {expected}"),
-            What::Unquoted { text: word } | What::Unknown { word, .. } => {
-                write!(f, "`{word}` does not fit")
-            }
-            What::Mistake(mistake) => mistake.fmt(f),
-        }
+        write!(f, "{:?}", self.what)
     }
 }
 

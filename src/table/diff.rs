@@ -124,11 +124,15 @@ impl Table {
             .flat_map(|table| table.collectives.keys().copied())
             .collect();
         for collective in collectives {
+            let classes = match collective.is_reduction() {
+                true => &OperatorClass::ALL[..],
+                false => &[OperatorClass::Commutative],
+            };
             let shapes = shapes(&both, collective);
             for &(shape, order) in &shapes {
                 let mut found = Vec::new();
                 for deployment in Deployment::ALL {
-                    for &class in classes(collective) {
+                    for &class in classes {
                         let entry = Entry::new(both, collective, (shape, order), class, deployment);
                         found.push((class, deployment, entry.compare()));
                     }
@@ -156,9 +160,11 @@ impl Diff {
         match outcome {
             Outcome::Absent => {}
             Outcome::Only(side) => self.only_in_one.push(OnlyIn { group, side }),
-            Outcome::Both(ranges) => self
-                .changes
-                .extend(ranges.into_iter().map(|range| range.into_change(group))),
+            Outcome::Both(changes) => {
+                let changes = changes.into_iter();
+                let of_group = changes.map(|change| Change { group, ..change });
+                self.changes.extend(of_group);
+            }
         }
     }
 }
@@ -180,19 +186,12 @@ fn shapes(tables: &[&Table; 2], collective: Collective) -> BTreeSet<(CommShape, 
     all.iter().filter(|group| is_told(group)).copied().collect()
 }
 
-fn classes(collective: Collective) -> &'static [OperatorClass] {
-    match collective.is_reduction() {
-        true => &[OperatorClass::Commutative, OperatorClass::Noncommutative],
-        false => &[OperatorClass::Commutative],
-    }
-}
-
 /// What came of the same for both classes of operators, or for both deployments, said once.
 fn joined(
     collective: Collective,
     found: Vec<(OperatorClass, Deployment, Outcome)>,
 ) -> Vec<(Operators, Deployments, Outcome)> {
-    let mut joined: Vec<(Operators, Deployments, Outcome)> = Vec::new();
+    let mut by_class: Vec<(Operators, Deployments, Outcome)> = Vec::new();
     for (class, deployment, outcome) in found {
         let operators = match (collective.is_reduction(), class) {
             (false, _) => Operators::Any,
@@ -203,25 +202,21 @@ fn joined(
             Deployment::Colltune => Deployments::Colltune,
             Deployment::Library => Deployments::Library,
         };
-        let same_class = |other: &&mut (Operators, Deployments, Outcome)| {
-            other.1 == deployments && other.2 == outcome && other.0 != operators
-        };
-        match joined.iter_mut().find(same_class) {
-            Some(other) => other.0 = Operators::Any,
+        let mut known = by_class.iter_mut();
+        match known.find(|known| (known.1, &known.2) == (deployments, &outcome)) {
+            Some(known) => known.0 = Operators::Any,
+            None => by_class.push((operators, deployments, outcome)),
+        }
+    }
+    let mut joined: Vec<(Operators, Deployments, Outcome)> = Vec::new();
+    for (operators, deployments, outcome) in by_class {
+        let mut known = joined.iter_mut();
+        match known.find(|known| (known.0, &known.2) == (operators, &outcome)) {
+            Some(known) => known.1 = Deployments::Any,
             None => joined.push((operators, deployments, outcome)),
         }
     }
-    let mut by_deployment: Vec<(Operators, Deployments, Outcome)> = Vec::new();
-    for (operators, deployments, outcome) in joined {
-        let same = |other: &&mut (Operators, Deployments, Outcome)| {
-            other.0 == operators && other.2 == outcome && other.1 != deployments
-        };
-        match by_deployment.iter_mut().find(same) {
-            Some(other) => other.1 = Deployments::Any,
-            None => by_deployment.push((operators, deployments, outcome)),
-        }
-    }
-    by_deployment
+    joined
 }
 
 /// The times of the default that both tables know, compared.

@@ -119,7 +119,7 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
         writeln!(f, "        operators: {operators}")?;
     }
     if *source != RuleSource::Measured {
-        writeln!(f, "        source: {}", source.name())?;
+        writeln!(f, "        source: {source}")?;
     }
     if *deployments != Deployments::Colltune {
         writeln!(f, "        deployment: {deployments}")?;
@@ -162,29 +162,22 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         segment_bytes,
         fanout,
     } = candidate.parameters();
-    if let Some(bytes) = block_bytes {
-        write!(text, ", block_bytes: {}", format_bytes(bytes))?;
-    }
-    if let Some(blocks) = blocks {
-        write!(text, ", blocks: {blocks}")?;
-    }
-    if let Some(radix) = radix {
-        write!(text, ", radix: {radix}")?;
-    }
-    if let Some(id) = reduce {
-        write!(text, ", reduce: {}", scalar(&id))?;
-    }
-    if let Some(id) = bcast {
-        write!(text, ", bcast: {}", scalar(&id))?;
-    }
-    if let Some(bytes) = segment_bytes {
-        write!(text, ", segment_bytes: {}", format_bytes(bytes))?;
-    }
-    if let Some(fanout) = fanout {
-        write!(text, ", fanout: {fanout}")?;
-    }
-    if let Some(speedup) = speedup {
-        write!(text, ", speedup: {speedup}")?;
+    let number = |number: u32| number.to_string();
+    let id = |id: String| scalar(&id).into_owned();
+    let given = [
+        ("block_bytes", block_bytes.map(format_bytes)),
+        ("blocks", blocks.map(number)),
+        ("radix", radix.map(number)),
+        ("reduce", reduce.map(id)),
+        ("bcast", bcast.map(id)),
+        ("segment_bytes", segment_bytes.map(format_bytes)),
+        ("fanout", fanout.map(number)),
+        ("speedup", speedup.map(|ratio| ratio.to_string())),
+    ];
+    for (key, value) in given {
+        if let Some(value) = value {
+            write!(text, ", {key}: {value}")?;
+        }
     }
     write!(text, ", confidence: {confidence}")?;
     Ok(text)

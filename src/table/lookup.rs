@@ -102,14 +102,7 @@ pub enum RulePlace {
         from_bytes: u64,
     },
     /// No rule of the table: the library's default for lack of a better answer.
-    Absent {
-        /// The collective asked for.
-        collective: Collective,
-        /// The operator class asked for.
-        operators: OperatorClass,
-        /// The deployment asked for.
-        deployment: Deployment,
-    },
+    Absent(Query),
 }
 
 impl fmt::Display for RulePlace {
@@ -135,16 +128,12 @@ impl fmt::Display for RulePlace {
                 }
                 write!(f, "from {from_bytes} bytes")
             }
-            Self::Absent {
-                collective,
-                operators,
-                deployment,
-            } => {
-                write!(f, "no rule for {collective}")?;
-                if collective.is_reduction() {
-                    write!(f, " with {operators} operators")?;
+            Self::Absent(query) => {
+                write!(f, "no rule for {}", query.collective)?;
+                if query.collective.is_reduction() {
+                    write!(f, " with {} operators", query.operators)?;
                 }
-                match deployment {
+                match query.deployment {
                     Deployment::Colltune => Ok(()),
                     Deployment::Library => f.write_str(" by the library's own settings"),
                 }
@@ -178,30 +167,32 @@ impl Table {
     /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
     /// the speed-up that the rule states.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
-        let entries = self
-            .collectives
-            .get(&query.collective)
-            .map_or(&[][..], Vec::as_slice);
-        let entry = nearest(entries, query);
+        let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
             Some((entry, rule)) => decide(query, entry, rule),
             None => unknown(query),
         }
     }
+
+    /// The entry to use for a query's shape, operator class and deployment.
+    pub(crate) fn nearest(&self, query: &Query) -> Option<&ShapeRules> {
+        let entries = self.collectives.get(&query.collective)?;
+        let covering = entries.iter().filter(|entry| entry.covers(query));
+        covering.min_by(|a, b| {
+            distance(a, query)
+                .partial_cmp(&distance(b, query))
+                .unwrap_or(Ordering::Equal)
+        })
+    }
 }
 
-/// The entry to use for a query's shape and operator class.
-fn nearest<'t>(entries: &'t [ShapeRules], query: &Query) -> Option<&'t ShapeRules> {
-    let combines = query.collective.is_reduction();
-    let covering = entries
-        .iter()
-        .filter(|e| !combines || e.operators.cover(query.operators))
-        .filter(|e| e.deployments.cover(query.deployment));
-    covering.min_by(|a, b| {
-        distance(a, query)
-            .partial_cmp(&distance(b, query))
-            .unwrap_or(Ordering::Equal)
-    })
+impl ShapeRules {
+    /// Whether the rules hold for a query's operator class and deployment.
+    pub(crate) fn covers(&self, query: &Query) -> bool {
+        let combines = query.collective.is_reduction();
+        (!combines || self.operators.cover(query.operators))
+            && self.deployments.cover(query.deployment)
+    }
 }
 
 /// Whether the ranks of an entry certainly stood in another order than those asked for.
@@ -288,10 +279,6 @@ fn unknown<'t>(query: &Query) -> Decision<'t> {
         speedup: Some(1.0),
         confidence: Confidence::Low,
         matched: ShapeMatch::Absent,
-        rule: RulePlace::Absent {
-            collective: query.collective,
-            operators: query.operators,
-            deployment: query.deployment,
-        },
+        rule: RulePlace::Absent(*query),
     }
 }

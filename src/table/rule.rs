@@ -191,15 +191,12 @@ fn refuse_unsupported(
         ..Request::ranks(group.shape.ranks())
     };
     let radix = parameters.radix.map_or("candidate", |_| "radix");
-    match Schedule::new(algorithm, &request) {
-        Ok(_) => {}
-        Err(unsupported) => {
-            let key = match unsupported {
-                Unsupported::Radix { .. } => radix,
-                _ => "candidate",
-            };
-            return Err(place.key(key).fault(Problem::Unsupported(unsupported)));
-        }
+    if let Err(unsupported) = Schedule::new(algorithm, &request) {
+        let key = match unsupported {
+            Unsupported::Radix { .. } => radix,
+            _ => "candidate",
+        };
+        return Err(place.key(key).fault(Problem::Unsupported(unsupported)));
     }
     let operators = group.operators;
     if operators == Operators::Commutative {

@@ -1,10 +1,10 @@
 //! What a decision table is.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
+use strum_macros::{Display, IntoStaticStr};
 use vocabulary::{Candidate, CommShape, Library, RankOrder};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
@@ -158,8 +158,9 @@ fn round_significant(value: f64, digits: usize) -> f64 {
 }
 
 /// The operators that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Operators {
     /// All of them: only ordered algorithms may be named.
     Any,
@@ -170,18 +171,6 @@ pub enum Operators {
 }
 
 impl Operators {
-    /// Every value.
-    pub const ALL: [Self; 3] = [Self::Any, Self::Commutative, Self::Noncommutative];
-
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Commutative => "commutative",
-            Self::Noncommutative => "noncommutative",
-        }
-    }
-
     /// Whether there are operators of both.
     pub fn overlap(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::Any)
@@ -198,15 +187,12 @@ impl Operators {
     }
 }
 
-impl fmt::Display for Operators {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Whether the operator of a call commutes (`MPI_Op_commutative`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Display, IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum OperatorClass {
     /// It does: contributions may be combined in any order.
     Commutative,
@@ -215,24 +201,27 @@ pub enum OperatorClass {
 }
 
 impl OperatorClass {
-    /// The name used in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Commutative => "commutative",
-            Self::Noncommutative => "noncommutative",
-        }
-    }
-}
-
-impl fmt::Display for OperatorClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
 }
 
 /// How a program gets at the algorithms that a table chooses: what may be chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Display,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Deployment {
     /// Through colltune, which has every candidate.
     #[default]
@@ -245,14 +234,6 @@ impl Deployment {
     /// Every value.
     pub const ALL: [Self; 2] = [Self::Colltune, Self::Library];
 
-    /// The name used in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Colltune => "colltune",
-            Self::Library => "library",
-        }
-    }
-
     /// Whether a candidate can be used in this way.
     pub const fn offers(self, candidate: &Candidate) -> bool {
         match self {
@@ -262,15 +243,12 @@ impl Deployment {
     }
 }
 
-impl fmt::Display for Deployment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Where the rules of a shape come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum RuleSource {
     /// Measurements on that shape.
     #[default]
@@ -279,22 +257,10 @@ pub enum RuleSource {
     Model,
 }
 
-impl RuleSource {
-    /// Every value.
-    pub const ALL: [Self; 2] = [Self::Measured, Self::Model];
-
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Model => "model",
-        }
-    }
-}
-
 /// The deployments that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Deployments {
     /// All of them: only the library's default and its own algorithms may be named.
     Any,
@@ -305,18 +271,6 @@ pub enum Deployments {
 }
 
 impl Deployments {
-    /// Every value.
-    pub const ALL: [Self; 3] = [Self::Any, Self::Colltune, Self::Library];
-
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::Colltune => "colltune",
-            Self::Library => "library",
-        }
-    }
-
     /// Whether there are deployments of both.
     pub fn overlap(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::Any)
@@ -341,15 +295,12 @@ impl Deployments {
     }
 }
 
-impl fmt::Display for Deployments {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// How certain a decision is. Ordered: `Low < Medium < High`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Confidence {
     /// Decided by the size of the difference alone, from fewer than 6 launches, or taken over
     /// from another shape.
@@ -365,30 +316,12 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Every value, most certain first.
-    pub const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
-
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::High => "high",
-            Self::Medium => "medium",
-            Self::Low => "low",
-        }
-    }
-
     /// One step less certain.
     pub const fn lowered(self) -> Self {
         match self {
             Self::High => Self::Medium,
             Self::Medium | Self::Low => Self::Low,
         }
-    }
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -81,13 +81,13 @@ pub fn cancel(
     let _hold = hold(&place, launches)?;
     let mut store = Store::open(&place)?;
     let recorded = launcher::recorded(launches, path)?;
-    for launch in store.unfinished_launches()? {
-        let job = recorded.iter().find(|job| job.launch == launch.number);
+    for plan in store.unfinished_launches()? {
+        let job = recorded.iter().find(|job| job.launch == plan.launch);
         let Some(RecordedState::Ended(outcome)) = job.map(|job| &job.state) else {
             continue;
         };
         let mut silent = Silent;
-        let mut taken = Launch::new(&launch.plan, &mut store, &mut silent, Progress::default());
+        let mut taken = Launch::new(&plan, &mut store, &mut silent, Progress::default());
         let drained = taken.drain();
         let ended = match (drained, taken.finish(), outcome) {
             (Err(error), _, _) => Outcome::Died {
@@ -102,7 +102,7 @@ pub fn cancel(
             // A candidate may be to blame: `measure` judges.
             (Ok(()), None, _) => continue,
         };
-        store.end_launch(launch.number, &ended)?;
+        store.end_launch(plan.launch, &ended)?;
         cancelled.taken_in += 1;
     }
     cancelled.progress = progress(&store)?;

@@ -39,15 +39,9 @@ impl Check<'_> {
             spread,
         } = definition;
         let options = options.iter().flat_map(|options| &options.0);
-        let placement = placement.as_ref();
-        let placement = placement
-            .map(|word| self.placement(&field, word))
-            .transpose()?;
-        let allocation = allocation
-            .as_ref()
-            .map_or(Ok(Allocation::default()), |word| {
-                self.word(&field.key("allocation"), word, "allocation", &ALLOCATIONS)
-            });
+        let placement = self.placement(&field, placement)?;
+        let place = field.key("allocation");
+        let allocation = self.word(&place, allocation, "allocation", &ALLOCATIONS);
         let spread = spread.as_ref().map(|text| -> Checked<Duration> {
             let seconds = self.seconds(&field.key("spread"), text)?;
             Ok(Duration::from_secs_f64(seconds.min(MOST_WALL_TIME)))
@@ -62,7 +56,7 @@ impl Check<'_> {
             options: options.map(|option| option.0.clone()).collect(),
             environment: self.shell_variables(&field.key("environment"), environment)?,
             placement: placement.unwrap_or_default(),
-            allocation: allocation?,
+            allocation: allocation?.unwrap_or_default(),
             spread: spread.transpose()?,
         })
     }

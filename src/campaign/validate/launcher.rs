@@ -27,7 +27,9 @@ impl Check<'_> {
         match definition {
             None => Ok(Launching::default()),
             Some(Shorthand::Short(word)) => {
-                let key = self.word(&field, word, "launcher", &LauncherKey::all())?;
+                let key = self
+                    .document
+                    .word(&field, &word.0, "launcher", &LauncherKey::all())?;
                 Ok(match key {
                     LauncherKey::Local => Launching::default(),
                     LauncherKey::Batch(system) => Launching::Batch(BatchOptions::of(system)),
@@ -57,18 +59,18 @@ impl Check<'_> {
         if let Some(machine) = machine {
             self.file_name(&field.key("machine"), machine)?;
         }
-        let placement = placement.as_ref();
-        let placement = placement
-            .map(|word| self.placement(&field, word))
-            .transpose()?;
         Ok(SimulatedOptions {
             machine: machine.clone(),
-            placement: placement.unwrap_or_default(),
+            placement: self.placement(&field, placement)?.unwrap_or_default(),
             seed: seed.unwrap_or(0),
         })
     }
 
-    pub(super) fn placement(&self, launcher: &Field, word: &Scalar) -> Checked<Placement> {
+    pub(super) fn placement(
+        &self,
+        launcher: &Field,
+        word: &Option<Scalar>,
+    ) -> Checked<Option<Placement>> {
         let placements = Placement::ALL.map(|placement| (placement.name(), placement));
         self.word(&launcher.key("placement"), word, "placement", &placements)
     }
@@ -94,10 +96,7 @@ impl Check<'_> {
 
     fn hosts(&self, definition: &LocalDefinition) -> Checked<Option<Hosts>> {
         let field = Field::of("launcher").key("local");
-        let placement = definition.placement.as_ref();
-        let placement = placement
-            .map(|word| self.placement(&field, word))
-            .transpose()?;
+        let placement = self.placement(&field, &definition.placement)?;
         let Some(file) = &definition.hostfile else {
             return match placement {
                 None => Ok(None),
@@ -116,15 +115,8 @@ impl Check<'_> {
 
     fn local(&self, definition: &LocalDefinition) -> Checked<LocalOptions> {
         let field = Field::of("launcher").key("local");
-        let oversubscribe = match &definition.oversubscribe {
-            None => Oversubscribe::default(),
-            Some(word) => self.word(
-                &field.key("oversubscribe"),
-                word,
-                "value of oversubscribe",
-                &OVERSUBSCRIBE,
-            )?,
-        };
+        let (place, word) = (field.key("oversubscribe"), &definition.oversubscribe);
+        let oversubscribe = self.word(&place, word, "value of oversubscribe", &OVERSUBSCRIBE)?;
         let mut environment = BTreeMap::new();
         for (name, value) in definition.environment.iter().flatten() {
             if name.is_empty() || name.contains(['=', '\0']) {
@@ -138,7 +130,7 @@ impl Check<'_> {
         let options = definition.options.iter().flat_map(|options| &options.0);
         Ok(LocalOptions {
             options: options.map(|option| option.0.clone()).collect(),
-            oversubscribe,
+            oversubscribe: oversubscribe.unwrap_or_default(),
             environment,
             hosts: self.hosts(definition)?,
         })

@@ -47,6 +47,6 @@ impl Check<'_> {
     fn library_name(&self, field: &Field, word: &Scalar) -> Checked<Option<LibraryName>> {
         let mut known = vec![("auto", None)];
         known.extend(LibraryName::ALL.map(|library| (library.name(), Some(library))));
-        self.word(field, word, "MPI library", &known)
+        self.document.word(field, &word.0, "MPI library", &known)
     }
 }

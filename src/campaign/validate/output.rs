@@ -74,12 +74,10 @@ impl Check<'_> {
     pub(super) fn file_name(&self, field: &Field, path: &Path) -> Checked<()> {
         match path.file_name() {
             Some(_) => Ok(()),
-            None => Err(self.error(
-                field,
-                Problem::NoFileName {
-                    path: path.to_owned(),
-                },
-            )),
+            None => {
+                let path = path.to_owned();
+                Err(self.error(field, Problem::NoFileName { path }))
+            }
         }
     }
 }

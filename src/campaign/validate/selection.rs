@@ -48,34 +48,26 @@ impl Check<'_> {
     }
 
     fn patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
-        if texts.0.is_empty() {
-            return Err(self.error(field, Problem::EmptyList));
-        }
+        let texts = self.entries(field, texts)?;
         let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
         let others = MOCKUPS.iter().map(Mockup::name);
         let others = others.chain([Candidate::PLACEBO.to_owned()]);
         let names: Vec<String> = ours.chain(others).collect();
         let mut patterns = Vec::new();
-        for (index, Scalar(text)) in texts.0.iter().enumerate() {
+        for (index, Scalar(text)) in texts.iter().enumerate() {
             let field = field.index(index);
             let pattern = Pattern::new(text).map_err(|error| {
-                self.error(
-                    &field,
-                    Problem::Pattern {
-                        pattern: text.clone(),
-                        message: error.msg,
-                    },
-                )
+                let (pattern, message) = (text.clone(), error.msg);
+                self.error(&field, Problem::Pattern { pattern, message })
             })?;
             // Which algorithms the library has is not known before it is asked.
             let is_known = text == DEFAULT
                 || text.starts_with(Candidate::NATIVE)
                 || names.iter().any(|name| pattern.matches(name));
             if !is_known {
-                let suggestion = suggest(text, &names);
                 let problem = Problem::NoMatch {
                     pattern: text.clone(),
-                    suggestion,
+                    suggestion: suggest(text, &names),
                 };
                 return Err(self.error(&field, problem));
             }
@@ -103,7 +95,7 @@ impl Check<'_> {
         let nothing_left = |what: &str| Problem::NothingLeft {
             collective: what.to_owned(),
         };
-        let Some(OneOrMany(words)) = given else {
+        let Some(words) = given else {
             let left: Vec<Collective> = Collective::MEASURED
                 .into_iter()
                 .filter(|c| is_possible(*c) && has_algorithm(*c))
@@ -114,13 +106,10 @@ impl Check<'_> {
                 Ok(left)
             };
         };
-        if words.is_empty() {
-            return Err(self.error(&field, Problem::EmptyList));
-        }
         let mut collectives = BTreeSet::new();
-        for (index, word) in words.iter().enumerate() {
+        for (index, word) in self.entries(&field, words)?.iter().enumerate() {
             let field = field.index(index);
-            let collective = self.word(&field, word, "collective", &known)?;
+            let collective = self.document.word(&field, &word.0, "collective", &known)?;
             if !is_possible(collective) {
                 return Err(self.error(&field, Problem::NotSimulated { collective }));
             }
@@ -152,14 +141,9 @@ impl Check<'_> {
 
     /// Radices of trees: ascending, each once.
     fn radices(&self, field: &Field, given: Option<OneOrMany<u32>>) -> Checked<Vec<u32>> {
-        let Some(OneOrMany(given)) = given else {
-            return Ok(DEFAULT_RADICES.to_vec());
-        };
-        if given.is_empty() {
-            return Err(self.error(field, Problem::EmptyList));
-        }
+        let given = given.unwrap_or_else(|| OneOrMany(DEFAULT_RADICES.to_vec()));
         let mut radices = BTreeSet::new();
-        for (index, &radix) in given.iter().enumerate() {
+        for (index, &radix) in self.entries(field, &given)?.iter().enumerate() {
             if !schedule::Parameters::RADICES.contains(&radix) {
                 return Err(self.error(&field.index(index), Problem::Radix { radix }));
             }
@@ -176,18 +160,15 @@ impl Check<'_> {
         collective: Collective,
     ) -> Checked<Vec<String>> {
         let given = given.unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_INNER.to_owned())]));
-        if given.0.is_empty() {
-            return Err(self.error(field, Problem::EmptyList));
-        }
         let known: Vec<(&str, &str)> = schedule::of(collective)
             .map(|algorithm| (algorithm.id, algorithm.id))
             .collect();
         let mut ids = BTreeSet::new();
-        for (index, word) in given.0.iter().enumerate() {
-            ids.insert(
-                self.word(&field.index(index), word, "inner algorithm", &known)?
-                    .to_owned(),
-            );
+        for (index, word) in self.entries(field, &given)?.iter().enumerate() {
+            let id = self
+                .document
+                .word(&field.index(index), &word.0, "inner algorithm", &known)?;
+            ids.insert(id.to_owned());
         }
         Ok(ids.into_iter().collect())
     }

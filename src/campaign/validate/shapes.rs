@@ -19,10 +19,7 @@ impl Check<'_> {
         let field = Field::of("shapes");
         let nodes = self.nodes(launcher)?;
         let auto = OneOrMany(vec![Shorthand::Short(Scalar("auto".to_owned()))]);
-        let entries = &given.unwrap_or(&auto).0;
-        if entries.is_empty() {
-            return Err(self.error(&field, Problem::EmptyList));
-        }
+        let entries = self.entries(&field, given.unwrap_or(&auto))?;
         let mut shapes = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let field = field.index(index);
@@ -38,18 +35,14 @@ impl Check<'_> {
                     }
                 },
                 Shorthand::Short(text) => {
-                    let shape = parse_shape(&text.0).ok_or_else(|| {
-                        self.error(
-                            &field,
-                            Problem::Shape {
-                                text: text.0.clone(),
-                            },
-                        )
-                    })?;
+                    let text = text.0.clone();
+                    let shape = parse_shape(&text)
+                        .ok_or_else(|| self.error(&field, Problem::Shape { text }))?;
                     shapes.push(self.possible(&field, shape, launcher, nodes)?);
                 }
                 Shorthand::Full(ShapeDefinition { nodes: count, ppn }) => {
-                    for (place, ppn) in ppn.0.iter().enumerate() {
+                    let ppns = self.entries(&field.key("ppn"), ppn)?;
+                    for (place, ppn) in ppns.iter().enumerate() {
                         let shape = CommShape {
                             nodes: count.unwrap_or(1),
                             ppn: *ppn,
@@ -60,9 +53,6 @@ impl Check<'_> {
                             field.key("ppn").index(place)
                         };
                         shapes.push(self.possible(&field, shape, launcher, nodes)?);
-                    }
-                    if ppn.0.is_empty() {
-                        return Err(self.error(&field.key("ppn"), Problem::EmptyList));
                     }
                 }
             }

@@ -110,11 +110,8 @@ impl Check<'_> {
 
     /// Sizes and ranges of sizes: ascending, each once.
     pub(super) fn size_list(&self, field: &Field, list: &OneOrMany<Scalar>) -> Checked<Vec<u64>> {
-        if list.0.is_empty() {
-            return Err(self.error(field, Problem::EmptyList));
-        }
         let mut all = Vec::new();
-        for (index, Scalar(text)) in list.0.iter().enumerate() {
+        for (index, Scalar(text)) in self.entries(field, list)?.iter().enumerate() {
             let field = field.index(index);
             let sizes = parse_byte_range(text).map_err(|error| self.error(&field, error.into()))?;
             let outside = sizes

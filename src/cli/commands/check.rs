@@ -82,7 +82,7 @@ impl Args {
         let elements = (campaign.datatype, campaign.operator);
         let mut points = points(&table, deployment, elements, false);
         if points.is_empty() {
-            let deployment = deployment.name();
+            let deployment = deployment.into();
             return Err(guard::GuardError::NothingToMeasure { deployment }.into());
         }
         points.truncate(self.cells as usize);

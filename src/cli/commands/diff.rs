@@ -246,8 +246,8 @@ fn group_json(group: &Group) -> Value {
         "nodes": group.shape.nodes,
         "ppn": group.shape.ppn,
         "order": group.order.known(),
-        "operators": group.operators.name(),
-        "deployment": group.deployments.name(),
+        "operators": group.operators.to_string(),
+        "deployment": group.deployments.to_string(),
     })
 }
 

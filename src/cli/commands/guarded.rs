@@ -85,7 +85,7 @@ pub(super) fn point_json(point: &Point) -> Value {
         "nodes": point.cell.shape.nodes,
         "ppn": point.cell.shape.ppn,
         "bytes": point.cell.bytes,
-        "operators": point.operators.name(),
+        "operators": point.operators.to_string(),
         "place": match point.place {
             guard::Place::Measured => "measured",
             guard::Place::Threshold => "threshold",

@@ -162,7 +162,7 @@ impl Plan<'_> {
             "calibrated": forecast.calibrated,
             "done": forecast.progress.done,
             "total": forecast.progress.total,
-            "strategy": at.campaign.strategy.name(),
+            "strategy": at.campaign.strategy.to_string(),
             "turns_left": forecast.turns_left,
             "exhaustive_turns": agenda.exhaustive_turns(),
             "budget_seconds": at.campaign.budget_seconds,
@@ -233,10 +233,7 @@ impl Plan<'_> {
     }
 
     fn describe_strategy(&self) -> String {
-        let (all, name) = (
-            self.agenda.exhaustive_turns(),
-            self.at.campaign.strategy.name(),
-        );
+        let (all, name) = (self.agenda.exhaustive_turns(), self.at.campaign.strategy);
         match self.agenda.is_guided() {
             false => format!("{name}: {all} turns, one a candidate, cell and launch"),
             true => format!(

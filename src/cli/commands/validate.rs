@@ -130,7 +130,7 @@ impl Args {
         let elements = (campaign.datatype, campaign.operator);
         let mut points = points(table, deployment, elements, true);
         if points.is_empty() {
-            let deployment = deployment.name();
+            let deployment = deployment.into();
             return Err(GuardError::NothingToMeasure { deployment }.into());
         }
         let all = points.len();

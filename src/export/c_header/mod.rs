@@ -127,11 +127,10 @@ fn constant(collective: Collective) -> String {
 
 /// The operators and the deployments that an entry is for, a bit each.
 fn masks(collective: Collective, entry: &ShapeRules) -> (u32, u32) {
-    let operators = [OperatorClass::Commutative, OperatorClass::Noncommutative];
     let covers = |class| !collective.is_reduction() || entry.operators.cover(class);
     let bits = |holds: [bool; 2]| u32::from(holds[0]) + 2 * u32::from(holds[1]);
     (
-        bits(operators.map(covers)),
+        bits(OperatorClass::ALL.map(covers)),
         bits(Deployment::ALL.map(|deployment| entry.deployments.cover(deployment))),
     )
 }

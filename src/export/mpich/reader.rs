@@ -16,16 +16,26 @@ pub(super) struct Call {
     pub(super) bytes: u64,
 }
 
-/// What a condition compares, and the collectives that have it; other ones end the program.
-const NUMBERS: [(&str, &[&str]); 5] = [
-    ("comm_size", &[]),
-    ("comm_avg_ppn", &[]),
+/// A condition: what it asks for, the answers in words, and the collectives that have it, if not all; other
+/// ones end the program.
+type Condition = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+/// Conditions that compare numbers.
+const NUMBERS: [Condition; 5] = [
+    ("comm_size", &[], &[]),
+    ("comm_avg_ppn", &[], &[]),
     (
         "avg_msg_size",
+        &[],
         &["bcast", "reduce", "allreduce", "alltoall"],
     ),
     (
         "total_msg_size",
+        &[],
         &[
             "bcast",
             "reduce",
@@ -43,6 +53,7 @@ const NUMBERS: [(&str, &[&str]); 5] = [
     ),
     (
         "count",
+        &[],
         &[
             "bcast",
             "reduce",
@@ -56,7 +67,7 @@ const NUMBERS: [(&str, &[&str]); 5] = [
 ];
 
 /// Questions with few answers.
-const WORDS: [(&str, &[&str], &[&str]); 8] = [
+const WORDS: [Condition; 8] = [
     ("comm_type", &["intra", "inter"], &[]),
     ("is_multi_threaded", &["yes", "no"], &[]),
     (
@@ -131,12 +142,7 @@ fn check(nodes: &[Node], collective: &str) -> Result<(), String> {
             needs_any = false;
         } else if let Some((name, bound)) = key.split_once("<=") {
             let bound = number(bound).ok_or_else(|| format!("`{key}` is not in plain decimals"))?;
-            allowed(
-                name,
-                collective,
-                NUMBERS.iter().map(|(n, of)| (*n, *of)),
-                key,
-            )?;
+            allowed(&NUMBERS, name, collective, key)?;
             if previous.is_some_and(|(of, before)| of == name && before >= bound) {
                 return Err(format!("`{key}` does not ascend"));
             }
@@ -144,22 +150,10 @@ fn check(nodes: &[Node], collective: &str) -> Result<(), String> {
             needs_any = true;
         } else if ["comm_size=pow2", "comm_size=node_comm_size", "count<pow2"].contains(&key) {
             let name = key.split(['=', '<']).next().unwrap_or(key);
-            allowed(
-                name,
-                collective,
-                NUMBERS.iter().map(|(n, of)| (*n, *of)),
-                key,
-            )?;
+            allowed(&NUMBERS, name, collective, key)?;
             needs_any = true;
         } else if let Some((name, word)) = key.split_once('=') {
-            allowed(
-                name,
-                collective,
-                WORDS.iter().map(|(n, _, of)| (*n, *of)),
-                key,
-            )?;
-            let words = WORDS.iter().find(|(known, ..)| *known == name);
-            if !words.is_some_and(|(_, words, _)| words.contains(&word)) {
+            if !allowed(&WORDS, name, collective, key)?.contains(&word) {
                 return Err(format!("`{key}` is not known"));
             }
         } else {
@@ -175,22 +169,23 @@ fn check(nodes: &[Node], collective: &str) -> Result<(), String> {
 
 fn is_any(key: &str) -> bool {
     let name = key.strip_suffix("=any");
-    name.is_some_and(|name| NUMBERS.iter().any(|(known, _)| *known == name))
+    name.is_some_and(|name| NUMBERS.iter().any(|(known, ..)| *known == name))
 }
 
-/// Whether a condition exists for a collective; nonblocking ones are spelled with an `i` in front.
+/// The answers of a condition, if it exists for a collective; nonblocking ones are spelled with an `i` in
+/// front.
 fn allowed(
+    known: &[Condition],
     name: &str,
     collective: &str,
-    mut known: impl Iterator<Item = (&'static str, &'static [&'static str])>,
     key: &str,
-) -> Result<(), String> {
-    let Some((_, of)) = known.find(|(known, _)| *known == name) else {
+) -> Result<&'static [&'static str], String> {
+    let Some((_, words, of)) = known.iter().find(|(known, ..)| *known == name) else {
         return Err(format!("`{key}` is not known"));
     };
     let blocking = collective.strip_prefix('i').unwrap_or(collective);
     match of.is_empty() || of.contains(&collective) || of.contains(&blocking) {
-        true => Ok(()),
+        true => Ok(words),
         false => Err(format!("`{key}` ends the program")),
     }
 }

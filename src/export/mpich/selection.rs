@@ -13,7 +13,7 @@ use super::stock::{self, Stock};
 use super::tree::{self, Node};
 use super::{compare, installed, reader};
 use crate::choices::release;
-use crate::{Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
+use crate::{Choice, Choices, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
 /// A complete selection file for one release.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ impl Format for Selection {
             text.push('\n');
         }
         let read = reader::read(&text)?;
-        for (class, choices) in CLASSES.into_iter().zip(&plan.classes) {
+        for (class, choices) in OperatorClass::ALL.into_iter().zip(&plan.classes) {
             compare::compare(class, choices, &read, &stock.tree)?;
         }
         let companion = companion(table, &library, file, &plan.changed, &notes);
@@ -97,11 +97,9 @@ struct Plan {
     classes: [Choices; 2],
 }
 
-const CLASSES: [OperatorClass; 2] = [OperatorClass::Commutative, OperatorClass::Noncommutative];
-
 impl Plan {
     fn of(table: &Table, library: &Library, stock: &Stock) -> (Self, Vec<String>) {
-        let mut classes = CLASSES.map(|class| Choices::of(table, library, class));
+        let mut classes = OperatorClass::ALL.map(|class| Choices::of(table, library, class));
         let mut notes: Vec<String> = Vec::new();
         let all = classes.iter().flat_map(|choices| &choices.notes);
         for note in all {
@@ -183,8 +181,7 @@ fn keep_writable(
 fn with_choices(collective: Collective, stock: &Node, classes: &[Choices; 2]) -> Option<Node> {
     let chooses = |choices: &&Choices| {
         let ranks = choices.collectives.get(&collective);
-        let mut all = ranks.into_iter().flatten().flat_map(|r| &r.choices);
-        all.any(|choice| choice.native.is_some())
+        !ranks.into_iter().flatten().all(RanksRules::is_silent)
     };
     classes.iter().find(chooses)?;
     let intra = stock
@@ -213,7 +210,7 @@ fn by_ranks(collective: Collective, ranks: &[RanksRules], stock: &[Node]) -> Vec
     let mut nodes = Vec::new();
     let mut next = 1;
     for rules in ranks {
-        if rules.choices.iter().all(|choice| choice.native.is_none()) {
+        if rules.is_silent() {
             continue;
         }
         if rules.first > next {
@@ -240,24 +237,17 @@ fn by_size(collective: Collective, rules: &RanksRules, stock: &[Node]) -> Vec<No
     let Some(size) = guards::size_key(collective) else {
         return choose(rules.at(0));
     };
-    let mut nodes = Vec::new();
-    let ends = rules.choices.iter().skip(1).map(|next| next.from_bytes);
-    for (choice, end) in rules.choices.iter().zip(ends) {
-        let last = size
-            .in_file(end, rules.first)
-            .saturating_sub(1)
-            .min(LARGEST);
-        nodes.push(Node::new(
-            format!("{}<={last}", size.key()),
-            choose(choice.native.as_ref()),
-        ));
-    }
-    let last = rules.choices.last();
-    nodes.push(Node::new(
-        format!("{}=any", size.key()),
-        choose(last.and_then(|choice| choice.native.as_ref())),
-    ));
-    nodes
+    let key = size.key();
+    let condition = |end: Option<u64>| match end {
+        Some(end) => {
+            let last = size.in_file(end, rules.first).saturating_sub(1);
+            format!("{key}<={}", last.min(LARGEST))
+        }
+        None => format!("{key}=any"),
+    };
+    let node =
+        |(choice, end): (&Choice, _)| Node::new(condition(end), choose(choice.native.as_ref()));
+    rules.ranges().map(node).collect()
 }
 
 /// The settings that let the library look into the file for these collectives; none for none.

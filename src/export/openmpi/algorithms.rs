@@ -49,6 +49,14 @@ pub(super) fn measure(collective: Collective) -> Measure {
     }
 }
 
+/// A table's message size as the library measures it.
+pub(super) fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
+    match measure(collective) {
+        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
+        Measure::Message | Measure::Nothing => bytes,
+    }
+}
+
 /// The fanout that a rule must give: what the library takes if none is forced.
 pub(super) fn fanout(collective: Collective, native: &Native) -> u32 {
     const INITIAL: u32 = 4;

@@ -6,7 +6,7 @@ use libraries::LibraryName;
 use schedule::Collective;
 use table::Table;
 
-use super::algorithms::{self, Measure, measure};
+use super::algorithms::{self, Measure, in_file, measure};
 use super::plan::{Plan, Planned};
 use super::reader::{self, File, Row};
 use crate::choices::{release, series};
@@ -162,14 +162,8 @@ fn communicator_sizes(planned: &Planned) -> Vec<(u32, Option<&RanksRules>)> {
 
 /// The rows for one communicator size, each with the name of its algorithm.
 fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(Row, String)> {
-    let zero = Row {
-        bytes: 0,
-        algorithm: 0,
-        fanout: 0,
-        segment_bytes: 0,
-    };
     let Some(ranks) = ranks else {
-        return vec![(zero, "Open MPI decides".to_owned())];
+        return vec![expected(collective, None)];
     };
     let row = |choice: &crate::Choice| {
         let bytes = in_file(collective, choice.from_bytes, ranks.first);
@@ -180,14 +174,6 @@ fn rows(collective: Collective, ranks: Option<&RanksRules>) -> Vec<(Row, String)
     rows.filter(|(row, _)| row.bytes <= LARGEST).collect()
 }
 
-/// A table's message size as the library measures it.
-fn in_file(collective: Collective, bytes: u64, ranks: u32) -> u64 {
-    match measure(collective) {
-        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
-        Measure::Message | Measure::Nothing => bytes,
-    }
-}
-
 /// What a row must say to have an algorithm carried out, from size 0 on.
 fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, String) {
     let known = algorithms::ids(collective);
@@ -195,21 +181,15 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, Str
         let place = known.iter().position(|known| *known == id)?;
         u32::try_from(place + 1).ok()
     };
-    let zero = Row {
-        bytes: 0,
-        algorithm: 0,
-        fanout: 0,
-        segment_bytes: 0,
-    };
     match native.and_then(|native| Some((native, number(&native.id)?))) {
-        None => (zero, "Open MPI decides".to_owned()),
+        None => (Row::default(), "Open MPI decides".to_owned()),
         Some((native, algorithm)) => {
             let segment_bytes = native.segment_bytes.unwrap_or(0);
             let row = Row {
                 algorithm,
                 fanout: algorithms::fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
-                ..zero
+                ..Row::default()
             };
             (row, native.id.clone())
         }
@@ -231,7 +211,7 @@ fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
             ))),
         }
     };
-    let (zero, _) = expected(collective, None);
+    let zero = Row::default();
     for (of_ranks, index) in planned.ranks.iter().zip(0..) {
         for choice in &of_ranks.choices {
             let at = choice.from_bytes;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
-use super::algorithms::{self, Measure, measure};
+use super::algorithms::{self, in_file};
 use super::plan::{Plan, Planned};
 use crate::choices::release;
 use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
@@ -160,16 +160,11 @@ fn communicators(
     ranks: &RanksRules,
     comm_rank_distribution: Distribution,
 ) -> Communicators {
-    let ends = ranks
-        .choices
-        .iter()
-        .skip(1)
-        .map(|next| Some(next.from_bytes));
-    let choices = ranks.choices.iter().zip(ends.chain([None]));
+    let in_file = |bytes| in_file(planned.collective, bytes, ranks.first);
     let rule = |(choice, end): (&Choice, Option<u64>)| Rule {
-        msg_size_min: in_file(planned, choice.from_bytes, ranks.first),
+        msg_size_min: in_file(choice.from_bytes),
         msg_size_max: match end {
-            Some(end) => Bound::Bytes(in_file(planned, end, ranks.first) - 1),
+            Some(end) => Bound::Bytes(in_file(end) - 1),
             None => Bound::Word("inf".to_owned()),
         },
         ..outcome(planned, choice.native.as_ref())
@@ -178,7 +173,7 @@ fn communicators(
         comm_size_min: ranks.first,
         comm_size_max: ranks.last,
         comm_rank_distribution,
-        rules: choices.map(rule).collect(),
+        rules: ranks.ranges().map(rule).collect(),
     }
 }
 
@@ -208,13 +203,6 @@ fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
         alg,
         seg_size,
         faninout,
-    }
-}
-
-fn in_file(planned: &Planned, bytes: u64, ranks: u32) -> u64 {
-    match measure(planned.collective) {
-        Measure::AllRanks => bytes.saturating_mul(u64::from(ranks)),
-        Measure::Message | Measure::Nothing => bytes,
     }
 }
 
@@ -264,7 +252,7 @@ fn compare(file: &File, planned: &Planned, distribution: Distribution) -> Result
         for choice in &of_ranks.choices {
             let at = choice.from_bytes;
             for bytes in [at.saturating_sub(1), at, at + 1] {
-                let in_file = in_file(planned, bytes, of_ranks.first);
+                let in_file = in_file(collective, bytes, of_ranks.first);
                 let expected = outcome(planned, of_ranks.at(bytes));
                 for ranks in [of_ranks.first, of_ranks.last] {
                     let found = decide(file, collective.name(), ranks, distribution, in_file);

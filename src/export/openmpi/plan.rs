@@ -62,8 +62,7 @@ impl Plan {
                 .iter()
                 .flat_map(|ranks| plan.fitted(collective, ranks, &mut left_out))
                 .collect();
-            let is_silent = |ranks: &RanksRules| ranks.choices.iter().all(|c| c.native.is_none());
-            if !ranks.iter().all(is_silent) {
+            if !ranks.iter().all(RanksRules::is_silent) {
                 plan.collectives.push(Planned {
                     collective,
                     number,
@@ -145,14 +144,8 @@ impl Plan {
 
     /// Warnings about what is wrong for operators that do not commute.
     fn unordered(&self) -> Vec<String> {
-        let chooses_unordered = |planned: &&Planned| {
-            let collective = planned.collective;
-            let mut choices = planned.ranks.iter().flat_map(|ranks| &ranks.choices);
-            choices.any(|choice| {
-                let native = choice.native.as_ref();
-                native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
-            })
-        };
+        let chooses_unordered =
+            |planned: &&Planned| count_unordered(planned.collective, &planned.ranks) > 0;
         let unordered = self.collectives.iter().filter(chooses_unordered);
         let unordered: Vec<Collective> = unordered.map(|p| p.collective).collect();
         let mut notes = Vec::new();
@@ -176,6 +169,15 @@ impl Plan {
     }
 }
 
+/// How many choices combine out of the order of ranks.
+fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
+    let choices = ranks.iter().flat_map(|ranks| &ranks.choices);
+    let natives = choices.filter_map(|choice| choice.native.as_ref());
+    natives
+        .filter(|native| !LibraryName::OpenMpi.combines_in_order(collective, &native.id))
+        .count()
+}
+
 /// How many rules for commutative operators cannot be written for all operators.
 fn given_up(
     table: &Table,
@@ -184,15 +186,10 @@ fn given_up(
 ) -> Option<String> {
     let class = OperatorClass::Commutative;
     let commutative = Choices::of_shapes(table, library, class, counts);
-    let mut count = 0;
-    for (collective, ranks) in commutative.collectives {
-        let natives = ranks.iter().flat_map(|ranks| &ranks.choices);
-        let unordered = natives.filter(|choice| {
-            let native = choice.native.as_ref();
-            native.is_some_and(|n| !LibraryName::OpenMpi.combines_in_order(collective, &n.id))
-        });
-        count += unordered.count();
-    }
+    let all = commutative.collectives.iter();
+    let count: usize = all
+        .map(|(collective, ranks)| count_unordered(*collective, ranks))
+        .sum();
     (count > 0).then(|| {
         format!(
             "Not written: {} with algorithms that give wrong results for operators that do not \

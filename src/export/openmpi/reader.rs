@@ -16,8 +16,8 @@ pub struct File {
 /// A number of ranks with its rows.
 type CommunicatorSize = (u32, Vec<Row>);
 
-/// What to do from a message size on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What to do from a message size on; by default the library decides about all sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// The smallest message, in the library's measure.
     pub bytes: u64,

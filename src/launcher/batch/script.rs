@@ -7,6 +7,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Serialize;
 
 use super::order::Folder;
+use super::place;
 use crate::LaunchError;
 use crate::{BatchOptions, Template};
 
@@ -25,7 +26,7 @@ pub(super) struct Purpose<'a> {
     pub(super) campaign: &'a str,
     pub(super) nodes: u32,
     pub(super) ppn: u32,
-    pub(super) driver: &'a Path,
+    pub(super) driver: &'a str,
     pub(super) folder: &'a Folder,
     /// How long a job waits for another order.
     pub(super) idle: Duration,
@@ -105,10 +106,10 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
         margin_seconds => times.margin,
         least_seconds => times.least,
         idle_seconds => purpose.idle.as_secs(),
-        driver => text(purpose.driver)?,
-        allocation => text(purpose.folder.path())?,
-        hostfile => text(&purpose.folder.hosts())?,
-        output => text(&purpose.folder.output())?,
+        driver => purpose.driver,
+        allocation => place::text(purpose.folder.path().into())?,
+        hostfile => place::text(purpose.folder.hosts().into())?,
+        output => place::text(purpose.folder.output().into())?,
         slots => launch.slots,
         launch => launch.bound,
         launch_unbound => launch.unbound,
@@ -185,10 +186,4 @@ fn quote(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
-}
-
-fn text(path: &Path) -> Result<&str, LaunchError> {
-    path.to_str().ok_or_else(|| LaunchError::NotText {
-        what: path.as_os_str().to_owned(),
-    })
 }

@@ -7,7 +7,8 @@ use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::{Change, Choice, Group, Side};
 use crate::{
-    Confidence, Decision, Deployment, OperatorClass, Query, ShapeMatch, ShapeRules, Table,
+    Confidence, Decision, Deployment, Deployments, OperatorClass, Operators, Query, ShapeMatch,
+    ShapeRules, Table,
 };
 
 /// One question to both tables, without a size.
@@ -23,37 +24,9 @@ pub(super) struct Entry<'t> {
 pub(super) enum Outcome {
     Absent,
     Only(Side),
-    Both(Vec<Range>),
-}
-
-/// A range in which the choices differ.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Range {
-    from_bytes: u64,
-    below_bytes: Option<u64>,
-    before: Choice,
-    after: Choice,
-    worth: Option<f64>,
-}
-
-impl Range {
-    pub(super) fn into_change(self, group: Group) -> Change {
-        let Self {
-            from_bytes,
-            below_bytes,
-            before,
-            after,
-            worth,
-        } = self;
-        Change {
-            group,
-            from_bytes,
-            below_bytes,
-            before,
-            after,
-            worth,
-        }
-    }
+    /// Their groups are of this shape, for whichever operators and deployment: what came of the same for
+    /// others is equal.
+    Both(Vec<Change>),
 }
 
 impl<'t> Entry<'t> {
@@ -74,12 +47,8 @@ impl<'t> Entry<'t> {
         };
         let found = tables.map(|table| {
             let entries = table.collectives.get(&collective)?;
-            entries.iter().find(|entry| {
-                entry.shape == shape
-                    && entry.is_in(order)
-                    && (!collective.is_reduction() || entry.operators.cover(operators))
-                    && entry.deployments.cover(deployment)
-            })
+            let mut covering = entries.iter().filter(|entry| entry.covers(&query));
+            covering.find(|entry| entry.shape == shape && entry.is_in(order))
         });
         Self {
             tables,
@@ -98,7 +67,7 @@ impl<'t> Entry<'t> {
     }
 
     /// The ranges in which the choices differ; neighbouring ones of the same two choices are one.
-    fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Range> {
+    fn ranges(&self, entries: [&ShapeRules; 2]) -> Vec<Change> {
         let starts: BTreeSet<u64> = entries
             .iter()
             .flat_map(|entry| entry.rules.iter().map(|rule| rule.from_bytes))
@@ -121,7 +90,7 @@ impl<'t> Entry<'t> {
             .into_iter()
             .zip(ends)
             .filter(|((_, [before, after]), _)| before != after)
-            .map(|((from, _), below)| self.range(entries, from, below))
+            .map(|((from, _), below)| self.change(entries, from, below))
             .collect()
     }
 
@@ -140,7 +109,12 @@ impl<'t> Entry<'t> {
         })
     }
 
-    fn range(&self, entries: [&ShapeRules; 2], from_bytes: u64, below_bytes: Option<u64>) -> Range {
+    fn change(
+        &self,
+        entries: [&ShapeRules; 2],
+        from_bytes: u64,
+        below_bytes: Option<u64>,
+    ) -> Change {
         let is_inside =
             |bytes: &u64| *bytes >= from_bytes && below_bytes.is_none_or(|below| *bytes < below);
         let measured = entries.iter().flat_map(|entry| &entry.measured);
@@ -163,7 +137,13 @@ impl<'t> Entry<'t> {
                 .unwrap_or(Confidence::Low),
         };
         let (before, after) = (choice(0), choice(1));
-        Range {
+        Change {
+            group: Group {
+                collective: self.query.collective,
+                shape: self.query.shape,
+                operators: Operators::Any,
+                deployments: Deployments::Any,
+            },
             from_bytes,
             below_bytes,
             worth: after

@@ -4,7 +4,7 @@ use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::group::Group;
-use crate::{Deployment, OperatorClass, Query, Rule, RulePlace, Table};
+use crate::{Deployment, OperatorClass, Query, Rule, Table};
 
 /// A decision of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +39,7 @@ impl Choice {
     }
 }
 
-const CLASSES: [OperatorClass; 2] = [OperatorClass::Commutative, OperatorClass::Noncommutative];
+const CLASSES: [OperatorClass; 2] = OperatorClass::ALL;
 const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 
 /// What a table says about communicators of one shape and order of ranks: for programs that use colltune, that is for
@@ -113,24 +113,8 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
 
 /// The rules of the entry that holds for a query.
 fn choices(table: &Table, query: &Query) -> Box<[Choice]> {
-    let found = match table.lookup(query).rule {
-        RulePlace::Rule {
-            collective,
-            shape,
-            order,
-            operators,
-            deployments,
-            ..
-        } => table.collectives.get(&collective).and_then(|entries| {
-            entries.iter().find(|entry| {
-                (entry.shape, entry.order) == (shape, order)
-                    && (entry.operators, entry.deployments) == (operators, deployments)
-            })
-        }),
-        RulePlace::Absent { .. } => None,
-    };
-    match found {
-        Some(entry) => entry.rules.iter().map(Choice::of).collect(),
-        None => Box::new([Choice::default()]),
+    match table.nearest(query) {
+        Some(entry) if !entry.rules.is_empty() => entry.rules.iter().map(Choice::of).collect(),
+        _ => Box::new([Choice::default()]),
     }
 }

@@ -13,15 +13,15 @@ impl Measuring<'_> {
     /// false if one goes on further.
     pub(super) fn recover(&mut self) -> Result<bool, TunerError> {
         let mut ended_early = 0;
-        for launch in self.store.unfinished_launches()? {
+        for plan in self.store.unfinished_launches()? {
             if self.at.launcher.outlives() {
-                match self.resume(&launch.plan)? {
+                match self.resume(&plan)? {
                     Some(Verdict::Left) => return Ok(false),
                     Some(_) => continue,
                     None => {}
                 }
             }
-            self.take_in(&launch.plan)?;
+            self.take_in(&plan)?;
             ended_early += 1;
         }
         if ended_early > 0 {

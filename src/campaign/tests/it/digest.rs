@@ -1,5 +1,8 @@
 //! The digest changes exactly with what is asked for.
 
+use campaign::Campaign;
+use sha2::{Digest, Sha256};
+
 use crate::campaign;
 
 #[test]
@@ -89,4 +92,52 @@ fn every_key_makes_a_difference() {
         assert!(!digests.contains(&digest), "{other}");
         digests.push(digest);
     }
+}
+
+/// Digests are those of these texts, in which a key without a value leaves no trace. If this test fails,
+/// stores do not know their campaigns any more: restore the text, or raise the version.
+#[test]
+fn the_text_of_this_version_stays_as_it_is() {
+    let check = |lines: &str, expected: &str| {
+        let text = format!("name: a\nshapes: 1x2\ncollectives: bcast\nsizes: [8, 1K]\n{lines}");
+        let campaign = Campaign::parse_stored(&text).expect("valid");
+        let hash = Sha256::digest(expected);
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            campaign.digest(),
+            format!("v2-{hex}"),
+            "{lines}: not the digest of {expected}"
+        );
+    };
+    check(
+        "",
+        r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"local":{"environment":{},"options":[],"oversubscribe":"auto"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {local: {hostfile: h, placement: cyclic, options: -q, oversubscribe: always, \
+         environment: {A: b}}}\n\
+         library: {name: mpich, version: 4.0.2, launcher: /bin/mpiexec}\n\
+         strategy: exhaustive\ncache: cold\nsynchronisation: window\nextend_to: {nodes: 64}\n\
+         repetitions: {slice: 50ms, racing: false}\n",
+        r#"colltune campaign v2
+{"budget":600.0,"cache":"cold","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","extend_to":64,"launcher":{"local":{"environment":{"A":"b"},"hostfile":"h","options":["-q"],"oversubscribe":"always","placement":"cyclic"}},"launches":6,"library":{"launcher":"/bin/mpiexec","name":"mpich","version":"4.0.2"},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":false,"slice":0.05},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"exhaustive","synchronisation":"window","watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {simulated: {machine: m.yaml, seed: 3}}\noutput: {store: s.db}\n",
+        r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"simulated":{"machine":"m.yaml","placement":"block","seed":3}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":"s.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: {slurm: {allocation: separate, spread: 3 days, environment: {A: b}, job: {\
+         account: who, partition: p, qos: q, constraint: c, wall_time: 2h, exclusive: false, \
+         modules: m, directives: --x, template: {text: t}}}}\n",
+        r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"slurm":{"allocation":"separate","environment":{"A":"b"},"job":{"constraint":"c","directives":["--x"],"exclusive":false,"modules":["m"],"partition":"p","template":"t"},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
+    check(
+        "launcher: pbs\n",
+        r#"colltune campaign v2
+{"budget":600.0,"cache":"warm","candidates":{"exclude":[],"include":["*"]},"confidence":0.95,"datatype":"float64","launcher":{"pbs":{"allocation":"shared","environment":{},"job":{"directives":[],"exclusive":true,"modules":[]},"options":[],"placement":"block"}},"launches":6,"library":{},"materiality":0.05,"max_regret":0.01,"name":"a","operator":"sum","output":{"report":"reports/a.md","store":".colltune/a.db","table":"tables/a.yaml"},"parameters":{"bcast":["binomial"],"block_bytes":[4096,16384,65536,262144,1048576],"predicted":true,"radix":[2,4,8,16],"reduce":["binomial"]},"repetitions":{"maximum":10000,"minimum":10,"precision":0.03,"racing":true,"slice":"auto"},"shapes":["1x2"],"sizes":{"bcast":[8,1024]},"strategy":"guided","synchronisation":"barrier","target_regret":0.02,"watchdog":30.0}"#,
+    );
 }

@@ -160,6 +160,27 @@ fn blocks_as_large_as_the_vector_are_one_candidate() {
 }
 
 #[test]
+fn a_prediction_means_the_power_of_two_that_is_nearest_as_a_ratio() {
+    let campaign = campaign("candidates: {include: bcast/chain}\nparameters: {block_bytes: 4K}\n");
+    for (predicted, expected) in [
+        (0, "block_bytes=1"),
+        (1, "block_bytes=1"),
+        (2, "block_bytes=2"),
+        (3, "block_bytes=4"),
+        (90, "block_bytes=64"),
+        (91, "block_bytes=128"),
+        (65536, "block_bytes=64K"),
+        (u64::MAX, "blocks=1"),
+    ] {
+        let cell = cell(Collective::Bcast, 1 << 20);
+        let found = candidates(&campaign, &cell, Some(predicted));
+        let name = format!("bcast/chain[{expected}]");
+        assert!(found.contains(&name), "{predicted}: {found:?}");
+        assert_eq!(found.len(), 3, "{predicted}: {found:?}");
+    }
+}
+
+#[test]
 fn blocks_of_reductions_are_whole_elements() {
     let campaign =
         campaign("candidates: {include: \"*/dual_root\"}\nparameters: {block_bytes: [5, 7, 9]}\n");

@@ -108,9 +108,14 @@ pub(crate) fn first_plan_as(launch: u32) -> Plan {
     }
 }
 
+/// A store that lasts as long as the value.
+pub(crate) fn in_memory() -> Store {
+    Store::open_or_create(Path::new(":memory:")).expect("a store in memory")
+}
+
 /// A store in memory in which launch 1 of `plan` is under way.
 pub(crate) fn store_with(plan: &Plan) -> Store {
-    let mut store = Store::in_memory().expect("a store in memory");
+    let mut store = in_memory();
     store
         .record_campaign("digest", "quickstart", "name: quickstart # a comment\n")
         .expect("stored");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::Connection;
 use store::{Store, StoreError};
 use vocabulary::{Candidate, Left, Library, Pattern, Sample, Subject};
 use wire::{FailureKind, Finish, Record, Spending};
@@ -173,6 +174,30 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
             .expect("readable"),
         1.0
     );
+}
+
+#[test]
+fn half_an_entry_is_damage() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    for (number, (seconds, invalid)) in [(15, 0), (16, 11)].into_iter().enumerate() {
+        let path = folder.path().join(format!("{number}.db"));
+        let plan = first_plan(1);
+        let mut store = Store::open_or_create(&path).expect("created");
+        store
+            .record_campaign("digest", "a", "name: a")
+            .expect("stored");
+        store.begin_launch(&plan).expect("begun");
+        store.ingest(&plan, &done(1, &[vec![1.0]])).expect("stored");
+        let outsider = Connection::open(&path).expect("opened");
+        outsider
+            .execute(
+                "INSERT INTO sample VALUES (1, 1, 1, 1, 3, 1, zeroblob(?1), zeroblob(?2), NULL, NULL)",
+                [seconds, invalid],
+            )
+            .expect("damaged");
+        let error = store.samples(&library("openmpi")).expect_err("damaged");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+    }
 }
 
 #[test]

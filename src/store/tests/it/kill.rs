@@ -33,17 +33,17 @@ fn ingester() {
         store.begin_launch(&plan).expect("begun");
     }
     println!();
-    for launch in store.unfinished_launches().expect("readable") {
-        let mut spool = SpoolReader::new(&launch.plan.spool);
+    for plan in store.unfinished_launches().expect("readable") {
+        let mut spool = SpoolReader::new(&plan.spool);
         while let Some(record) = spool.next_record().expect("readable") {
-            if store.ingest(&launch.plan, &record).expect("stored")
+            if store.ingest(&plan, &record).expect("stored")
                 && let Record::Done(done) = record
             {
                 println!("stored {}", done.task);
             }
         }
         store
-            .end_launch(launch.number, &Outcome::Interrupted)
+            .end_launch(plan.launch, &Outcome::Interrupted)
             .expect("ended");
     }
 }

@@ -5,12 +5,12 @@ use vocabulary::Pattern;
 use wire::Finish;
 
 use crate::fixture::{
-    done, first_plan, first_plan_as, library, plan, store_with, times, write_spool,
+    done, first_plan, first_plan_as, in_memory, library, plan, store_with, times, write_spool,
 };
 
 #[test]
 fn launches_are_numbered_begun_and_ended_once() {
-    let mut store = Store::in_memory().expect("created");
+    let mut store = in_memory();
     assert_eq!(store.next_launch().expect("readable"), 1);
     let error = store
         .begin_launch(&first_plan(1))
@@ -31,14 +31,7 @@ fn launches_are_numbered_begun_and_ended_once() {
     );
     store.begin_launch(&first_plan_as(2)).expect("begun");
     let unfinished = store.unfinished_launches().expect("readable");
-    assert_eq!(
-        unfinished
-            .iter()
-            .map(|launch| launch.number)
-            .collect::<Vec<_>>(),
-        [1, 2]
-    );
-    assert_eq!(unfinished[0].plan, first_plan(1));
+    assert_eq!(unfinished, [first_plan(1), first_plan_as(2)]);
 
     let died = Outcome::Died {
         message: "mpirun: signal 9".to_owned(),
@@ -61,7 +54,7 @@ fn launches_are_numbered_begun_and_ended_once() {
 
 #[test]
 fn a_campaign_is_recorded_once() {
-    let mut store = Store::in_memory().expect("created");
+    let mut store = in_memory();
     store
         .record_campaign("b", "second", "# one")
         .expect("stored");
@@ -77,7 +70,6 @@ fn a_campaign_is_recorded_once() {
         .map(|campaign| campaign.text.as_str())
         .collect();
     assert_eq!(texts, ["# one", "# three"]);
-    assert!(campaigns[0].first_seen_unix_seconds > 1_600_000_000);
 }
 
 #[test]
@@ -96,13 +88,13 @@ fn a_launch_left_behind_is_finished_from_its_spool() {
             .ingest(&plan, &done(task, &[times(task, 0, 5)]))
             .expect("stored");
     }
-    for launch in store.unfinished_launches().expect("readable") {
-        let mut spool = SpoolReader::new(&launch.plan.spool);
+    for plan in store.unfinished_launches().expect("readable") {
+        let mut spool = SpoolReader::new(&plan.spool);
         while let Some(record) = spool.next_record().expect("readable") {
-            store.ingest(&launch.plan, &record).expect("stored");
+            store.ingest(&plan, &record).expect("stored");
         }
         store
-            .end_launch(launch.number, &Outcome::Interrupted)
+            .end_launch(plan.launch, &Outcome::Interrupted)
             .expect("ended");
     }
     let samples = store

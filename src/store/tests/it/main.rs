@@ -3,9 +3,11 @@
 mod append_only;
 mod cost;
 mod fixture;
+mod import;
 mod ingest;
 mod kill;
 mod launch;
+mod lease;
 mod lock;
 mod open;
 mod order;

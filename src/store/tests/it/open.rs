@@ -229,3 +229,9 @@ fn names_the_place_where_nothing_can_be_written() {
     let error = Store::open_or_create(folder.path()).expect_err("a folder");
     assert!(matches!(error, StoreError::File { .. }), "{error:?}");
 }
+
+#[test]
+fn what_is_not_there_has_the_file_system_of_its_folder() {
+    let proc = Path::new("/proc/self/none/at/all");
+    assert_eq!(store::network_file_system(proc), None);
+}

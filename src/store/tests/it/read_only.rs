@@ -1,7 +1,9 @@
 //! Stores that another user may read and not write.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -119,6 +121,17 @@ fn it_can_be_read_wherever_it_cannot_be_written() {
         place.permit(folder, store);
         check_read(&place.store, "200 samples, 1 campaigns");
         assert_eq!(place.files(), ["a.db"], "{folder:o}, {store:o}");
+    }
+}
+
+#[test]
+fn it_is_found_by_every_path() {
+    let place = Place::new();
+    place.permit(0o755, 0o444);
+    for name in [&b"a b?c#d%41&e=f.db"[..], b"\xff\xc3\xa4:@.db"] {
+        let path = place.folder.path().join(OsStr::from_bytes(name));
+        fs::copy(&place.store, &path).expect("copied");
+        check_read(&path, "200 samples, 1 campaigns");
     }
 }
 

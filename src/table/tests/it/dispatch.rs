@@ -13,7 +13,7 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
-use crate::sample::provenance;
+use crate::sample::{DEPLOYMENTS, OPERATORS, provenance};
 
 fn bytes() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -28,29 +28,33 @@ fn shape() -> impl Strategy<Value = CommShape> {
     (1..20_u32, 1..10_u32).prop_map(|(nodes, ppn)| CommShape { nodes, ppn })
 }
 
-/// Candidates that can be told apart; nobody carries them out.
+/// Rules that begin there, with candidates that can be told apart; nobody carries them out.
+fn rules_from(sizes: impl IntoIterator<Item = u64>) -> Vec<Rule> {
+    let rule = |(place, from_bytes): (u32, u64)| {
+        let candidate = match place % 3 {
+            0 => Candidate::Default,
+            _ => Candidate::Ours {
+                algorithm: "bcast/binomial".to_owned(),
+                parameters: Parameters {
+                    blocks: Some(place),
+                    ..Parameters::default()
+                },
+            },
+        };
+        Rule::new(from_bytes, candidate, Some(1.5), Confidence::High)
+    };
+    (0..).zip(sizes).map(rule).collect()
+}
+
 fn rules() -> impl Strategy<Value = Vec<Rule>> {
     btree_set(bytes(), 0..12).prop_map(|from| {
         let from = from.into_iter().filter(|from| *from > 0);
-        let rule = |(place, from_bytes): (u32, u64)| {
-            let candidate = match place % 3 {
-                0 => Candidate::Default,
-                _ => Candidate::Ours {
-                    algorithm: "bcast/binomial".to_owned(),
-                    parameters: Parameters {
-                        blocks: Some(place),
-                        ..Parameters::default()
-                    },
-                },
-            };
-            Rule::new(from_bytes, candidate, Some(1.5), Confidence::High)
-        };
-        (0..).zip([0].into_iter().chain(from)).map(rule).collect()
+        rules_from([0].into_iter().chain(from))
     })
 }
 
 fn entry() -> impl Strategy<Value = ShapeRules> {
-    let classes = (select(&Operators::ALL[..]), select(&Deployments::ALL[..]));
+    let classes = (select(&OPERATORS[..]), select(&DEPLOYMENTS[..]));
     let ranks = (shape(), order());
     let entry = |((shape, order), (operators, deployments), rules)| ShapeRules {
         shape,
@@ -138,4 +142,37 @@ proptest! {
     ) {
         check(&table, shape, order, &sizes);
     }
+}
+
+#[test]
+fn every_size_is_found_in_its_range_however_close_they_are() {
+    let shape = CommShape { nodes: 1, ppn: 2 };
+    let check = |from: &[u64]| {
+        let entry = ShapeRules {
+            shape,
+            order: RankOrder::Unknown,
+            operators: Operators::Any,
+            deployments: Deployments::Colltune,
+            source: RuleSource::Measured,
+            rules: rules_from(from.iter().copied()),
+            measured: Vec::new(),
+        };
+        let table = Table {
+            name: "close".to_owned(),
+            provenance: provenance(),
+            collectives: BTreeMap::from([(Collective::Bcast, vec![entry])]),
+        };
+        let near = |bytes: u64| [bytes.saturating_sub(1), bytes, bytes.saturating_add(1)];
+        let powers = (0..64).map(|power| 1 << power);
+        let sizes = from.iter().copied().chain(powers).chain([0, u64::MAX]);
+        check(&table, shape, RankOrder::Unknown, &sizes.flat_map(near).collect::<Vec<_>>());
+    };
+    check(&[0]);
+    check(&[0, 1]);
+    check(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    check(&[0, 1000, 1023, 1024, 1025, 1030, 2047, 2048]);
+    check(&[0, u64::MAX]);
+    let many: Vec<u64> = (0..1000).map(|place| place * place).collect();
+    check(&many);
+    check(&[0, 1 << 63, (1 << 63) + 1, u64::MAX - 1, u64::MAX]);
 }

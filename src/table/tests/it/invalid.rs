@@ -283,7 +283,20 @@ fn types() {
         );
     }
     let place = "33:31 (collectives.allreduce.shapes[0].measured.microseconds[1])";
-    for bad in ["0", "-0.75", "nan", "1e999", "1e-999"] {
+    for bad in [
+        "0",
+        "-0.75",
+        "nan",
+        "inf",
+        "1e",
+        "e5",
+        "1e999",
+        "1e-999",
+        "1e99999999999",
+        "0x10",
+        "1_000",
+        "1 2",
+    ] {
         let message = format!("expected a positive time in microseconds, found `{bad}`");
         check(
             "0.75]",

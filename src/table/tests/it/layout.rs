@@ -1,8 +1,39 @@
 //! What people see.
 
+use schedule::Collective;
+use table::{MeasuredPoint, Table};
+
 use crate::sample;
 
 #[test]
 fn a_table_is_made_for_review() {
     insta::assert_snapshot!(sample::table().to_yaml());
+}
+
+#[test]
+fn times_are_in_microseconds_with_the_fewest_digits_that_identify_them() {
+    let cases = [
+        (3.1e-7, "0.31"),
+        (1e-6, "1"),
+        (1.25e-6, "1.25"),
+        (0.0105, "10500"),
+        (0.010_532_5, "10532.5"),
+        (2.5e-9, "0.0025"),
+        (2.5e-13, "2.5e-7"),
+        (1e9, "1e15"),
+    ];
+    for (seconds, written) in cases {
+        let mut table = sample::table();
+        let bcast = table.collectives.get_mut(&Collective::Bcast);
+        bcast.expect("bcast")[0].measured = vec![MeasuredPoint {
+            bytes: 8,
+            seconds,
+            default_seconds: seconds,
+        }];
+        let text = table.to_yaml();
+        let row = format!("microseconds:         [{written}]\n");
+        assert!(text.contains(&row), "{written}: {text}");
+        let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+        assert_eq!(read, table, "{written}");
+    }
 }

@@ -8,5 +8,7 @@ mod invalid;
 mod layout;
 mod lookup;
 mod mutants;
+mod repair;
 mod round_trip;
 mod sample;
+mod times;

@@ -13,6 +13,8 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
+use crate::sample::DEPLOYMENTS;
+
 fn positive() -> impl Strategy<Value = f64> {
     prop_oneof![
         (1e-9..1e3_f64),
@@ -122,12 +124,12 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
     let rule = (
         candidate(collective, operators),
         prop::option::of(positive()),
-        select(&Confidence::ALL[..]),
+        select(vec![Confidence::High, Confidence::Medium, Confidence::Low]),
     );
     let sizes = btree_set(any::<u64>(), 0..4);
     let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
-    let deployments = select(&Deployments::ALL[..]);
-    let source = select(&RuleSource::ALL[..]);
+    let deployments = select(&DEPLOYMENTS[..]);
+    let source = select(vec![RuleSource::Measured, RuleSource::Model]);
     use RankOrder::{Block, Cyclic, Other, Unknown};
     let order = select(&[Block, Cyclic, Other, Unknown][..]);
     let parts = (sizes, vec(rule, 4), points, (deployments, source), order);

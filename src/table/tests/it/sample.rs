@@ -9,6 +9,17 @@ use table::{
 };
 use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
+pub(crate) const OPERATORS: [Operators; 3] = [
+    Operators::Any,
+    Operators::Commutative,
+    Operators::Noncommutative,
+];
+pub(crate) const DEPLOYMENTS: [Deployments; 3] = [
+    Deployments::Any,
+    Deployments::Colltune,
+    Deployments::Library,
+];
+
 pub(crate) fn ours(algorithm: &str, parameters: Parameters) -> Candidate {
     Candidate::Ours {
         algorithm: algorithm.to_owned(),

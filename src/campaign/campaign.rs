@@ -9,7 +9,9 @@ use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
 use strum_macros::Display;
-use vocabulary::{Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning};
+use vocabulary::{
+    Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning,
+};
 
 use crate::Launching;
 use crate::definition::Definition;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use results::OftenInvalid;
 use vocabulary::units::{format_count, format_seconds};
 
-use crate::repetitions;
 use crate::placement::{binding, launcher, orders, settings, switches};
+use crate::repetitions;
 use crate::text::{code, one_line, percent};
 use crate::view::{Basis, View};
 

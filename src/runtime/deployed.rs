@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use exec::{Call, Communicator, ExecError, LibraryCall, check};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::{Loaded, RuntimeError, Settings, Tuner};
 
@@ -88,6 +88,7 @@ impl DeployedCall {
 fn only(candidate: &Candidate, call: &Call) -> Table {
     let entry = |operators| ShapeRules {
         shape: CommShape { nodes: 1, ppn: 1 },
+        order: RankOrder::Unknown,
         operators,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,

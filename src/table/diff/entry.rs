@@ -141,6 +141,7 @@ impl<'t> Entry<'t> {
             group: Group {
                 collective: self.query.collective,
                 shape: self.query.shape,
+                order: self.query.order,
                 operators: Operators::Any,
                 deployments: Deployments::Any,
             },

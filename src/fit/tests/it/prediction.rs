@@ -1,6 +1,9 @@
 //! Predicted blocks beside measured ones.
 
-use fit::{DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds, summarise};
+use fit::{
+    DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds,
+    summarise,
+};
 use model::{Link, Machine, Placement};
 use results::BlockComparison;
 use schedule::Collective;

@@ -165,7 +165,12 @@ fn every_size_is_found_in_its_range_however_close_they_are() {
         let near = |bytes: u64| [bytes.saturating_sub(1), bytes, bytes.saturating_add(1)];
         let powers = (0..64).map(|power| 1 << power);
         let sizes = from.iter().copied().chain(powers).chain([0, u64::MAX]);
-        check(&table, shape, RankOrder::Unknown, &sizes.flat_map(near).collect::<Vec<_>>());
+        check(
+            &table,
+            shape,
+            RankOrder::Unknown,
+            &sizes.flat_map(near).collect::<Vec<_>>(),
+        );
     };
     check(&[0]);
     check(&[0, 1]);

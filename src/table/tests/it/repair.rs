@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use table::{Confidence, Deployments, MeasuredPoint, Operators, Rule, RuleSource, ShapeRules};
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 fn native(name: &str) -> Candidate {
     Candidate::Native {
@@ -17,6 +17,7 @@ fn entry() -> ShapeRules {
     let rule = |from, candidate| Rule::new(from, candidate, Some(2.0), Confidence::High);
     ShapeRules {
         shape: CommShape { nodes: 1, ppn: 2 },
+        order: RankOrder::Unknown,
         operators: Operators::Any,
         deployments: Deployments::Any,
         source: RuleSource::Measured,

@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployment, Deployments, MeasuredPoint, OperatorClass, Operators, Query, Rule,
     RuleSource, ShapeRules, Table,
 };
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
 use crate::sample::{ours, provenance};
 
@@ -41,6 +41,7 @@ fn times(
 ) -> (Option<f64>, Option<f64>, bool) {
     let shape = CommShape { nodes: 1, ppn: 2 };
     let entry = ShapeRules {
+        order: RankOrder::Unknown,
         shape,
         operators: Operators::Any,
         deployments: Deployments::Colltune,
@@ -54,6 +55,7 @@ fn times(
         collectives: BTreeMap::from([(Collective::Allreduce, vec![entry])]),
     };
     let decision = table.lookup(&Query {
+        order: RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape,
         bytes,

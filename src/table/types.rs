@@ -148,7 +148,7 @@ fn round_significant(value: f64, digits: usize) -> f64 {
 }
 
 /// The operators that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operators {
     /// All of them: only ordered algorithms may be named.
@@ -283,7 +283,7 @@ impl RuleSource {
 }
 
 /// The deployments that a group of rules holds for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deployments {
     /// All of them: only the library's default and its own algorithms may be named.

@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::CliError;
@@ -29,6 +30,19 @@ impl Console {
     /// Whether a progress bar would be seen, and is wanted.
     pub(crate) fn shows_progress(self) -> bool {
         !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// A bar that is seen on a terminal, if one is wanted.
+    pub(crate) fn progress_bar(self, length: u64, template: &str) -> ProgressBar {
+        if !self.shows_progress() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new(length);
+        // Templates are fixed; a bar of the default style would do as well.
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar
     }
 
     /// Prints a result and a line end.

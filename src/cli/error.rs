@@ -28,79 +28,54 @@ pub(crate) enum CliError {
     Import(Box<ImportError>),
     /// Writing in the format of a library.
     #[error(transparent)]
-    Export(Box<ExportError>),
+    Export(#[from] ExportError),
     /// Looking at a table that is in use.
     #[error(transparent)]
     Guard(Box<GuardError>),
     /// Simulating.
     #[error(transparent)]
-    Simulate(Box<SimulateError>),
+    Simulate(#[from] SimulateError),
     /// No algorithm of that name.
     #[error("there is no algorithm `{name}`")]
     UnknownAlgorithm {
-        /// The name given.
         name: String,
         /// The full name that is most like it.
         similar: Option<String>,
     },
     /// A name of an algorithm of a collective that has none here.
     #[error("there are no schedules of {collective}: only MPI libraries have algorithms of it")]
-    NoSchedules {
-        /// The collective.
-        collective: Collective,
-    },
+    NoSchedules { collective: Collective },
     /// Scripts of a campaign that is not measured in jobs.
     #[error("nothing would be submitted: the campaign's launcher has no jobs")]
     NothingSubmitted,
     /// A length for a collective whose calls move no data.
     #[error("a call of {collective} has no data, so it cannot have a length of `--bytes`")]
-    NoData {
-        /// The collective.
-        collective: Collective,
-    },
+    NoData { collective: Collective },
     /// A bare id that several collectives have.
     #[error("`{id}` may be any of {}", names.join(", "))]
-    AmbiguousAlgorithm {
-        /// The id given.
-        id: String,
-        /// The full names.
-        names: Vec<String>,
-    },
+    AmbiguousAlgorithm { id: String, names: Vec<String> },
     /// An algorithm asked for what it cannot do.
-    #[error("{0}")]
-    Unsupported(Unsupported),
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
     /// A rank beyond the communicator.
     #[error("rank {rank} is not among ranks 0 to {}", ranks - 1)]
     NoSuchRank {
-        /// The rank asked for.
         rank: u32,
         /// Ranks in the communicator, at least 1.
         ranks: u32,
     },
     /// A schedule with more in it than a picture can show.
     #[error("{schedule} has more than {} things to draw", schedule::svg::LIMIT)]
-    TooLargeToDraw {
-        /// What was to be drawn.
-        schedule: String,
-    },
+    TooLargeToDraw { schedule: String },
     /// A call that cannot be proved.
     #[error(transparent)]
     Unprovable(#[from] Unprovable),
-    /// A length that cuts an element in two.
-    #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
-    PartOfElement {
-        /// The length of the call.
-        bytes: u64,
-        /// The size of an element.
-        element_bytes: u64,
-    },
     /// A message that a trace cannot describe.
     #[error(transparent)]
     Untraceable(#[from] TooLong),
     /// The store that a table names is not there.
     #[error("the measurements of {} are not here: there is no {}", table.display(), store.display())]
     StoreMoved {
-        /// The table.
         table: PathBuf,
         /// The store that was looked for.
         store: PathBuf,
@@ -108,7 +83,6 @@ pub(crate) enum CliError {
     /// A table that was made for another library than the launcher's.
     #[error("{} was made for {made_for}, and the command is of {library}", table.display())]
     OtherLibrary {
-        /// The table.
         table: PathBuf,
         /// The table's library.
         made_for: Library,
@@ -127,44 +101,29 @@ pub(crate) enum CliError {
         list(searched)
     )]
     NoPreload {
-        /// The library.
         library: Library,
         /// Every file looked for.
         searched: Vec<PathBuf>,
     },
     /// A command that could not be started.
     #[error("cannot start {}: {source}", command.display())]
-    Command {
-        /// The command.
-        command: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Command { command: PathBuf, source: io::Error },
     /// A file that would be replaced.
     #[error("{} exists already", path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// Jobs that end with the command.
     #[error("only jobs of a batch system go on without colltune, and this campaign starts none")]
     NotDetachable,
     /// No job of this id.
     #[error("there is no job {id} in {}", list(searched))]
     UnknownJob {
-        /// The id given.
         id: String,
         /// The folders of launches looked into.
         searched: Vec<PathBuf>,
     },
     /// A folder that cannot be listed.
     #[error("cannot list {}: {source}", path.display())]
-    List {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    List { path: PathBuf, source: io::Error },
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
@@ -182,68 +141,60 @@ pub(crate) enum CliError {
 impl CliError {
     /// What the user can do about it, where the message does not say so itself.
     pub(crate) fn help(&self) -> Option<String> {
-        match self {
-            Self::Tuner(error) => error.help(),
-            Self::Import(error) => error.help(),
-            Self::Export(error) => error.help(),
-            Self::Guard(error) => error.help(),
-            Self::Simulate(error) => error.help(),
+        let text = match self {
+            Self::Tuner(error) => return error.help(),
+            Self::Import(error) => return error.help(),
+            Self::Export(error) => return error.help(),
+            Self::Guard(error) => return error.help(),
+            Self::Simulate(error) => return error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
                 let all = "`colltune schedule list` names them all";
-                Some(match similar {
+                return Some(match similar {
                     Some(name) => format!("did you mean `{name}`? {all}"),
                     None => all.to_owned(),
-                })
+                });
             }
-            Self::NoSchedules { collective } => Some(format!(
-                "`colltune tune` measures those of the library: name `native:{collective}/*` among \
-                 the candidates of a campaign"
-            )),
-            Self::NoData { .. } => Some("leave out `--bytes`".to_owned()),
-            Self::AmbiguousAlgorithm { .. } => Some("give the full name".to_owned()),
-            Self::TooLargeToDraw { .. } => Some(
+            Self::NoSchedules { collective } => {
+                return Some(format!(
+                    "`colltune tune` measures those of the library: name `native:{collective}/*` \
+                     among the candidates of a campaign"
+                ));
+            }
+            Self::NoData { .. } => "leave out `--bytes`",
+            Self::AmbiguousAlgorithm { .. } => "give the full name",
+            Self::TooLargeToDraw { .. } => {
                 "messages, combinations and copies count, and ranks times steps: ask for fewer \
                  ranks or blocks, or for --format text"
-                    .to_owned(),
-            ),
-            Self::Unprovable(Unprovable::TooLarge { .. }) => {
-                Some("give fewer ranks with --ranks, or fewer blocks with --blocks".to_owned())
             }
-            Self::PartOfElement { .. } => Some(
-                "choose another length, or the size of an element with --element-bytes".to_owned(),
-            ),
-            Self::StoreMoved { .. } => Some(
+            Self::Unprovable(Unprovable::TooLarge { .. }) => {
+                "give fewer ranks with --ranks, or fewer blocks with --blocks"
+            }
+            Self::StoreMoved { .. } => {
                 "paths in a table count from where it was made: go there, or name the store with \
                  `--store`"
-                    .to_owned(),
-            ),
+            }
             Self::Exists { .. } => {
-                Some("name another file with `--output`, or replace it with `--force`".to_owned())
+                "name another file with `--output`, or replace it with `--force`"
             }
-            Self::OtherLibrary { .. } => Some(
+            Self::OtherLibrary { .. } => {
                 "measure with this library, or use the table all the same with `--force`"
-                    .to_owned(),
-            ),
-            Self::NoLauncher { .. } => Some(
-                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`"
-                    .to_owned(),
-            ),
-            Self::NoPreload { .. } => {
-                Some("`make driver MPICC=...` builds it, with the measuring program".to_owned())
             }
-            Self::NothingSubmitted => Some(
+            Self::NoLauncher { .. } => {
+                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`"
+            }
+            Self::NoPreload { .. } => {
+                "`make driver MPICC=...` builds it, with the measuring program"
+            }
+            Self::NothingSubmitted => {
                 "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
-                    .to_owned(),
-            ),
-            Self::NotDetachable => Some(
+            }
+            Self::NotDetachable => {
                 "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
-                    .to_owned(),
-            ),
-            Self::UnknownJob { .. } => Some(
+            }
+            Self::UnknownJob { .. } => {
                 "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
                  `output.store` elsewhere are named by their files"
-                    .to_owned(),
-            ),
+            }
             Self::Unsupported(_)
             | Self::Unprovable(Unprovable::Unsupported(_))
             | Self::List { .. }
@@ -253,20 +204,9 @@ impl CliError {
             | Self::Command { .. }
             | Self::Junit(_)
             | Self::Output(_)
-            | Self::Json(_) => None,
-        }
-    }
-}
-
-impl From<Unsupported> for CliError {
-    fn from(error: Unsupported) -> Self {
-        Self::Unsupported(error)
-    }
-}
-
-impl From<ExportError> for CliError {
-    fn from(error: ExportError) -> Self {
-        Self::Export(Box::new(error))
+            | Self::Json(_) => return None,
+        };
+        Some(text.to_owned())
     }
 }
 
@@ -283,12 +223,6 @@ impl From<GuardError> for CliError {
             GuardError::Export(error) => error.into(),
             other => Self::Guard(Box::new(other)),
         }
-    }
-}
-
-impl From<SimulateError> for CliError {
-    fn from(error: SimulateError) -> Self {
-        Self::Simulate(Box::new(error))
     }
 }
 
@@ -310,7 +244,6 @@ impl From<TableError> for CliError {
     }
 }
 
-/// Paths, one after the other.
 fn list(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths
         .iter()

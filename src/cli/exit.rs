@@ -40,7 +40,6 @@ pub(crate) enum Answer {
     Program(u8),
 }
 
-/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Code {
@@ -99,10 +98,8 @@ pub(crate) fn of(error: &CliError) -> Code {
             ImportError::Store(error) => of_store(error),
             _ => Code::Input,
         },
-        CliError::Export(error) => match **error {
-            ExportError::Unfaithful(_) => Code::Internal,
-            _ => Code::Input,
-        },
+        CliError::Export(ExportError::Unfaithful(_)) => Code::Internal,
+        CliError::Export(_) => Code::Input,
         CliError::Guard(error) => of_guard(error),
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
@@ -112,7 +109,6 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NoSuchRank { .. }
         | CliError::TooLargeToDraw { .. }
         | CliError::Unprovable(_)
-        | CliError::PartOfElement { .. }
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
         | CliError::StoreMoved { .. }
@@ -160,7 +156,8 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::NoMachine { .. }
         | TunerError::NothingToDecide { .. }
         | TunerError::NothingToHoldOut { .. }
-        | TunerError::NothingToJudge { .. } => Code::Input,
+        | TunerError::NothingToJudge { .. }
+        | TunerError::ShortWallTime { .. } => Code::Input,
         TunerError::Rules(_) => Code::Internal,
         TunerError::Launch(error) => of_launch(error),
         TunerError::Store(error) => of_store(error),
@@ -175,7 +172,6 @@ fn of_tuner(error: &TunerError) -> Code {
             _ => Code::Input,
         },
         TunerError::Interrupted | TunerError::Left { .. } => Code::Interrupted,
-        TunerError::ShortWallTime { .. } => Code::Input,
         TunerError::NoProgress { .. }
         | TunerError::Cancelled
         | TunerError::LeaseLost
@@ -255,32 +251,10 @@ fn of_store(error: &StoreError) -> Code {
 mod tests {
     use super::*;
 
-    fn check(command: impl FnOnce() -> Result<Answer, CliError> + UnwindSafe, code: Code) {
-        assert_eq!(guard(command), ExitCode::from(code as u8));
-    }
-
-    #[test]
-    fn every_end_has_its_code() {
-        check(|| Ok(Answer::Good), Code::Good);
-        check(|| Ok(Answer::No), Code::No);
-        check(|| Ok(Answer::Unfit), Code::Environment);
-        check(|| Err(TunerError::Interrupted.into()), Code::Interrupted);
-        check(|| panic!("on purpose"), Code::Internal);
-        assert_eq!(guard(|| Ok(Answer::Program(77))), ExitCode::from(77));
-    }
-
-    #[test]
-    fn a_reader_that_goes_away_is_no_error_and_a_full_disk_is() {
-        let output = |kind: io::ErrorKind| Err(CliError::Output(kind.into()));
-        check(move || output(io::ErrorKind::BrokenPipe), Code::Good);
-        check(
-            move || output(io::ErrorKind::StorageFull),
-            Code::Environment,
-        );
-    }
-
     #[test]
     fn what_only_a_bug_can_cause_is_internal() {
+        let panicked = guard(|| panic!("on purpose"));
+        assert_eq!(panicked, ExitCode::from(Code::Internal as u8));
         let unknown = StoreError::UnknownTask { launch: 1, task: 2 };
         assert_eq!(of(&unknown.into()), Code::Internal);
         let altered = TableError::Altered { path: "t".into() };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tuner::{Event, Observer, Progress};
 
 use crate::console::{Console, complain};
@@ -23,20 +23,10 @@ pub(crate) struct ProgressDisplay {
 impl ProgressDisplay {
     /// A bar on a terminal; elsewhere only warnings are shown.
     pub(crate) fn new(console: Console) -> Self {
-        let bar = if console.shows_progress() {
-            ProgressBar::new(0)
-        } else {
-            ProgressBar::hidden()
-        };
-        let style = ProgressStyle::with_template(
-            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go ({msg})",
-        );
-        // The template is fixed; a bar of the default style would do as well.
-        if let Ok(style) = style {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        let template =
+            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go ({msg})";
         Self {
-            bar,
+            bar: console.progress_bar(0, template),
             notes: !console.is_quiet() && !console.shows_progress(),
             noted: BTreeSet::new(),
             begun: false,

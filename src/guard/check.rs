@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use statistics::{median, paired_ratios};
 use vocabulary::Candidate;
 
@@ -32,7 +33,8 @@ impl Default for CheckOptions {
 }
 
 /// What the chosen candidate is compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Against {
     /// The library's default, in the same launches.
     Default,
@@ -40,17 +42,6 @@ pub enum Against {
     RunnerUp,
     /// The time that stands in the table.
     Recorded,
-}
-
-impl Against {
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::RunnerUp => "runner_up",
-            Self::Recorded => "recorded",
-        }
-    }
 }
 
 impl fmt::Display for Against {
@@ -64,7 +55,7 @@ impl fmt::Display for Against {
 }
 
 /// A suspect, and what became of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// What the chosen candidate seemed slower than.
     pub against: Against,
@@ -75,9 +66,11 @@ pub struct Finding {
     pub bound: f64,
     /// Launches that decided.
     pub launches: u32,
-    /// Whether it is slower for certain.
+    /// Whether it is slower for certain; serialized as `confirmed`.
+    #[serde(rename = "confirmed")]
     pub is_confirmed: bool,
-    /// Whether time was up before it could have been.
+    /// Whether time was up before it could have been; serialized as `undecided`.
+    #[serde(rename = "undecided")]
     pub is_undecided: bool,
 }
 

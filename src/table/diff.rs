@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use schedule::Collective;
 use serde::Serialize;
-use vocabulary::{Candidate, CommShape, RankOrder};
+use vocabulary::{Candidate, CommShape, RankOrder, collective_name};
 
 use self::entry::{Entry, Outcome, geometric_mean};
 use crate::{Confidence, Deployment, Deployments, OperatorClass, Operators, Table};
 
 /// The differences between two tables, `before` and `after`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diff {
     /// Ranges of sizes in which the two choose differently, by collective, shape and size.
     pub changes: Vec<Change>,
@@ -23,24 +23,29 @@ pub struct Diff {
 }
 
 /// What the rules of an entry hold for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Group {
     /// The collective.
+    #[serde(serialize_with = "collective_name::serialize")]
     pub collective: Collective,
     /// The communicator shape.
+    #[serde(flatten)]
     pub shape: CommShape,
-    /// The order of ranks; unknown if neither table says it.
+    /// The order of ranks; unknown if neither table says it, serialized as nothing then.
+    #[serde(serialize_with = "RankOrder::serialize_known")]
     pub order: RankOrder,
     /// The operators.
     pub operators: Operators,
-    /// The deployments.
+    /// The deployments; serialized as `deployment`.
+    #[serde(rename = "deployment")]
     pub deployments: Deployments,
 }
 
 /// Another choice in a range of sizes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// Where.
+    #[serde(flatten)]
     pub group: Group,
     /// The first size, in bytes.
     pub from_bytes: u64,
@@ -57,9 +62,10 @@ pub struct Change {
 }
 
 /// What a table chooses in a range of sizes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// The candidate.
+    #[serde(flatten, serialize_with = "Candidate::in_parts")]
     pub candidate: Candidate,
     /// Its expected speed-up over the default, by this table's own measurements: the geometric mean
     /// over the measured sizes of the range.
@@ -69,9 +75,10 @@ pub struct Choice {
 }
 
 /// An entry without a counterpart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     /// What it holds for.
+    #[serde(flatten)]
     pub group: Group,
     /// Which table has it.
     pub side: Side,
@@ -88,9 +95,10 @@ pub enum Side {
 }
 
 /// How the library's default has changed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DefaultChange {
     /// The collective.
+    #[serde(serialize_with = "collective_name::serialize")]
     pub collective: Collective,
     /// Shapes and sizes that both tables measured.
     pub points: usize,
@@ -100,6 +108,7 @@ pub struct DefaultChange {
     /// The ratio that is farthest from 1.
     pub extreme: f64,
     /// Where that is.
+    #[serde(flatten)]
     pub shape: CommShape,
     /// The size, in bytes, at which it is.
     pub bytes: u64,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::CommShape;
 
@@ -46,6 +46,11 @@ impl RankOrder {
     /// Unless it is unknown.
     pub fn known(self) -> Option<Self> {
         (!self.is_unknown()).then_some(self)
+    }
+
+    /// Serializes the order, as nothing where it is unknown.
+    pub fn serialize_known<S: Serializer>(order: &Self, to: S) -> Result<S::Ok, S::Error> {
+        order.known().serialize(to)
     }
 
     /// Whether both may be the same, as an unknown one may be any.

@@ -3,12 +3,12 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use guard::{CheckOptions, Checked, CheckedPoint, Finding, Launches, Rivals, check, points};
+use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, check, points};
 use serde_json::{Value, json};
 
 use super::grid::grid;
 use super::guarded::{TableArgs, joined, name_of, point_json, time};
-use super::workplace::store_file;
+use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -86,15 +86,7 @@ impl Args {
             return Err(guard::GuardError::NothingToMeasure { deployment }.into());
         }
         points.truncate(self.cells as usize);
-        let store = match &self.store {
-            // Asked for by name: then it must be there.
-            Some(store) => {
-                let store = store_file(store);
-                store::Store::open(&store)?;
-                store
-            }
-            None => store_file(Path::new(&table.provenance.store)),
-        };
+        let store = store_of(&table, self.store.as_deref())?;
         let rivals = Rivals::find(&table, &store, deployment, &points)?;
         let options = CheckOptions {
             launches: self.launches,
@@ -186,16 +178,6 @@ fn to_json(found: &Found<'_>) -> Value {
 }
 
 fn checked_json(checked: &CheckedPoint) -> Value {
-    let finding = |finding: &Finding| {
-        json!({
-            "against": finding.against.name(),
-            "ratio": finding.ratio,
-            "bound": finding.bound,
-            "launches": finding.launches,
-            "confirmed": finding.is_confirmed,
-            "undecided": finding.is_undecided,
-        })
-    };
     let of_point = json!({
         "runner_up": checked.runner_up.as_ref().map(ToString::to_string),
         "seconds": checked.seconds,
@@ -206,7 +188,7 @@ fn checked_json(checked: &CheckedPoint) -> Value {
         "regression": checked.is_regression(),
         "broken": checked.broken,
         "reasons": checked.reasons(),
-        "findings": checked.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": checked.findings,
     });
     joined(point_json(&checked.point), of_point)
 }
@@ -221,18 +203,21 @@ fn state(checked: &CheckedPoint) -> &'static str {
     }
 }
 
+/// The columns of a point: name, word, what is chosen, and the times.
+fn row(checked: &CheckedPoint) -> [String; 7] {
+    [
+        name_of(&checked.point),
+        state(checked).to_owned(),
+        checked.point.chosen.to_string(),
+        time(checked.seconds),
+        time(checked.point.recorded.map(|recorded| recorded.seconds)),
+        time(checked.default_seconds),
+        time(checked.runner_up_seconds),
+    ]
+}
+
 fn describe(found: &Found<'_>) -> String {
-    let rows = found.checked.points.iter().map(|checked| {
-        [
-            name_of(&checked.point),
-            state(checked).to_owned(),
-            checked.point.chosen.to_string(),
-            time(checked.seconds),
-            time(checked.point.recorded.map(|recorded| recorded.seconds)),
-            time(checked.default_seconds),
-            time(checked.runner_up_seconds),
-        ]
-    });
+    let rows = found.checked.points.iter().map(row);
     let columns = [
         "point",
         "",

@@ -1,7 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use table::{Change, Choice, DefaultChange, Diff, Group, Operators, Side, Table};
+use vocabulary::Library;
 use vocabulary::units::format_bytes;
 
 use super::grid::grid;
@@ -51,89 +52,86 @@ impl Args {
         let before = Table::load(&self.before)?;
         let after = Table::load(&self.after)?;
         let diff = before.diff(&after);
+        let found = Answers {
+            before: Origin::of(&self.before, &before),
+            after: Origin::of(&self.after, &after),
+            diff: &diff,
+        };
         if self.json {
-            console.json(&self.to_json([&before, &after], &diff))?;
+            console.json(&found)?;
         } else {
-            console.print(self.describe([&before, &after], &diff))?;
+            console.print(describe(&found))?;
         }
         match self.exit_code && !diff.is_empty() {
             true => Ok(Answer::No),
             false => Ok(Answer::Good),
         }
     }
+}
 
-    fn describe(&self, [before, after]: [&Table; 2], diff: &Diff) -> String {
-        let origin = |path: &PathBuf, table: &Table| {
-            let of = &table.provenance;
-            format!(
-                "{}: {}, {}, {} launches",
-                path.display(),
-                of.library,
-                of.date,
-                of.launches
-            )
-        };
-        let mut parts = vec![format!(
-            "before  {}\nafter   {}",
-            origin(&self.before, before),
-            origin(&self.after, after)
-        )];
-        parts.push(match diff.changes.len() {
-            0 => "Where both have rules they choose alike.".to_owned(),
-            _ => format!("{}\n\n{}", changes(&diff.changes), verdict(&diff.changes)),
-        });
-        for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
-            let only: Vec<String> = diff
-                .only_in_one
-                .iter()
-                .filter(|only| only.side == side)
-                .map(|only| place(&only.group))
-                .collect();
-            if !only.is_empty() {
-                parts.push(format!("Rules only {name}: {}.", only.join("; ")));
-            }
-        }
-        if !diff.defaults.is_empty() {
-            let heading = "Time of the library's default, after divided by before:";
-            parts.push(format!("{heading}\n{}", defaults(&diff.defaults)));
-        }
-        parts.join("\n\n")
-    }
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Answers<'a> {
+    before: Origin<'a>,
+    after: Origin<'a>,
+    #[serde(flatten)]
+    diff: &'a Diff,
+}
 
-    fn to_json(&self, [before, after]: [&Table; 2], diff: &Diff) -> Value {
-        let origin = |path: &PathBuf, table: &Table| {
-            json!({
-                "table": path,
-                "library": table.provenance.library,
-                "date": table.provenance.date,
-                "launches": table.provenance.launches,
-                "campaign": table.provenance.campaign,
-            })
-        };
-        let only = diff.only_in_one.iter().map(|only| {
-            let mut value = group_json(&only.group);
-            value["side"] = json!(only.side);
-            value
-        });
-        let defaults = diff.defaults.iter().map(|change| {
-            json!({
-                "collective": change.collective.name(),
-                "points": change.points,
-                "mean": change.mean,
-                "extreme": change.extreme,
-                "nodes": change.shape.nodes,
-                "ppn": change.shape.ppn,
-                "bytes": change.bytes,
-            })
-        });
-        json!({
-            "before": origin(&self.before, before),
-            "after": origin(&self.after, after),
-            "changes": diff.changes.iter().map(change_json).collect::<Vec<_>>(),
-            "only_in_one": only.collect::<Vec<_>>(),
-            "defaults": defaults.collect::<Vec<_>>(),
-        })
+/// Where a table is from.
+#[derive(Serialize)]
+struct Origin<'a> {
+    table: &'a Path,
+    library: &'a Library,
+    date: &'a str,
+    launches: u32,
+    campaign: &'a str,
+}
+
+impl<'a> Origin<'a> {
+    fn of(path: &'a Path, table: &'a Table) -> Self {
+        let of = &table.provenance;
+        Self {
+            table: path,
+            library: &of.library,
+            date: &of.date,
+            launches: of.launches,
+            campaign: &of.campaign,
+        }
     }
+}
+
+fn describe(found: &Answers<'_>) -> String {
+    let origin = |of: &Origin<'_>| {
+        let (table, library) = (of.table.display(), of.library);
+        format!("{table}: {library}, {}, {} launches", of.date, of.launches)
+    };
+    let mut parts = vec![format!(
+        "before  {}\nafter   {}",
+        origin(&found.before),
+        origin(&found.after)
+    )];
+    let diff = found.diff;
+    parts.push(match diff.changes.len() {
+        0 => "Where both have rules they choose alike.".to_owned(),
+        _ => format!("{}\n\n{}", changes(&diff.changes), verdict(&diff.changes)),
+    });
+    for (side, name) in [(Side::Before, "before"), (Side::After, "after")] {
+        let only: Vec<String> = diff
+            .only_in_one
+            .iter()
+            .filter(|only| only.side == side)
+            .map(|only| place(&only.group))
+            .collect();
+        if !only.is_empty() {
+            parts.push(format!("Rules only {name}: {}.", only.join("; ")));
+        }
+    }
+    if !diff.defaults.is_empty() {
+        let heading = "Time of the library's default, after divided by before:";
+        parts.push(format!("{heading}\n{}", defaults(&diff.defaults)));
+    }
+    parts.join("\n\n")
 }
 
 fn changes(changes: &[Change]) -> String {
@@ -238,34 +236,4 @@ fn defaults(defaults: &[DefaultChange]) -> String {
         ["collective", "mean>", "farthest from 1>", "at", "points>"],
         rows,
     )
-}
-
-fn group_json(group: &Group) -> Value {
-    json!({
-        "collective": group.collective.name(),
-        "nodes": group.shape.nodes,
-        "ppn": group.shape.ppn,
-        "order": group.order.known(),
-        "operators": group.operators.to_string(),
-        "deployment": group.deployments.to_string(),
-    })
-}
-
-fn change_json(change: &Change) -> Value {
-    let choice = |choice: &Choice| {
-        json!({
-            "candidate": choice.candidate.to_string(),
-            "algorithm": choice.candidate.id(),
-            "parameters": choice.candidate.parameters(),
-            "speedup": choice.speedup,
-            "confidence": choice.confidence,
-        })
-    };
-    let mut value = group_json(&change.group);
-    value["from_bytes"] = json!(change.from_bytes);
-    value["below_bytes"] = json!(change.below_bytes);
-    value["before"] = choice(&change.before);
-    value["after"] = choice(&change.after);
-    value["worth"] = json!(change.worth);
-    value
 }

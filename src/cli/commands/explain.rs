@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use statistics::Interval;
@@ -8,7 +8,7 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::grid::grid;
 use super::lookup::{describe, warn_of_simulation};
 use super::query::QueryArgs;
-use super::workplace::store_file;
+use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -56,15 +56,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.query.table)?;
         warn_of_simulation(&table, console);
-        let store = match &self.store {
-            // Asked for by name: then it must be there.
-            Some(store) => {
-                let store = store_file(store);
-                store::Store::open(&store)?;
-                store
-            }
-            None => store_file(Path::new(&table.provenance.store)),
-        };
+        let store = store_of(&table, self.store.as_deref())?;
         let explanation = tuner::explain(&table, &self.query.query()?, &store)?;
         if self.json {
             console.json(&explanation)?;
@@ -234,70 +226,4 @@ fn row(ranked: &Ranked, chosen: &str) -> [String; 11] {
             invalid => format!("{invalid} of {}", invalid + ranked.counts.repetitions),
         },
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use results::{Counts, Evidence, OftenInvalid, Ranked};
-    use schedule::Collective;
-    use vocabulary::{Candidate, Cell, CommShape, Datatype};
-
-    use super::tell_evidence;
-
-    #[test]
-    fn batches_and_invalid_repetitions_are_told_where_there_are_any() {
-        let told = |batch, other_batches, invalid| {
-            let ranked = Ranked {
-                counts: Counts {
-                    launches: 6,
-                    left_launches: 0,
-                    other_batches,
-                    batch,
-                    repetitions: 600,
-                    invalid,
-                },
-                ..Ranked::unmeasured(Candidate::Default, 1e-6)
-            };
-            let never = OftenInvalid {
-                candidate: Candidate::Foreign {
-                    algorithm: "bcast/chain".to_owned(),
-                    parameters: Default::default(),
-                },
-                cell: Cell {
-                    collective: Collective::Bcast,
-                    shape: CommShape { nodes: 1, ppn: 2 },
-                    bytes: 8,
-                    datatype: Datatype::Byte,
-                    operator: None,
-                },
-                invalid: 50,
-                repetitions: 50,
-            };
-            tell_evidence(&Evidence {
-                bytes: 8,
-                chosen: "default".to_owned(),
-                why: "nothing else was measured".to_owned(),
-                margin: None,
-                ranking: vec![ranked],
-                never_valid: match invalid {
-                    0 => Vec::new(),
-                    _ => vec![never],
-                },
-            })
-        };
-        let plain = told(1, 0, 0);
-        for word in ["calls", "invalid"] {
-            assert!(!plain.contains(word), "{plain}");
-        }
-        let all = told(16, 2, 30);
-        for part in [
-            " invalid\n",
-            "30 of 630\n",
-            "\nTimes are those of 16 calls in a row.\n",
-            "\nLaunches with other numbers of calls are left out: 2.",
-            "\nNothing is known of bcast/chain: none of its 50 repetitions was valid.",
-        ] {
-            assert!(all.contains(part), "{part}:\n{all}");
-        }
-    }
 }

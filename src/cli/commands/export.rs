@@ -52,7 +52,6 @@ Examples:
   colltune export tables/night.yaml --format openmpi --library-version 4.1.6 --assume-commutative
   colltune export tables/mpich.yaml --format mpich --output selection.json";
 
-/// The names of all formats.
 fn formats() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(export::FORMATS.map(Format::name))
 }

@@ -159,22 +159,30 @@ fn parameter_row(parameter: &ParameterEstimate) -> [String; 5] {
         "byte" => format_bytes(value as u64),
         _ => format!("{value:.2}"),
     };
+    let [shown, interval] = shown(parameter, value);
+    [
+        parameter.name.clone(),
+        shown,
+        interval,
+        residual(parameter),
+        note,
+    ]
+}
+
+/// A value and its interval, if there are any.
+fn shown(parameter: &ParameterEstimate, format: impl Fn(f64) -> String) -> [String; 2] {
     match parameter.estimate {
         Some(known) => [
-            parameter.name.clone(),
-            value(known.value),
-            format!("{} to {}", value(known.low), value(known.high)),
-            format!("{:.1} %", known.residual * 100.0),
-            note,
+            format(known.value),
+            format!("{} to {}", format(known.low), format(known.high)),
         ],
-        None => [
-            parameter.name.clone(),
-            "-".to_owned(),
-            String::new(),
-            String::new(),
-            note,
-        ],
+        None => ["-".to_owned(), String::new()],
     }
+}
+
+fn residual(parameter: &ParameterEstimate) -> String {
+    let residual = parameter.estimate.map(|known| known.residual);
+    residual.map_or_else(String::new, |share| format!("{:.1} %", share * 100.0))
 }
 
 fn segment_row(of: &CandidateCurve, segment: &Segment) -> [String; 8] {

@@ -86,11 +86,7 @@ pub(super) fn point_json(point: &Point) -> Value {
         "ppn": point.cell.shape.ppn,
         "bytes": point.cell.bytes,
         "operators": point.operators.to_string(),
-        "place": match point.place {
-            guard::Place::Measured => "measured",
-            guard::Place::Threshold => "threshold",
-            guard::Place::BelowThreshold => "below_threshold",
-        },
+        "place": point.place,
         "rule": rules_of(point),
         "chosen": point.chosen.to_string(),
     })

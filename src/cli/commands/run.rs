@@ -189,31 +189,3 @@ fn with_variables(
     }
     words
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_program_of_a_launch_gets_the_variables() {
-        let check = |library, command: &str, expected: &str| {
-            let command: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-            let words = with_variables(library, &command, &[("A", "1".into())]);
-            let words: Vec<String> = words
-                .into_iter()
-                .map(|word| word.to_string_lossy().into_owned())
-                .collect();
-            assert_eq!(words.join(" "), expected);
-        };
-        check(
-            LibraryName::OpenMpi,
-            "mpirun -n 2 a : -n 1 b",
-            "mpirun -x A=1 -n 2 a : -x A=1 -n 1 b",
-        );
-        check(
-            LibraryName::Mpich,
-            "mpiexec -n 2 a : -n 1 b",
-            "mpiexec -genv A 1 -n 2 a : -n 1 b",
-        );
-    }
-}

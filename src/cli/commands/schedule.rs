@@ -6,6 +6,7 @@ mod verify;
 
 use schedule::{ALGORITHMS, Algorithm, Collective};
 
+use super::simulate::SimulateError;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -41,6 +42,17 @@ impl Args {
             Verb::Verify(args) => args.run(console),
             Verb::Export(args) => args.run(console),
         }
+    }
+}
+
+/// How many units of a schedule, which are elements in reductions and bytes elsewhere, a call has.
+pub(super) fn units(bytes: u64, unit_bytes: u64) -> Result<u64, SimulateError> {
+    match bytes.is_multiple_of(unit_bytes) {
+        true => Ok(bytes / unit_bytes),
+        false => Err(SimulateError::PartOfElement {
+            bytes,
+            element_bytes: unit_bytes,
+        }),
     }
 }
 

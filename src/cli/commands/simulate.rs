@@ -9,7 +9,6 @@ mod trace;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
 use model::{Placement, Topology};
 use schedule::{Algorithm, Blocks, Collective, Parameters, Rank};
 
@@ -71,7 +70,7 @@ pub(crate) struct Args {
     ppn: Option<u32>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
     /// scatter, allgather and reduce_scatter_block, of the whole vector in others
-    #[arg(long, short, value_name = "RANGE", value_parser = byte_range)]
+    #[arg(long, short, value_name = "RANGE", value_parser = vocabulary::units::parse_byte_range)]
     bytes: Sizes,
     #[command(flatten)]
     machine: MachineArgs,
@@ -144,17 +143,11 @@ enum Placed {
     Cyclic,
 }
 
-/// Numbers of ranks or nodes.
-#[derive(Clone, Debug)]
-struct Counts(Vec<u32>);
+/// Numbers of ranks or nodes: one argument, as of clap's a `Vec` would be several.
+type Counts = Vec<u32>;
 
-/// Lengths of calls.
-#[derive(Clone, Debug)]
-struct Sizes(Vec<u64>);
-
-fn byte_range(text: &str) -> Result<Sizes, vocabulary::units::UnitError> {
-    vocabulary::units::parse_byte_range(text).map(Sizes)
-}
+/// Lengths of calls: one argument.
+type Sizes = Vec<u64>;
 
 fn count_range(text: &str) -> Result<Counts, String> {
     let wrong = || "write a number, or a range as in 2..1K x2 (both ends included)".to_owned();
@@ -163,7 +156,7 @@ fn count_range(text: &str) -> Result<Counts, String> {
     let counts = counts.collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
     match counts.contains(&0) {
         true => Err(wrong()),
-        false => Ok(Counts(counts)),
+        false => Ok(counts),
     }
 }
 
@@ -256,21 +249,21 @@ impl Args {
     fn points(&self, algorithms: &[&'static Algorithm], ranks_per_node: u32) -> Vec<Point> {
         let ppn = self.ppn.unwrap_or(ranks_per_node);
         let placement = self.placement();
-        let by_ranks = self.ranks.iter().flat_map(|counts| &counts.0);
+        let by_ranks = self.ranks.iter().flatten();
         let by_ranks = by_ranks.map(|ranks| {
             (
                 u64::from(*ranks),
                 Topology::of_ranks(*ranks, ppn, placement),
             )
         });
-        let by_nodes = self.nodes.iter().flat_map(|counts| &counts.0);
+        let by_nodes = self.nodes.iter().flatten();
         let by_nodes = by_nodes.map(|nodes| {
             let topology = Topology::new(*nodes, ppn, placement);
             (topology.ranks(), topology)
         });
         let mut points = Vec::new();
         for (ranks, topology) in by_ranks.chain(by_nodes) {
-            for bytes in &self.bytes.0 {
+            for bytes in &self.bytes {
                 points.extend(algorithms.iter().map(|algorithm| Point {
                     algorithm,
                     ranks,
@@ -290,7 +283,8 @@ impl Args {
         call: &Call<'_>,
         points: &[Point],
     ) -> Result<(Vec<Row>, Vec<Skipped>), CliError> {
-        let bar = progress_bar(console, points.len());
+        let template = "simulating [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go";
+        let bar = console.progress_bar(points.len() as u64, template);
         let (mut rows, mut skipped, mut refusal) = (Vec::new(), Vec::new(), None);
         for point in points {
             match call.simulate(*point) {
@@ -325,17 +319,4 @@ impl Args {
         }
         Ok(Answer::Good)
     }
-}
-
-fn progress_bar(console: Console, points: usize) -> ProgressBar {
-    if !console.shows_progress() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(points as u64);
-    let style = "simulating [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go";
-    // The template is fixed; a bar of the default style would do as well.
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }

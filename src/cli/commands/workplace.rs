@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use launcher::LibraryChoice;
+use table::Table;
 use tuner::{Homes, Places, Workplace};
 
 use crate::console::Console;
@@ -30,6 +31,17 @@ fn homes() -> Homes {
 /// The file of the store that the user, a campaign or a table calls so.
 pub(super) fn store_file(named: &Path) -> PathBuf {
     tuner::store_file(named, &homes())
+}
+
+/// The file of the store that a table was made from: the one named, which must be there, or where the
+/// table says.
+pub(super) fn store_of(table: &Table, named: Option<&Path>) -> Result<PathBuf, CliError> {
+    let Some(named) = named else {
+        return Ok(store_file(Path::new(&table.provenance.store)));
+    };
+    let store = store_file(named);
+    store::Store::open(&store)?;
+    Ok(store)
 }
 
 /// The campaign to work on.

@@ -1,7 +1,7 @@
 //! A summary for a merge request.
 
-use super::super::guarded::{name_of, time};
-use super::{Found, state};
+use super::super::guarded::name_of;
+use super::{Found, row};
 
 /// The answer, why, and a table of all points.
 pub(super) fn render(found: &Found<'_>) -> String {
@@ -18,33 +18,22 @@ pub(super) fn render(found: &Found<'_>) -> String {
         .points
         .iter()
         .filter(|point| point.is_regression());
-    let mut wrong = wrong.peekable();
-    if wrong.peek().is_some() {
-        text.push('\n');
-    }
+    let mut reasons = String::new();
     for checked in wrong {
+        let name = name_of(&checked.point);
         for reason in checked.reasons() {
-            text += &format!(
-                "- **{}**: {}.\n",
-                name_of(&checked.point),
-                in_a_cell(&reason)
-            );
+            reasons += &format!("- **{name}**: {}.\n", in_a_cell(&reason));
         }
+    }
+    if !reasons.is_empty() {
+        text += &format!("\n{reasons}");
     }
     text += "\n| point | | chosen | now | in the table | default | runner-up |\n";
     text += "|---|---|---|--:|--:|--:|--:|\n";
     for checked in &found.checked.points {
-        let recorded = checked.point.recorded.map(|recorded| recorded.seconds);
-        text += &format!(
-            "| {} | {} | `{}` | {} | {} | {} | {} |\n",
-            name_of(&checked.point),
-            state(checked),
-            checked.point.chosen,
-            time(checked.seconds),
-            time(recorded),
-            time(checked.default_seconds),
-            time(checked.runner_up_seconds)
-        );
+        let mut row = row(checked);
+        row[2] = format!("`{}`", row[2]);
+        text += &format!("| {} |\n", row.join(" | "));
     }
     text
 }

@@ -1,10 +1,10 @@
 //! The lines that messages follow.
 
-use results::{ParameterEstimate, ProtocolSegment};
+use results::ProtocolSegment;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::super::grid::grid;
-use super::format_small_seconds;
+use super::{format_small_seconds, residual, shown};
 
 pub(super) fn table(segments: &[ProtocolSegment]) -> String {
     grid(
@@ -26,9 +26,8 @@ pub(super) fn table(segments: &[ProtocolSegment]) -> String {
 
 fn row(segment: &ProtocolSegment) -> [String; 10] {
     let per_byte = |value: f64| format!("{}/byte", format_small_seconds(value));
-    let [alpha, alpha_interval] = value(&segment.alpha, format_seconds);
-    let [beta, beta_interval] = value(&segment.beta, per_byte);
-    let residual = segment.alpha.estimate.map(|known| known.residual);
+    let [alpha, alpha_interval] = shown(&segment.alpha, format_seconds);
+    let [beta, beta_interval] = shown(&segment.beta, per_byte);
     [
         segment.level.name().to_owned(),
         format_bytes(segment.from_bytes),
@@ -38,19 +37,9 @@ fn row(segment: &ProtocolSegment) -> [String; 10] {
         alpha_interval,
         beta,
         beta_interval,
-        residual.map_or_else(String::new, |residual| format!("{:.1} %", residual * 100.0)),
+        residual(&segment.alpha),
         note(segment),
     ]
-}
-
-fn value(parameter: &ParameterEstimate, format: impl Fn(f64) -> String) -> [String; 2] {
-    match parameter.estimate {
-        Some(known) => [
-            format(known.value),
-            format!("{} to {}", format(known.low), format(known.high)),
-        ],
-        None => ["-".to_owned(), String::new()],
-    }
 }
 
 fn note(segment: &ProtocolSegment) -> String {

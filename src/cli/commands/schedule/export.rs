@@ -6,6 +6,7 @@ use schedule::export::{Goal, Scale, SimGrid};
 use schedule::{Rank, Schedule};
 
 use super::call::CallArgs;
+use super::units;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -80,17 +81,12 @@ impl Args {
             true => self.element_bytes,
             false => 1,
         };
-        if !self.bytes.is_multiple_of(unit_bytes) {
-            return Err(CliError::PartOfElement {
-                bytes: self.bytes,
-                element_bytes: unit_bytes,
-            });
-        }
+        let units = units(self.bytes, unit_bytes)?;
         let block_units = self.block_bytes.map(|bytes| match bytes {
             0 => 0,
             _ => (bytes / unit_bytes).max(1),
         });
-        let request = self.call.request(self.bytes / unit_bytes, block_units);
+        let request = self.call.request(units, block_units);
         let schedule = Schedule::new(algorithm, &request)?;
         let scale = Scale {
             unit_bytes,

@@ -83,7 +83,7 @@ impl Args {
             Format::Text => {
                 if self.units.is_some() {
                     for cut in self.cuts(&schedule) {
-                        let units: Vec<String> = cut.units.iter().map(u64::to_string).collect();
+                        let units: Vec<String> = cut.iter().map(u64::to_string).collect();
                         let (all, units) = (units.len(), units.join(", "));
                         console.print(format_args!("units of the {all} blocks: {units}"))?;
                     }
@@ -125,14 +125,14 @@ impl Args {
             "radix": algorithm.takes(Radix).then_some(shape.radix),
             "reduce": algorithm.takes(Reduce).then_some(shape.parts.reduce.id),
             "bcast": algorithm.takes(Bcast).then_some(shape.parts.bcast.id),
-            "blocks": finest.as_ref().map_or(1, |cut| cut.units.len()),
-            "block_units": self.units.and(finest).map(|cut| cut.units),
+            "blocks": finest.as_ref().map_or(1, Vec::len),
+            "block_units": self.units.and(finest),
             "programs": programs.collect::<Vec<_>>(),
         })
     }
 
-    /// How the vector is cut in the rounds shown, coarse cuts first.
-    fn cuts(&self, schedule: &Schedule) -> Vec<Cut> {
+    /// How the vector is cut in the rounds shown, coarse cuts first: the units of each block.
+    fn cuts(&self, schedule: &Schedule) -> Vec<Vec<u64>> {
         let mut partitions: Vec<Partition> = Vec::new();
         let mut round = Round::default();
         for rank in self.shown(schedule) {
@@ -149,36 +149,27 @@ impl Args {
         }
         // Somebody has the whole vector in one of its buffers: the root, or everybody.
         let layout = schedule.layout(schedule.shape().root);
-        let mut cuts: Vec<Cut> = partitions
+        let mut cuts: Vec<Vec<u64>> = partitions
             .into_iter()
             .filter(|partition| partition.blocks() > 1)
-            .map(|partition| Cut::new(&layout, partition))
+            .map(|partition| units_of(&layout, partition))
             .collect();
-        cuts.sort_by_key(|cut| cut.units.len());
+        cuts.sort_by_key(Vec::len);
         cuts.dedup();
         cuts
     }
 }
 
-/// The blocks that a partition makes.
-#[derive(Debug, PartialEq, Eq)]
-struct Cut {
-    units: Vec<u64>,
-}
-
-impl Cut {
-    fn new(layout: &Layout, partition: Partition) -> Self {
-        let units = |block| {
-            let buffers = [Buffer::Output, Buffer::Input];
-            let mut places = buffers
-                .into_iter()
-                .filter_map(|buffer| layout.locate(&Span::block(buffer, partition, block)));
-            places.next().map_or(0, |place| place.units())
-        };
-        Self {
-            units: (0..partition.blocks()).map(units).collect(),
-        }
-    }
+/// The units of the blocks that a partition makes.
+fn units_of(layout: &Layout, partition: Partition) -> Vec<u64> {
+    let units = |block| {
+        let buffers = [Buffer::Output, Buffer::Input];
+        let mut places = buffers
+            .into_iter()
+            .filter_map(|buffer| layout.locate(&Span::block(buffer, partition, block)));
+        places.next().map_or(0, |place| place.units())
+    };
+    (0..partition.blocks()).map(units).collect()
 }
 
 /// How the vector is cut where an action works.

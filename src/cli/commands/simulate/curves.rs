@@ -14,7 +14,7 @@ const TOP: f64 = 60.0;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 420.0;
 const NAMES: f64 = 250.0;
-const MARGIN: f64 = 20.0;
+pub(super) const MARGIN: f64 = 20.0;
 const LINE: f64 = 17.0;
 
 const COLOURS: [&str; 10] = [
@@ -99,15 +99,8 @@ fn draw(axis: Axis, curves: &BTreeMap<String, Vec<(f64, f64)>>, headline: &str) 
     let y = |value| TOP + HEIGHT * (1.0 - along(value, ys));
     let below = HEIGHT.max(LINE * curves.len() as f64);
     let (width, height) = (LEFT + WIDTH + NAMES + MARGIN, TOP + below + 50.0);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{headline}</title>\n<style>\n\
-         text {{ font: 12px system-ui, \"DejaVu Sans\", sans-serif; fill: #1e293b }}\n\
-         .headline {{ font-size: 15px; font-weight: 600 }}\n.quiet {{ fill: #64748b }}\n\
-         .grid {{ stroke: #e2e8f0 }}\n.curve {{ fill: none; stroke-width: 1.8 }}\n</style>\n\
-         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <text class=\"headline\" x=\"{MARGIN}\" y=\"32\">{headline}</text>\n"
-    );
+    let curve = ".curve { fill: none; stroke-width: 1.8 }\n";
+    let mut svg = head([width, height], headline, curve);
     let (bottom, right) = (TOP + HEIGHT, LEFT + WIDTH);
     for value in powers(xs, axis == Axis::Bytes) {
         let x = x(value);
@@ -157,6 +150,19 @@ fn draw(axis: Axis, curves: &BTreeMap<String, Vec<(f64, f64)>>, headline: &str) 
         );
     }
     svg + "</svg>\n"
+}
+
+/// The beginning of a picture: its headline, with `styles` beside those of all pictures.
+pub(super) fn head([width, height]: [f64; 2], headline: &str, styles: &str) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{headline}</title>\n<style>\n\
+         text {{ font: 12px system-ui, \"DejaVu Sans\", sans-serif; fill: #1e293b }}\n\
+         .headline {{ font-size: 15px; font-weight: 600 }}\n.quiet {{ fill: #64748b }}\n\
+         .grid {{ stroke: #e2e8f0 }}\n{styles}</style>\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text class=\"headline\" x=\"{MARGIN}\" y=\"32\">{headline}</text>\n"
+    )
 }
 
 /// Round numbers within a range, a factor apart: powers of two for bytes, else of ten.

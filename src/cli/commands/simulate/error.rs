@@ -11,35 +11,23 @@ use thiserror::Error;
 pub(crate) enum SimulateError {
     /// A store from which no machine follows.
     #[error("the measurements in {} do not suffice for a machine", path.display())]
-    NoMachine {
-        /// The store.
-        path: PathBuf,
-    },
+    NoMachine { path: PathBuf },
     /// The schedule cannot be simulated.
     #[error(transparent)]
-    Simulation(SimulationError),
+    Simulation(#[from] SimulationError),
     /// A length that cuts an element in two.
     #[error("{bytes} bytes are not a whole number of elements of {element_bytes} bytes")]
-    PartOfElement {
-        /// The length of the call.
-        bytes: u64,
-        /// The size of an element.
-        element_bytes: u64,
-    },
+    PartOfElement { bytes: u64, element_bytes: u64 },
     /// An algorithm of another collective than the one named.
     #[error("`{name}` is no algorithm of {collective}")]
     OtherCollective {
-        /// The name given.
         name: String,
-        /// The collective.
         collective: Collective,
     },
     /// More than can be simulated in sensible time and memory.
     #[error("{name} on {ranks} ranks sends about {messages} messages, more than {limit}")]
     TooLong {
-        /// The algorithm.
         name: String,
-        /// Ranks in the communicator.
         ranks: u32,
         /// How many.
         messages: String,
@@ -49,7 +37,6 @@ pub(crate) enum SimulateError {
     /// More ranks than fit into memory.
     #[error("{ranks} ranks are more than {limit}")]
     TooManyRanks {
-        /// Ranks in the communicator.
         ranks: u64,
         /// How many are simulated.
         limit: u32,
@@ -65,9 +52,7 @@ pub(crate) enum SimulateError {
         "{what} is more than can be drawn: {ranks} ranks and {events} messages and pieces of work"
     )]
     TooLargeToDraw {
-        /// The schedule.
         what: String,
-        /// Its ranks.
         ranks: u32,
         /// What they do.
         events: usize,
@@ -105,11 +90,5 @@ impl SimulateError {
             self,
             Self::Simulation(SimulationError::Unsupported(_)) | Self::TooLong { .. }
         )
-    }
-}
-
-impl From<SimulationError> for SimulateError {
-    fn from(error: SimulationError) -> Self {
-        Self::Simulation(error)
     }
 }

@@ -6,8 +6,9 @@ use model::{
 };
 use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule};
 
+use super::super::schedule::units;
 use super::SimulateError;
-use super::rows::{BlocksFrom, Row};
+use super::rows::Row;
 
 /// About a minute's work.
 const MOST_MESSAGES: f64 = 5e8;
@@ -82,7 +83,7 @@ impl Call<'_> {
     }
 
     /// The schedule, and where its number of blocks comes from.
-    fn schedule(&self, point: Point) -> Result<(Schedule, Option<BlocksFrom>), SimulateError> {
+    fn schedule(&self, point: Point) -> Result<(Schedule, Option<&'static str>), SimulateError> {
         let Point {
             algorithm, bytes, ..
         } = point;
@@ -94,12 +95,7 @@ impl Call<'_> {
             }
         };
         let unit_bytes = self.unit_bytes(algorithm);
-        if !bytes.is_multiple_of(unit_bytes) {
-            return Err(SimulateError::PartOfElement {
-                bytes,
-                element_bytes: unit_bytes,
-            });
-        }
+        let units = units(bytes, unit_bytes)?;
         let size = self.block_bytes.map(|bytes| match bytes {
             0 => Blocks::Size(0),
             _ => Blocks::Size((bytes / unit_bytes).max(1)),
@@ -117,7 +113,7 @@ impl Call<'_> {
         };
         let mut request = Request {
             root: self.root,
-            units: bytes / unit_bytes,
+            units,
             parameters: given,
             ..Request::ranks(ranks)
         };
@@ -125,7 +121,7 @@ impl Call<'_> {
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
         check_length(&schedule)?;
         if given.blocks.is_some() {
-            return Ok((schedule, Some(BlocksFrom::Given)));
+            return Ok((schedule, Some("given")));
         }
         let Some(best) = best_blocks(algorithm, &request, &self.setting(point))? else {
             return Ok((schedule, None));
@@ -134,8 +130,8 @@ impl Call<'_> {
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
         check_length(&schedule)?;
         let by = match best.by {
-            BlocksBy::Lemma => BlocksFrom::Lemma,
-            BlocksBy::Search => BlocksFrom::Search,
+            BlocksBy::Lemma => "lemma",
+            BlocksBy::Search => "search",
         };
         Ok((schedule, Some(by)))
     }
@@ -144,7 +140,7 @@ impl Call<'_> {
         &self,
         point: Point,
         schedule: &Schedule,
-        by: Option<BlocksFrom>,
+        by: Option<&'static str>,
         simulation: &Simulation,
     ) -> Row {
         let Point {

@@ -10,27 +10,6 @@ use super::point::{Call, Point};
 use crate::commands::grid::grid;
 use crate::error::CliError;
 
-/// Where a number of blocks comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BlocksFrom {
-    /// The command line.
-    Given,
-    /// The pipelining lemma.
-    Lemma,
-    /// Simulations with other numbers.
-    Search,
-}
-
-impl BlocksFrom {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Lemma => "lemma",
-            Self::Search => "search",
-        }
-    }
-}
-
 /// What came of one point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
@@ -39,8 +18,9 @@ pub(super) struct Row {
     pub(super) ppn: u32,
     pub(super) ranks: u32,
     pub(super) bytes: u64,
-    /// How many blocks, the size of the largest, and why, of algorithms that take them.
-    pub(super) blocks: Option<(u32, u64, BlocksFrom)>,
+    /// How many blocks, the size of the largest, and where that is from (`given`, `lemma`, `search`), of
+    /// algorithms that take them.
+    pub(super) blocks: Option<(u32, u64, &'static str)>,
     pub(super) seconds: f64,
     pub(super) closed_form_seconds: Option<f64>,
     pub(super) messages: u64,
@@ -93,7 +73,7 @@ pub(super) fn to_csv(rows: &[Row]) -> String {
     );
     for row in rows {
         let (blocks, size, by) = match row.blocks {
-            Some((blocks, size, by)) => (blocks.to_string(), size.to_string(), by.name()),
+            Some((blocks, size, by)) => (blocks.to_string(), size.to_string(), by),
             None => Default::default(),
         };
         let closed_form = row
@@ -130,7 +110,7 @@ pub(super) fn to_json(
             "bytes": row.bytes,
             "blocks": row.blocks.map(|(blocks, ..)| blocks),
             "block_bytes": row.blocks.map(|(_, bytes, _)| bytes),
-            "blocks_by": row.blocks.map(|(.., by)| by.name()),
+            "blocks_by": row.blocks.map(|(.., by)| by),
             "seconds": row.seconds,
             "closed_form_seconds": row.closed_form_seconds,
             "messages": row.messages,

@@ -7,7 +7,7 @@ use model::{Event, Labour, Level};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::SimulateError;
-use super::curves::ticks;
+use super::curves::{MARGIN, head, ticks};
 use super::point::Traced;
 use super::trace::labour;
 
@@ -18,16 +18,11 @@ const MOST_EVENTS: usize = 4000;
 const LEFT: f64 = 90.0;
 const TOP: f64 = 70.0;
 const WIDTH: f64 = 1000.0;
-const MARGIN: f64 = 20.0;
 /// A rank's row: sending above, receiving in the middle, work below.
 const ROW: f64 = 34.0;
 const LANE: f64 = 9.0;
 
-const STYLE: &str = r#"<style>
-text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }
-.headline { font-size: 15px; font-weight: 600 }
-.quiet { fill: #64748b }
-.grid { stroke: #e2e8f0 }
+const STYLES: &str = "\
 .row { stroke: #cbd5e1 }
 .round { stroke: #94a3b8 }
 .send { fill: #1d6fb8 }
@@ -37,8 +32,7 @@ text { font: 12px system-ui, "DejaVu Sans", sans-serif; fill: #1e293b }
 .near { opacity: 0.55 }
 .arrow { stroke: #94a3b8; stroke-width: 0.8 }
 .critical { stroke: #be185d; stroke-width: 2 }
-</style>
-"#;
+";
 
 /// A row a rank: bars for what it sends, receives and works, lines from sender to receiver, marks
 /// where rounds end; what the end waited for has a frame.
@@ -82,12 +76,7 @@ impl Picture<'_> {
             format_bytes(row.bytes),
             format_seconds(row.seconds)
         );
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{headline}</title>\n{STYLE}\
-             <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-             <text class=\"headline\" x=\"{MARGIN}\" y=\"32\">{headline}</text>\n"
-        );
+        let mut svg = head([width, height], &headline, STYLES);
         self.grid(&mut svg, bottom);
         let critical: HashSet<Event> = {
             let path = trace.critical_path();

@@ -40,6 +40,20 @@ fn no_mpi_is_installed() {
 }
 
 #[test]
+fn standard_output_is_on_a_full_disk() {
+    let place = Place::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let mut command = place.command(&["schedule", "list"]);
+    let output = command.stdout(full.unwrap()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.starts_with("error: cannot write to standard output: "),
+        "{error}"
+    );
+}
+
+#[test]
 fn another_library_is_installed() {
     let place = Place::with_mpirun("exit 1");
     place.write(

@@ -15,6 +15,49 @@ fn check(place: &Place, args: &[&str], parts: &[&str]) {
 }
 
 #[test]
+fn ranks_are_a_number_or_a_range_with_both_ends() {
+    let place = Place::new();
+    let verify = |ranks: &str| {
+        let name = "bcast/binomial";
+        place.run(&["schedule", "verify", name, "--json", "--ranks", ranks])
+    };
+    let shapes = |ranks| verify(ranks).good().json()[0]["shapes"].as_u64().unwrap();
+    assert_eq!(shapes("2..3"), shapes("2") + shapes("3"));
+    assert_eq!(shapes("3 .. 3"), shapes("3"));
+    for ranks in ["0", "0..4", "5..4", "1..", "1..=4", "many"] {
+        verify(ranks).bad(2, &["write a number of ranks, or a range"]);
+    }
+}
+
+#[test]
+fn libraries_have_a_name_and_a_version() {
+    let place = made::place();
+    let fit = |library: &str| {
+        let library = format!("--library={library}");
+        place.run(&["fit", ".colltune/made.db", &library])
+    };
+    for library in ["mpich-4.1.4", "openmpi-4.2.0-rc1"] {
+        fit(library).bad(2, &["no measurements of", library]);
+    }
+    for library in ["", "openmpi", "-4.1", "openmpi-"] {
+        fit(library).bad(2, &["write name and version, as in openmpi-4.1.4"]);
+    }
+}
+
+#[test]
+fn libraries_are_chosen_with_or_without_a_version() {
+    let place = made::place();
+    let plan = |library| place.run(&["plan", "campaign.yaml", "--json", "--library", library]);
+    for library in ["openmpi", "openmpi-4.1.4"] {
+        assert_eq!(plan(library).good().json()["library"]["version"], "4.1.4");
+    }
+    plan("openmpi-4.2.0").bad(3, &["openmpi 4.2.0 is not installed"]);
+    plan("mpich").bad(3, &["mpich is not installed"]);
+    plan("openmpi-").bad(2, &["write name and version"]);
+    plan("other").bad(2, &["with or without a version as in openmpi-4.1.4"]);
+}
+
+#[test]
 fn campaigns_are_strict() {
     for (line, parts) in [
         (

@@ -49,8 +49,29 @@ pub(crate) fn store(path: &Path, libraries: &[&str]) {
     for library in libraries {
         for _ in 0..campaign.launches {
             let number = store.next_launch().unwrap();
-            launch(&mut store, &plan(&campaign, number, library));
+            launch(&mut store, &plan(&campaign, number, library), |_| ());
         }
+    }
+}
+
+/// Adds eight launches: six with 16 calls a repetition, two with 8. The last of three repetitions is
+/// invalid everywhere, and all of the second candidate's.
+pub(crate) fn disturbed_store(path: &Path) {
+    let campaign = parse();
+    let mut store = Store::open_or_create(path).unwrap();
+    store
+        .record_campaign(&campaign.digest(), &campaign.name, campaign.text())
+        .unwrap();
+    for batch in [16, 16, 16, 16, 16, 16, 8, 8] {
+        let number = store.next_launch().unwrap();
+        let plan = plan(&campaign, number, "openmpi");
+        launch(&mut store, &plan, |measurement| {
+            measurement.batch = batch;
+            measurement.invalid = match measurement.candidate {
+                1 => vec![0, 1, 2],
+                _ => vec![2],
+            };
+        });
     }
 }
 
@@ -171,7 +192,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
     }
 }
 
-fn launch(store: &mut Store, plan: &Plan) {
+fn launch(store: &mut Store, plan: &Plan, disturb: impl Fn(&mut Measurement)) {
     store.begin_launch(plan).unwrap();
     let started = Record::Started(started(&plan.campaign, plan.launch));
     store.ingest(plan, &started).unwrap();
@@ -180,7 +201,7 @@ fn launch(store: &mut Store, plan: &Plan) {
         let measurements = times.into_iter().zip(0..).map(|(seconds, candidate)| {
             // No two launches are alike.
             let seconds = seconds * (1.0 + 0.002 * f64::from(plan.launch % 3));
-            Measurement {
+            let mut measurement = Measurement {
                 candidate,
                 warmup: 1,
                 batch: 1,
@@ -188,7 +209,9 @@ fn launch(store: &mut Store, plan: &Plan) {
                 invalid: Vec::new(),
                 residual_seconds: None,
                 left: None,
-            }
+            };
+            disturb(&mut measurement);
+            measurement
         });
         let done = Record::Done(TaskDone {
             task: task.id,

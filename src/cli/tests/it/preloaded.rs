@@ -91,6 +91,44 @@ fn ranks_and_nothing_else_are_given_the_table() {
 }
 
 #[test]
+fn every_program_of_a_launch_is_given_the_table() {
+    let place = prepared("echo \"$@\"");
+    let command = ["mpirun", "-n", "2", "a", ":", "-n", "1", "b"];
+    let out = |command: &[&str]| {
+        let ran = place.run(&[&["run", "table.yaml", "--force", "--"], command].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    let of_openmpi = out(&command);
+    assert_eq!(
+        of_openmpi
+            .matches("-x COLLTUNE_TABLE=DIR/table.yaml ")
+            .count(),
+        2
+    );
+    assert!(
+        of_openmpi.contains(" -n 2 a : -x LD_PRELOAD="),
+        "{of_openmpi}"
+    );
+    // MPICH sets them for all programs.
+    place.add_launcher(
+        "mpiexec",
+        "HYDRA build details:\nVersion: 4.1.4",
+        "echo \"$@\"",
+    );
+    place.write("lib/mpich-4.1.4/libcolltune.so", "");
+    let of_mpich = out(&[&["mpiexec"], &command[1..]].concat());
+    assert_eq!(
+        of_mpich
+            .matches("-genv COLLTUNE_TABLE DIR/table.yaml ")
+            .count(),
+        1
+    );
+    assert!(of_mpich.starts_with("-genv LD_PRELOAD "), "{of_mpich}");
+    assert!(of_mpich.ends_with(" -n 2 a : -n 1 b\n"), "{of_mpich}");
+}
+
+#[test]
 fn a_program_that_was_not_intercepted_is_told_of() {
     let place = prepared("exit 0");
     let ran = place.run(&["run", "table.yaml", "--", "mpirun", "./program"]);

@@ -156,6 +156,27 @@ fn explain_shows_the_evidence() {
 }
 
 #[test]
+fn explain_tells_of_batches_and_invalid_repetitions_where_there_are_any() {
+    let place = with_table();
+    let plain = place.run(&ask("explain", "1M", &[])).good().out;
+    for word in ["calls", "invalid"] {
+        assert!(!plain.contains(word), "{plain}");
+    }
+    made::disturbed_store(&place.path("disturbed.db"));
+    let asked = ask("explain", "1M", &["--store", "disturbed.db"]);
+    let told = place.run(&asked).good().out;
+    for part in [
+        " invalid\n",
+        "6 of 18\n",
+        "\nTimes are those of 16 calls in a row.\n",
+        "\nLaunches with other numbers of calls are left out: 2.\n",
+        "\nNothing is known of allreduce/recursive_doubling: none of its 24 repetitions was valid.",
+    ] {
+        assert!(told.contains(part), "{part}:\n{told}");
+    }
+}
+
+#[test]
 fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
     let place = with_table();
     std::fs::rename(place.path(STORE), place.path("moved.db")).unwrap();

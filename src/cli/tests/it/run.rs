@@ -68,12 +68,17 @@ impl Place {
 
     /// The same of another version.
     pub(crate) fn add_mpirun_of(&self, version: &str, script: &str) {
+        self.add_launcher("mpirun", &format!("mpirun (Open MPI) {version}"), script);
+    }
+
+    /// A launcher that says `version` of itself, and otherwise does what `script` says.
+    pub(crate) fn add_launcher(&self, name: &str, version: &str, script: &str) {
         let text = format!(
-            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) {version}'; \
-             exit 0; fi\n{script}\n"
+            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo '{version}'; exit 0; fi\n{script}\n"
         );
-        self.write("bin/mpirun", &text);
-        fs::set_permissions(self.path("bin/mpirun"), PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("bin/{name}");
+        self.write(&path, &text);
+        fs::set_permissions(self.path(&path), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

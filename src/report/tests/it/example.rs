@@ -417,6 +417,7 @@ pub(crate) fn view() -> View {
                 invalid: 96,
                 repetitions: 96,
             }],
+            placebos: vec![(cell, PairedRatio::point(1.01))],
         },
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],

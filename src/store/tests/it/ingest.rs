@@ -195,7 +195,9 @@ fn half_an_entry_is_damage() {
                 [seconds, invalid],
             )
             .expect("damaged");
-        let error = store.samples(&library("openmpi"), Pattern::Together).expect_err("damaged");
+        let error = store
+            .samples(&library("openmpi"), Pattern::Together)
+            .expect_err("damaged");
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
     }
 }

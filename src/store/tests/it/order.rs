@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use store::{Store, StoreError};
-use vocabulary::{CommShape, RankOrder};
+use vocabulary::{CommShape, Pattern, RankOrder};
 use wire::{Plan, Record};
 
 use crate::fixture::{cell, done, first_plan, library, plan, store_with};
@@ -56,7 +56,12 @@ fn launches_in_another_order_are_refused() {
     let cyclic = in_order(RankOrder::Cyclic);
     store.ingest(&plan, &cyclic).expect("stored");
     let second = begin(&mut store, 2, "openmpi");
-    let count = |store: &Store| store.samples(&library("openmpi"), Pattern::Together).expect("readable").len();
+    let count = |store: &Store| {
+        store
+            .samples(&library("openmpi"), Pattern::Together)
+            .expect("readable")
+            .len()
+    };
     let before = count(&store);
     for order in [RankOrder::Block, RankOrder::Other] {
         let error = store.ingest(&second, &in_order(order)).expect_err("mixed");

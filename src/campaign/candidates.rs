@@ -1,6 +1,6 @@
 //! Which algorithms compete in a cell, and with which parameters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use glob::Pattern;
@@ -66,9 +66,19 @@ impl Selection {
     }
 }
 
+/// The candidates of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Candidates {
+    /// Those that differ; the library's default comes first.
+    pub distinct: Vec<Candidate>,
+    /// Those that are the same schedule in the cell as a simpler one, and that one, which stands for them.
+    pub merged: Vec<(Candidate, Candidate)>,
+}
+
 impl Campaign {
-    /// The candidates of a cell, each once; the library's default comes first. Algorithms that
-    /// cannot serve the cell, as on an odd number of ranks, are left out.
+    /// The candidates of a cell, each schedule once: [`Campaign::simplest`] stands for all that are the
+    /// same there, also for what the campaign names without a pattern. Algorithms that cannot serve the
+    /// cell, as on an odd number of ranks, are left out.
     ///
     /// `predicted_blocks` gives the block size in bytes that the model expects to be best for a
     /// family in this cell, if it has an opinion; it is rounded to the nearest power of two.
@@ -79,7 +89,7 @@ impl Campaign {
         &self,
         cell: &Cell,
         predicted_blocks: &dyn Fn(&Family) -> Option<u64>,
-    ) -> Vec<Candidate> {
+    ) -> Candidates {
         let mut candidates = vec![Candidate::Default];
         if self.selection.selects(Candidate::PLACEBO) {
             candidates.push(Candidate::Placebo);
@@ -100,7 +110,46 @@ impl Campaign {
                 }
             }
         }
-        candidates
+        self.each_once(cell, candidates)
+    }
+
+    /// Puts the simplest candidate in the place of all that are the same schedule in the cell.
+    pub fn each_once(&self, cell: &Cell, candidates: Vec<Candidate>) -> Candidates {
+        let simplest = self.simplest(cell, &candidates);
+        let mut once = Candidates::default();
+        for candidate in candidates {
+            let simplest = simplest.get(&candidate).unwrap_or(&candidate).clone();
+            if !once.distinct.contains(&simplest) {
+                once.distinct.push(simplest.clone());
+            }
+            if simplest != candidate {
+                once.merged.push((candidate, simplest));
+            }
+        }
+        once
+    }
+
+    /// Of each of these candidates of ours, and of all others that the campaign admits with the same sizes of
+    /// blocks, the simplest that is the same schedule in the cell: [`Cell::simplest_alike`].
+    pub fn simplest(
+        &self,
+        cell: &Cell,
+        candidates: &[Candidate],
+    ) -> BTreeMap<Candidate, Candidate> {
+        let is_ours = |candidate: &&Candidate| matches!(candidate, Candidate::Ours { .. });
+        let mut all: BTreeSet<Candidate> = candidates.iter().filter(is_ours).cloned().collect();
+        let sizes: BTreeSet<u64> = all.iter().map(|c| c.block_bytes(cell)).collect();
+        for family in self.families(cell) {
+            all.extend(
+                sizes
+                    .iter()
+                    .filter_map(|size| family.candidate(cell, *size)),
+            );
+        }
+        let all: Vec<Candidate> = all.into_iter().collect();
+        let places = cell.simplest_alike(&all.iter().collect::<Vec<_>>());
+        let simplest = places.iter().map(|place| all[*place].clone());
+        all.iter().cloned().zip(simplest).collect()
     }
 
     /// The algorithms that may serve a cell, with each choice of what is not a block size.

@@ -26,7 +26,7 @@ mod template;
 mod validate;
 
 pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice, Strategy};
-pub use candidates::{Family, Selection};
+pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
 pub use launching::{Launching, SimulatedOptions};
 pub(crate) use problem::Problem;

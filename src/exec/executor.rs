@@ -1,6 +1,6 @@
 //! Carries out one rank's program on MPI.
 
-use schedule::{Buffer, Layout, Program, Round, Schedule};
+use schedule::{Buffer, Layout, Program, RESOLVED_ROUNDS, Round, Schedule};
 
 use crate::combiner::Combiner;
 use crate::machine::Machine;
@@ -8,10 +8,6 @@ use crate::requests::Wait;
 use crate::steps::{Resolver, Steps};
 use crate::unit::Unit;
 use crate::{Call, Communicator, ExecError};
-
-/// Programs up to this many rounds are resolved once; longer ones round by round, each time, so
-/// that memory does not grow with the number of blocks.
-const RESOLVED_ROUNDS: u64 = 1024;
 
 /// One rank's part in a schedule, with the scratch memory it needs. Calling it a second time does
 /// not allocate.

@@ -37,6 +37,9 @@ pub struct Measurements<'a> {
     pub options: DecideOptions,
     /// Shapes to decide for that were not measured.
     pub extend_to: &'a [CommShape],
+    /// In each cell that has any, candidates that were not measured since they are the same schedule as a
+    /// simpler one, and that one.
+    pub merged: Option<&'a BTreeMap<Cell, Vec<(Candidate, Candidate)>>>,
     /// What a guided campaign would measure without its search.
     pub everything: Option<Everything>,
 }
@@ -97,6 +100,7 @@ impl Analysis {
             &machine,
             options.materiality,
             measured.extend_to,
+            measured.merged.unwrap_or(&BTreeMap::new()),
         );
         let library_decisions = decide(Deployment::Library);
         choose_in_library(&mut decisions, &library_decisions);

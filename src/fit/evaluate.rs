@@ -7,6 +7,7 @@ use table::{Deployment, Provenance, RuleSource, Table};
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::held_out::{self, Times};
+use crate::merged::with_merged;
 use crate::methods::{self, Training};
 use crate::{DecideOptions, Orders};
 use results::{HeldOut, Method, Score, SplitScores, Summary, WITHIN, Worst};
@@ -31,6 +32,7 @@ pub fn evaluate(
     options: &DecideOptions,
     provenance: &Provenance,
 ) -> Vec<SplitScores> {
+    let summaries = &with_merged(summaries);
     let points = held_out::points(summaries, failures);
     let mut scores = Vec::new();
     for by in [HeldOut::Sizes, HeldOut::Shapes] {

@@ -26,6 +26,9 @@ const CAUTION: f64 = 2.0;
 /// chosen, since nobody knows what the default does elsewhere. Where it holds, its time is extrapolated from
 /// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
 /// materiality. All is of low confidence. Shapes of which measured times say nothing have no decision.
+///
+/// What was `merged` on the measured shape, as the same schedule as another candidate there, is expected to
+/// have taken what that took.
 pub fn extend(
     library: &str,
     summaries: &[Summary],
@@ -33,6 +36,7 @@ pub fn extend(
     machine: &MachineFit,
     materiality: f64,
     shapes: &[CommShape],
+    merged: &BTreeMap<Cell, Vec<(Candidate, Candidate)>>,
 ) -> Vec<CellDecision> {
     let predictor = Predictor::new(&fit_curves(summaries));
     let known: BTreeSet<CommShape> = decisions
@@ -54,6 +58,7 @@ pub fn extend(
                 machine,
                 least: 1.0 + CAUTION * materiality,
                 from: decision,
+                merged: merged.get(&decision.cell).map_or(&[], Vec::as_slice),
                 cell: Cell {
                     shape,
                     ..decision.cell
@@ -88,6 +93,8 @@ struct Extension<'a> {
     machine: &'a MachineFit,
     least: f64,
     from: &'a CellDecision,
+    /// Where it was measured: what is the same schedule as a measured candidate, and that one.
+    merged: &'a [(Candidate, Candidate)],
     cell: Cell,
 }
 
@@ -96,19 +103,24 @@ impl Extension<'_> {
         let default = self
             .predictor
             .predict(&self.cell, &Candidate::Default, Manner::Model)?;
-        let mut families: BTreeMap<(String, Parameters), &Ranked> = BTreeMap::new();
+        let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
         for ranked in &self.from.ranking {
-            // Fastest first: of a family the one with the best blocks stands for it.
-            if let Candidate::Ours {
-                algorithm,
-                parameters,
-            } = &ranked.candidate
-            {
-                let family = (algorithm.clone(), without_blocks(parameters));
-                families.entry(family).or_insert(ranked);
+            let is_this = |(_, simplest): &&(Candidate, Candidate)| *simplest == ranked.candidate;
+            let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
+            for candidate in [&ranked.candidate].into_iter().chain(others) {
+                // Fastest first: of a family the one with the best blocks stands for it.
+                if let Candidate::Ours {
+                    algorithm,
+                    parameters,
+                } = candidate
+                {
+                    let family = (algorithm.clone(), without_blocks(parameters));
+                    families.entry(family).or_insert((candidate, ranked));
+                }
             }
         }
-        let mut ranking: Vec<Ranked> = families.values().filter_map(|r| self.expect(r)).collect();
+        let expected = families.values().filter_map(|(c, r)| self.expect(c, r));
+        let mut ranking: Vec<Ranked> = expected.collect();
         ranking.push(Ranked::unmeasured(Candidate::Default, default.seconds));
         ranking.sort_by(|a, b| {
             let by_time = a.median_seconds.total_cmp(&b.median_seconds);
@@ -136,16 +148,16 @@ impl Extension<'_> {
         })
     }
 
-    /// What a measured candidate is expected to take here, with the best blocks.
-    fn expect(&self, measured: &Ranked) -> Option<Ranked> {
-        let candidate = self.with_best_blocks(&measured.candidate)?;
+    /// What a candidate whose schedule was measured is expected to take here, with the best blocks.
+    fn expect(&self, known: &Candidate, measured: &Ranked) -> Option<Ranked> {
+        let candidate = self.with_best_blocks(known)?;
         if !serves(self.library, &self.cell, &candidate, self.from.operators) {
             return None;
         }
         let growth = predicted_ratio(
             self.machine,
             (&self.cell, &candidate),
-            (&self.from.cell, &measured.candidate),
+            (&self.from.cell, known),
         )?;
         let here = predicted_seconds(self.machine, &self.cell, &candidate);
         Some(Ranked {

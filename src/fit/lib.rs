@@ -29,6 +29,7 @@ mod held_out;
 mod injection;
 mod line;
 mod machine;
+mod merged;
 mod methods;
 mod orders;
 mod overhead;

@@ -103,13 +103,15 @@ pub(crate) fn of_table(
     table.lookup(&query).candidate.clone()
 }
 
-/// The measured time of a choice at a point: that of the candidate, or of another block size of the
-/// algorithm that cuts this vector into as many blocks and is therefore the same program.
+/// The measured time of a choice at a point: that of the candidate, or of another that is the same
+/// schedule there, as another block size of the algorithm that cuts this vector into as many blocks.
 pub(crate) fn time_of(cell: &Cell, times: &Times, choice: &Candidate) -> Option<f64> {
-    let same = |(candidate, _): &(&Candidate, &f64)| {
-        is_ours(candidate)
-            && family(candidate) == family(choice)
+    let cuts_alike = |candidate: &Candidate| {
+        family(candidate) == family(choice)
             && block_count(cell, candidate) == block_count(cell, choice)
+    };
+    let same = |(candidate, _): &(&Candidate, &f64)| {
+        is_ours(candidate) && (cuts_alike(candidate) || cell.are_alike(candidate, choice))
     };
     let twin = || times.iter().find(same).map(|(_, seconds)| *seconds);
     let exact = times.get(choice).copied();

@@ -1,5 +1,7 @@
 //! The candidates of one cell, compared.
 
+use std::collections::BTreeSet;
+
 use table::Confidence;
 use vocabulary::{Candidate, Cell};
 
@@ -13,7 +15,8 @@ use statistics::{PairedRatio, paired_ratio};
 /// that the acceptable ones beat the default, or that none does.
 ///
 /// What was measured in less than half of the default's launches was given up for being behind: by how
-/// much is known too roughly to choose it, however fast it looks.
+/// much is known too roughly to choose it, however fast it looks. Of candidates that beat the default and
+/// are the same schedule, only the simplest is acceptable; their times are not put together.
 pub(crate) fn rank(
     cell: &Cell,
     summaries: &[&Summary],
@@ -57,16 +60,23 @@ pub(crate) fn rank(
             .then_with(|| a.1.candidate.cmp(&b.1.candidate))
     });
     let fastest = ranked.first().map(|(_, _, summary)| *summary);
+    let better: Vec<&Candidate> = ranked
+        .iter()
+        .filter(|(_, ranked, _)| ranked.beats_default)
+        .map(|(_, _, summary)| &summary.candidate)
+        .collect();
+    let places = cell.simplest_alike(&better);
+    let simplest: BTreeSet<&Candidate> = places.iter().map(|place| better[*place]).collect();
     let leader = ranked
         .iter()
-        .find(|(_, r, _)| r.beats_default)
+        .find(|(.., summary)| simplest.contains(&summary.candidate))
         .map(|(_, _, summary)| *summary);
     let candidates: Vec<Ranked> = ranked
         .into_iter()
         .map(|(_, mut ranked, summary)| {
             let behind = fastest.and_then(|fastest| paired(summary, fastest, options));
             ranked.behind_fastest = behind.map_or(0.0, |behind| behind.median - 1.0);
-            let leader = leader.filter(|_| ranked.beats_default);
+            let leader = leader.filter(|_| simplest.contains(&ranked.candidate));
             ranked.acceptable = leader.is_some_and(|leader| as_good_as(leader, summary, options));
             ranked.tolerable = ranked.acceptable
                 || leader.is_some_and(|leader| is_tolerable(leader, summary, options));

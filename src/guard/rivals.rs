@@ -21,7 +21,7 @@ pub struct Rivals {
 
 impl Rivals {
     /// Those that the store tells which a table was made from: at each point the fastest of its ranking
-    /// that is neither chosen nor the default. Without such a store none is known: tables do not name them.
+    /// that is neither chosen, the same schedule as that, nor the default. Without such a store none is known: tables do not name them.
     ///
     /// # Errors
     /// For a store that exists and cannot be read.
@@ -57,12 +57,11 @@ impl Rivals {
                 .filter(|decision| is_about(point.operators, decision.operators));
             let mut ranked = rivals.flat_map(|decision| &decision.ranking);
             let rival = ranked.find(|ranked| {
-                let is_other = ranked.candidate != point.chosen;
-                is_other
-                    && !matches!(
-                        ranked.candidate,
-                        Candidate::Default | Candidate::Foreign { .. }
-                    )
+                let is_measurable = !matches!(
+                    ranked.candidate,
+                    Candidate::Default | Candidate::Foreign { .. }
+                );
+                is_measurable && !point.cell.are_alike(&ranked.candidate, &point.chosen)
             });
             if let Some(rival) = rival {
                 of.insert((point.cell, point.operators), rival.candidate.clone());

@@ -134,7 +134,7 @@ pub struct Layout {
 }
 
 /// A piece of memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// Whose memory.
     pub memory: Buffer,

@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alike;
 mod allgather;
 mod allreduce;
 mod bcast;
@@ -48,6 +49,7 @@ mod tree;
 mod vector;
 pub mod verify;
 
+pub use alike::{RESOLVED_ROUNDS, first_alike};
 pub use collective::{Collective, Held, UnknownCollective};
 pub use cost::{Cost, Exact, PipelineCost};
 pub use engine::Tally;

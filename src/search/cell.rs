@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use campaign::Family;
+use campaign::{Campaign, Family};
 use vocabulary::{Candidate, Cell, Parameters};
 
 use crate::blocks;
@@ -40,14 +40,9 @@ pub(crate) fn kin(candidate: &Candidate) -> Candidate {
     kin
 }
 
-/// The size of a candidate's blocks in bytes: that of what is cut, for a single block.
-pub(crate) fn block_bytes(cell: &Cell, candidate: &Candidate) -> u64 {
-    let size = candidate.parameters().block_bytes;
-    size.unwrap_or_else(|| cell.vector_bytes().max(1))
-}
-
 /// How a cell's next round is chosen.
 pub(crate) struct Rounds<'a> {
+    pub(crate) campaign: &'a Campaign,
     pub(crate) cell: &'a Cell,
     pub(crate) known: &'a KnownCell,
     pub(crate) expectation: &'a dyn Expectation,
@@ -68,7 +63,7 @@ impl Rounds<'_> {
         if self.known.launches() >= self.launches.saturating_mul(MOST_ROUNDS) {
             return Vec::new();
         }
-        let standings = self.known.standings();
+        let standings = self.standings();
         let is_default = |standing: &&Standing| standing.candidate == Candidate::Default;
         let (Some(default), Some(leader)) = (
             standings.iter().find(is_default),
@@ -85,6 +80,21 @@ impl Rounds<'_> {
         wanted.insert(Candidate::Default);
         wanted.insert(leader.candidate.clone());
         wanted.into_iter().collect()
+    }
+
+    /// Who was measured, fastest first; of those that are the same schedule only the one from most launches, or
+    /// the simplest of these.
+    fn standings(&self) -> Vec<Standing> {
+        let standings = self.known.standings();
+        let candidates: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
+        let simplest = self.cell.simplest_alike(&candidates);
+        let is_best_known = |place: &usize| {
+            let same = (0..standings.len()).filter(|other| simplest[*other] == simplest[*place]);
+            let rank = |place: usize| (standings[place].launches, place == simplest[place]);
+            same.max_by_key(|other| rank(*other)) == Some(*place)
+        };
+        let kept = (0..standings.len()).filter(is_best_known);
+        kept.map(|place| standings[place].clone()).collect()
     }
 
     /// The strongest rival of each class until it is known well enough, and who is close behind the best.
@@ -133,10 +143,24 @@ impl Rounds<'_> {
         let probes = families
             .iter()
             .flat_map(|family| self.of_family(family, standings));
+        let probes = self
+            .campaign
+            .each_once(self.cell, probes.collect())
+            .distinct;
         // Also what was tried and gave no time is not tried again.
+        let tried: Vec<&Candidate> = self.known.tried().collect();
         probes
-            .filter(|candidate| !self.known.was_tried(candidate))
+            .into_iter()
+            .filter(|candidate| self.same_as(candidate, &tried).is_none())
             .collect()
+    }
+
+    /// The place of one of these candidates that is the same schedule as another one, if there is any.
+    fn same_as(&self, candidate: &Candidate, of: &[&Candidate]) -> Option<usize> {
+        let all: Vec<&Candidate> = of.iter().copied().chain([candidate]).collect();
+        let simplest = self.cell.simplest_alike(&all);
+        (0..of.len())
+            .find(|place| of[*place] == candidate || simplest[*place] == simplest[of.len()])
     }
 
     fn of_family(&self, family: &Family, standings: &[Standing]) -> Vec<Candidate> {
@@ -144,9 +168,35 @@ impl Rounds<'_> {
         let members = standings
             .iter()
             .filter(|standing| Family::of(&standing.candidate).as_ref() == Some(family));
-        let known: BTreeMap<u64, f64> = members
-            .map(|standing| (block_bytes(self.cell, &standing.candidate), standing.ratio))
+        let mut known: BTreeMap<u64, f64> = members
+            .map(|standing| (standing.candidate.block_bytes(self.cell), standing.ratio))
             .collect();
+        loop {
+            let sizes = self.sizes(family, longest, &known);
+            let told: Vec<(u64, f64)> = sizes
+                .iter()
+                .filter_map(|size| Some((*size, self.told(family, *size, standings)?)))
+                .collect();
+            if told.is_empty() {
+                let members = sizes.iter();
+                return members
+                    .filter_map(|size| family.candidate(self.cell, *size))
+                    .collect();
+            }
+            known.extend(told);
+        }
+    }
+
+    /// What another family's member tells of the member with this block size, being the same schedule.
+    fn told(&self, family: &Family, size: u64, standings: &[Standing]) -> Option<f64> {
+        let candidate = family.candidate(self.cell, size)?;
+        let measured: Vec<&Candidate> = standings.iter().map(|s| &s.candidate).collect();
+        let same = self.same_as(&candidate, &measured)?;
+        Some(standings[same].ratio)
+    }
+
+    /// The sizes to try next, of which nothing is known.
+    fn sizes(&self, family: &Family, longest: u64, known: &BTreeMap<u64, f64>) -> Vec<u64> {
         let best = known.iter().min_by(|a, b| a.1.total_cmp(b.1));
         let Some(start) = best.map(|(size, _)| *size) else {
             return Vec::new();
@@ -156,17 +206,14 @@ impl Rounds<'_> {
             .into_iter()
             .filter(|segment| self.is_pioneer || segment.contains(&start))
             .flat_map(|segment| {
-                let sizes = blocks::next(&segment, &known, start, self.target);
+                let sizes = blocks::next(&segment, known, start, self.target);
                 let is_begun = segment.iter().any(|size| known.contains_key(size));
                 match is_begun || self.may_win(family, &sizes, start) {
                     true => sizes,
                     false => Vec::new(),
                 }
             });
-        sizes
-            .filter(|size| !known.contains_key(size))
-            .filter_map(|size| family.candidate(self.cell, size))
-            .collect()
+        sizes.filter(|size| !known.contains_key(size)).collect()
     }
 
     /// Whether one of the first sizes of another protocol segment is expected to come near the best known.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use campaign::Campaign;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell};
 
 use crate::cell::kin;
 use crate::guide::Expectation;
-use crate::known::Known;
+use crate::known::{Known, Standing};
 
 /// About so many sizes are measured in a shape before any is found interesting.
 const COARSE_SIZES: usize = 5;
@@ -63,6 +64,8 @@ pub(crate) struct Site {
 /// What is looked at to find interesting cells.
 pub(crate) struct Survey<'a> {
     pub(crate) known: &'a Known,
+    /// Of each measured cell.
+    pub(crate) standings: BTreeMap<Cell, Vec<Named>>,
     pub(crate) expectation: &'a dyn Expectation,
     /// By how much a candidate must beat the default to be chosen, as a share.
     pub(crate) materiality: f64,
@@ -70,7 +73,50 @@ pub(crate) struct Survey<'a> {
     pub(crate) target: f64,
 }
 
+/// How a candidate stands in a cell, whether it was measured itself or another that is the same schedule
+/// there.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) candidate: Candidate,
+    /// Of the one that was measured.
+    pub(crate) standing: Standing,
+}
+
+impl Named {
+    /// Who was measured in a cell, fastest first, each followed by those of the campaign that are the same
+    /// schedule there and were not measured.
+    pub(crate) fn all(campaign: &Campaign, known: &Known, cell: &Cell) -> Vec<Self> {
+        let standings = known.standings(cell);
+        let measured: Vec<Candidate> = standings.iter().map(|s| s.candidate.clone()).collect();
+        let simplest = campaign.simplest(cell, &measured);
+        let mut others: BTreeMap<&Candidate, Vec<&Candidate>> = BTreeMap::new();
+        for (candidate, simplest) in &simplest {
+            if !measured.contains(candidate) {
+                others.entry(simplest).or_default().push(candidate);
+            }
+        }
+        let mut named = Vec::new();
+        for standing in standings {
+            let same = simplest.get(&standing.candidate);
+            let others = same.and_then(|simplest| others.remove(simplest));
+            let candidates = [&standing.candidate]
+                .into_iter()
+                .chain(others.into_iter().flatten());
+            named.extend(candidates.map(|candidate| Self {
+                candidate: candidate.clone(),
+                standing: standing.clone(),
+            }));
+        }
+        named
+    }
+}
+
 impl Survey<'_> {
+    /// How candidates stand in a cell, fastest first; nothing if it was not measured.
+    pub(crate) fn standings(&self, cell: &Cell) -> &[Named] {
+        self.standings.get(cell).map_or(&[], Vec::as_slice)
+    }
+
     /// The cells of a series that are worth a measurement, as far as can be told by now; the measured
     /// ones among them.
     pub(crate) fn sites(&self, series: &Series) -> Vec<Site> {
@@ -217,9 +263,9 @@ impl Survey<'_> {
 
     /// What a table would say: the kin of the fastest, or the default if nothing beats it by enough.
     pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
-        let standings = self.known.standings(cell);
-        let fastest = standings.first()?;
-        match fastest.ratio * (1.0 + self.materiality) <= 1.0 {
+        // The first of those that are the same schedule was measured.
+        let fastest = self.standings(cell).first()?;
+        match fastest.standing.ratio * (1.0 + self.materiality) <= 1.0 {
             true => Some(kin(&fastest.candidate)),
             false => Some(Candidate::Default),
         }
@@ -227,10 +273,10 @@ impl Survey<'_> {
 
     /// What the best of a kin costs in a measured cell over the best of all, as a share.
     fn cost(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        let standings = self.known.standings(cell);
-        let best = standings.first()?.ratio;
+        let standings = self.standings(cell);
+        let best = standings.first()?.standing.ratio;
         let mut members = standings.iter().filter(|s| kin(&s.candidate) == *candidate);
-        Some(members.next()?.ratio / best - 1.0)
+        Some(members.next()?.standing.ratio / best - 1.0)
     }
 
     /// Whether the model, corrected by its errors at two measured cells, expects something in between
@@ -245,13 +291,14 @@ impl Survey<'_> {
         let Some(choice) = self.choice(low) else {
             return false;
         };
-        let ends = [low, high].map(|cell| self.known.standings(cell));
+        let ends = [low, high].map(|cell| self.standings(cell));
         let share = (position(between) - position(low)) / (position(high) - position(low));
         // The fastest of a kin at either end, corrected; of the default the time is interpolated.
         let expected = |name: &Candidate| {
             let at = [low, high].into_iter().zip(&ends).map(|(cell, standings)| {
                 let member = standings.iter().find(|s| kin(&s.candidate) == *name)?;
-                let measured = self.known.cell(cell)?.seconds(&member.candidate)?;
+                let measured = self.known.cell(cell)?;
+                let measured = measured.seconds(&member.standing.candidate)?;
                 let model = self.expectation.seconds(cell, &member.candidate);
                 Some((measured.ln(), model.map(f64::ln), member.candidate.clone()))
             });
@@ -268,7 +315,7 @@ impl Survey<'_> {
         let Some(chosen) = expected(&choice) else {
             return false;
         };
-        let kins = ends[0].iter().map(|standing| kin(&standing.candidate));
+        let kins = ends[0].iter().map(|named| kin(&named.candidate));
         let times = kins.filter_map(|name| expected(&name));
         times.fold(f64::INFINITY, f64::min) < chosen - SUGGESTION
     }

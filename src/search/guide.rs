@@ -6,9 +6,9 @@ use campaign::{Campaign, Family};
 use vocabulary::{Candidate, Cell};
 
 use crate::blocks;
-use crate::cell::{Rounds, block_bytes, kin};
-use crate::grid::{Series, Site, Survey};
-use crate::known::{Known, Standing};
+use crate::cell::{Rounds, kin};
+use crate::grid::{Named, Series, Site, Survey};
+use crate::known::Known;
 use crate::prune;
 
 /// Who was this far behind the best at a neighbour, as a share, takes part beside it.
@@ -84,8 +84,12 @@ impl Guide<'_> {
     /// ask for may change by it.
     pub fn requests(&self) -> Vec<Request> {
         let grid = self.campaign.cells();
+        let measured = self.known.measured();
         let survey = Survey {
             known: self.known,
+            standings: measured
+                .map(|cell| (*cell, Named::all(self.campaign, self.known, cell)))
+                .collect(),
             expectation: self.expectation,
             materiality: self.campaign.materiality,
             target: self.target,
@@ -104,6 +108,7 @@ impl Guide<'_> {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
                 Some(known) if known.launches() > 0 => {
                     let rounds = Rounds {
+                        campaign: self.campaign,
                         cell: &cell,
                         known,
                         expectation: self.expectation,
@@ -138,24 +143,25 @@ impl Guide<'_> {
         let mut near: Vec<(Cell, Candidate)> = Vec::new();
         let mut tried: BTreeSet<(Cell, Candidate)> = BTreeSet::new();
         for neighbour in &site.neighbours {
-            let standings = self.known.standings(neighbour);
-            let best = standings.first().map_or(1.0, |standing| standing.ratio);
+            let standings = survey.standings(neighbour);
+            let best = standings.first().map_or(1.0, |named| named.standing.ratio);
             let mut led = vec![false; self.classes.len()];
-            for Standing {
-                candidate, ratio, ..
+            for Named {
+                candidate,
+                standing,
             } in standings
             {
                 // The fastest of a family comes first; its other blocks need not be tried.
-                let is_first = tried.insert((*neighbour, kin(&candidate)));
+                let is_first = tried.insert((*neighbour, kin(candidate)));
                 let mut leads = false;
-                if candidate != Candidate::Default {
+                if *candidate != Candidate::Default {
                     for (class, led) in self.classes.iter().zip(&mut led) {
-                        leads |= !*led && class(neighbour, &candidate);
-                        *led |= class(neighbour, &candidate);
+                        leads |= !*led && class(neighbour, candidate);
+                        *led |= class(neighbour, candidate);
                     }
                 }
-                if is_first && (leads || ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR)) {
-                    near.push((*neighbour, candidate));
+                if is_first && (leads || standing.ratio <= best * (1.0 + BEHIND_AT_NEIGHBOUR)) {
+                    near.push((*neighbour, candidate.clone()));
                 }
             }
         }
@@ -186,6 +192,7 @@ impl Guide<'_> {
             }
             !was_tried(&kin(candidate)) || near.iter().any(|(_, member)| member == candidate)
         });
+        let mut rivals = self.campaign.each_once(cell, rivals).distinct;
         rivals.extend(others);
         rivals.retain(|candidate| {
             let failed = self.known.cell(cell);
@@ -225,7 +232,7 @@ impl Guide<'_> {
                 .iter()
                 .map(|(at, member)| {
                     let growth = (whole as f64 / at.vector_bytes().max(1) as f64).sqrt();
-                    (block_bytes(at, member) as f64 * growth).round() as u64
+                    (member.block_bytes(at) as f64 * growth).round() as u64
                 })
                 .chain(expected)
                 .collect(),

@@ -87,8 +87,9 @@ impl KnownCell {
         u32::try_from(all.len()).unwrap_or(u32::MAX)
     }
 
-    pub(crate) fn was_tried(&self, candidate: &Candidate) -> bool {
-        self.tried.contains_key(candidate)
+    /// Who was measured, whether a time came of it or not.
+    pub(crate) fn tried(&self) -> impl Iterator<Item = &Candidate> {
+        self.tried.keys()
     }
 
     pub(crate) fn has_failed(&self, candidate: &Candidate) -> bool {

@@ -70,8 +70,8 @@ pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
 pub(crate) use problem::Problem;
-pub use rule::out_of_order;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
     Provenance, Rule, RuleSource, ShapeRules, Table, message_size,
 };
+pub use vocabulary::out_of_order;

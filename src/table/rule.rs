@@ -3,7 +3,7 @@
 use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
 use serde::Deserialize;
 use strict_yaml::{Mistake, Scalar};
-use vocabulary::{Candidate, CommShape, Parameters};
+use vocabulary::{Candidate, CommShape, Parameters, out_of_order};
 
 use crate::other;
 use crate::parse::{Checked, Place, bytes};
@@ -212,24 +212,6 @@ fn refuse_unsupported(
                 operators,
             }))
         }
-    }
-}
-
-/// The full name of the algorithm, the given one or its inner reduce, that combines out of rank
-/// order for some root: not for operators that need not commute. `None` where nothing is combined.
-///
-/// Tables hold for every root, whatever root was measured.
-pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
-    // Neither the first nor the last of an even number of ranks: what is ordered there is ordered.
-    let request = Request {
-        root: 1,
-        commutative: false,
-        parameters: parameters.in_units(1),
-        ..Request::ranks(4)
-    };
-    match Schedule::new(algorithm, &request) {
-        Err(Unsupported::Unordered { algorithm }) => Some(algorithm),
-        _ => None,
     }
 }
 

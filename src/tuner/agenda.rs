@@ -23,6 +23,8 @@ pub struct Agenda {
     /// All cells with all candidates, which an exhaustive campaign measures; block sizes are predicted
     /// once the experiments are made.
     pub cells: Vec<(Cell, Vec<Candidate>)>,
+    /// Candidates that are the same schedule as a simpler one of their cell, which stands for them.
+    pub merged: Merged,
     /// Launches that everything is measured in, or, in a guided campaign, decisions rest on.
     pub launches: u32,
     /// How calls follow each other in cells.
@@ -30,6 +32,9 @@ pub struct Agenda {
     /// What is asked for by now, if the campaign is guided.
     search: Option<Search>,
 }
+
+/// In each cell that has any, the candidates that are the same schedule as a simpler one, and that one.
+pub type Merged = BTreeMap<Cell, Vec<(Candidate, Candidate)>>;
 
 /// One thing to measure.
 struct Item<'a> {
@@ -80,12 +85,22 @@ impl Stock {
         })
     }
 
-    /// Launches that measured the subject with all the candidates that have not failed; nothing
-    /// if there is nobody left to compare.
-    fn launches(&self, subject: Subject, candidates: &[Candidate]) -> Option<u32> {
+    /// Launches that measured the subject with all the candidates that have not failed, or with one of
+    /// the merged that each stands for; nothing if there is nobody left to compare.
+    fn launches(
+        &self,
+        subject: Subject,
+        candidates: &[Candidate],
+        merged: &[(Candidate, Candidate)],
+    ) -> Option<u32> {
         let able = self.able(subject, candidates);
         let default_failed = self.failed.contains(&(subject, Candidate::Default));
-        let counts = able.map(|c| self.counts.get(&(subject, c.clone())).copied().unwrap_or(0));
+        let count = |c: &Candidate| self.counts.get(&(subject, c.clone())).copied().unwrap_or(0);
+        let counts = able.map(|candidate| {
+            let others = merged.iter().filter(|(_, simplest)| simplest == candidate);
+            let most = others.map(|(other, _)| count(other)).max();
+            count(candidate).max(most.unwrap_or(0))
+        });
         counts.min().filter(|_| !default_failed)
     }
 
@@ -129,16 +144,16 @@ impl Agenda {
         let mut machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
         machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
-        let cells = campaign
-            .cells()
-            .into_iter()
-            .map(|cell| {
-                let predicted = |family: &Family| predicted_block(&machine, &cell, family);
-                let mut candidates = campaign.candidates(&cell, &predicted);
-                candidates.extend(others(&cell));
-                (cell, candidates)
-            })
-            .collect();
+        let (mut cells, mut merged) = (Vec::new(), Merged::new());
+        for cell in campaign.cells() {
+            let predicted = |family: &Family| predicted_block(&machine, &cell, family);
+            let mut candidates = campaign.candidates(&cell, &predicted);
+            candidates.distinct.extend(others(&cell));
+            cells.push((cell, candidates.distinct));
+            if !candidates.merged.is_empty() {
+                merged.insert(cell, candidates.merged);
+            }
+        }
         let search = match campaign.strategy {
             Strategy::Exhaustive => None,
             Strategy::Guided => Some(Search::new(campaign, store, library, &machine, &others)?),
@@ -146,6 +161,7 @@ impl Agenda {
         Ok(Self {
             experiments,
             cells,
+            merged,
             launches: campaign.launches,
             pattern: campaign.pattern,
             search,
@@ -161,6 +177,7 @@ impl Agenda {
         Self {
             experiments: Vec::new(),
             cells: cells.to_vec(),
+            merged: Merged::new(),
             launches,
             pattern,
             search: None,
@@ -173,6 +190,11 @@ impl Agenda {
             .iter()
             .map(|(_, candidates)| candidates.len())
             .sum()
+    }
+
+    /// Merged candidates of all cells together.
+    pub fn merged(&self) -> usize {
+        self.merged.values().map(Vec::len).sum()
     }
 
     /// Whether a subject with a candidate is on the agenda; in a guided campaign, whether it may be.
@@ -189,11 +211,19 @@ impl Agenda {
                 Cell { bytes, ..*known } == *cell
             }),
         };
-        known.is_some_and(|(_, candidates)| match &self.search {
-            None => candidates.contains(candidate),
+        let Some((cell, candidates)) = known else {
+            return false;
+        };
+        // A store may have what is merged by now.
+        let merged = self.merged.get(cell).into_iter().flatten();
+        let mut all = candidates
+            .iter()
+            .chain(merged.map(|(candidate, _)| candidate));
+        match &self.search {
+            None => all.any(|c| c == candidate),
             // A search chooses block sizes of its own.
-            Some(_) => candidates.iter().any(|c| is_kin(c, candidate)),
-        })
+            Some(_) => all.any(|c| is_kin(c, candidate)),
+        }
     }
 
     /// How often one launch measures something: one turn an experiment, one a candidate; on average, in
@@ -223,8 +253,13 @@ impl Agenda {
         let fixed = experiments
             .chain(cells)
             .filter_map(|(subject, candidates)| {
+                let merged = match &subject {
+                    Subject::Cell(cell) => self.merged.get(cell).map_or(&[][..], Vec::as_slice),
+                    Subject::Experiment(_) => &[],
+                };
+                let done = stock.launches(subject, candidates, merged)?;
                 Some(Item {
-                    done: stock.launches(subject, candidates)?.min(self.launches),
+                    done: done.min(self.launches),
                     wanted: self.launches,
                     round: stock.rounds(subject, candidates),
                     subject,

@@ -120,6 +120,7 @@ impl Analysis {
             asks_for: &asks_for,
             options,
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
+            merged: agenda.as_ref().map(|agenda| &agenda.merged),
             everything: everything.and_then(|(agenda, campaign)| agenda.everything(campaign)),
         })?;
         Ok(Self {

@@ -35,7 +35,7 @@ mod tune;
 mod view;
 mod workplace;
 
-pub use agenda::{Agenda, Progress};
+pub use agenda::{Agenda, Merged, Progress};
 pub use analysis::Analysis;
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;

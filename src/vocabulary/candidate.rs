@@ -5,6 +5,7 @@ use std::fmt;
 use schedule::Collective;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::Cell;
 use crate::units::format_bytes;
 
 /// One way to carry out a collective.
@@ -76,6 +77,12 @@ impl Candidate {
     pub fn id(&self) -> &str {
         let name = self.algorithm();
         name.split_once('/').map_or(name, |(_, id)| id)
+    }
+
+    /// The size of its blocks in a cell, in bytes: that of what is cut, for a single block.
+    pub fn block_bytes(&self, cell: &Cell) -> u64 {
+        let size = self.parameters().block_bytes;
+        size.unwrap_or_else(|| cell.vector_bytes().max(1))
     }
 
     /// The parameters; empty where there are none.

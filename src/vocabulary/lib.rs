@@ -4,6 +4,7 @@
 //! [`Sample`]. Everything here is written to files or read from them; nothing here measures or decides.
 //! Times are seconds, sizes are bytes.
 
+mod alike;
 mod candidate;
 mod cell;
 mod experiment;
@@ -16,6 +17,7 @@ mod sample;
 pub mod units;
 mod warning;
 
+pub use alike::out_of_order;
 pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};
 pub use experiment::{Experiment, ExperimentKind};

@@ -18,17 +18,20 @@ use crate::exit::Answer;
 /// Say what `tune` would do, without measuring
 ///
 /// Shows the library, the cells and candidates of each collective, what is in the store already,
-/// and about how long the rest takes. The block sizes that the model predicts join the candidates
-/// once the machine's parameters have been measured, which the first launch does.
+/// and about how long the rest takes. Candidates that are the same schedule in a cell count once, under
+/// the name of the simplest: on two ranks linear, binomial and chained broadcasts are the same message.
+/// The block sizes that the model predicts join the candidates once the machine's parameters have been
+/// measured, which the first launch does.
 ///
 /// With --json, prints one object: `name`, `library`, `driver` (null in simulations), `store`,
 /// `table`, `report` (paths), `shapes`, `launches`, `launches_left`, `experiments`, `cells`,
-/// `candidates` (of all cells together), `calibrated` (whether predicted block sizes are among
-/// them), `done` and `total` (measurements of one cell in one launch; of a guided campaign by what is
-/// known now), `strategy`, `turns_left` and `exhaustive_turns` (one a candidate, cell and launch),
-/// `budget_seconds`,
+/// `candidates` (of all cells together), `merged` (further ones that are the same schedule in their cell
+/// as a simpler one), `calibrated` (whether predicted block sizes are among them), `done` and `total`
+/// (measurements of one cell in one launch; of a guided campaign by what is known now), `strategy`,
+/// `turns_left` and `exhaustive_turns` (one a candidate, cell and launch), `budget_seconds`,
 /// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
-/// `candidates` by full name), `warnings`; with --render also `scripts` (each with `nodes`, `ppn`, `script`).
+/// `candidates` by full name, `merged`, a number by shape), `warnings`; with --render also `scripts` (each
+/// with `nodes`, `ppn`, `script`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -108,6 +111,8 @@ struct Share<'a> {
     cells: usize,
     bytes: BTreeSet<u64>,
     candidates: BTreeSet<&'a Candidate>,
+    /// Candidates of its cells that another stands for, by shape.
+    merged: BTreeMap<CommShape, usize>,
 }
 
 impl Plan<'_> {
@@ -125,6 +130,10 @@ impl Plan<'_> {
             share.bytes.insert(*bytes);
             share.candidates.extend(candidates);
         }
+        for (cell, merged) in &self.agenda.merged {
+            let share = shares.entry(cell.collective).or_default();
+            *share.merged.entry(cell.shape).or_default() += merged.len();
+        }
         shares
     }
 
@@ -138,11 +147,14 @@ impl Plan<'_> {
         let shares = self.shares();
         let collectives = shares.iter().map(|(collective, share)| {
             let names = share.candidates.iter().map(ToString::to_string);
+            let merged = share.merged.iter();
+            let merged = merged.map(|(shape, merged)| (shape.to_string(), json!(merged)));
             json!({
                 "collective": collective.name(),
                 "cells": share.cells,
                 "bytes": share.bytes,
                 "candidates": names.collect::<Vec<_>>(),
+                "merged": Value::Object(merged.collect()),
             })
         });
         json!({
@@ -159,6 +171,7 @@ impl Plan<'_> {
             "experiments": agenda.experiments.len(),
             "cells": agenda.cells.len(),
             "candidates": agenda.candidates(),
+            "merged": agenda.merged(),
             "calibrated": forecast.calibrated,
             "done": forecast.progress.done,
             "total": forecast.progress.total,
@@ -197,6 +210,14 @@ impl Plan<'_> {
                 ),
             ),
         ];
+        if agenda.merged() > 0 {
+            let merged = format!(
+                "{} more candidates are the same schedules in their cells as simpler ones of these, and \
+                 not measured",
+                agenda.merged()
+            );
+            lines.push(("", merged));
+        }
         let shares = self.shares();
         lines.extend(shares.iter().map(|(c, share)| (c.name(), share.describe())));
         if campaign.parameters.predicted && !forecast.calibrated {

@@ -1,6 +1,8 @@
 //! Which cells, candidates and experiments a campaign asks for.
 
-use campaign::{Campaign, Family};
+use std::collections::BTreeSet;
+
+use campaign::{Campaign, Candidates, Family};
 use schedule::{Collective, Parameter, Parameters, Request, Round, Schedule};
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
@@ -25,9 +27,18 @@ fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
     items.into_iter().map(|item| item.to_string()).collect()
 }
 
+/// The algorithms of a cell, whether they differ there or not.
+fn algorithms(campaign: &Campaign, cell: &Cell) -> BTreeSet<String> {
+    let Candidates { distinct, merged } = campaign.candidates(cell, &|_| None);
+    let merged = merged.into_iter().map(|(candidate, _)| candidate);
+    let all = distinct.into_iter().chain(merged);
+    all.map(|candidate| candidate.algorithm().to_owned())
+        .collect()
+}
+
 /// The candidates of a cell when the model predicts blocks of `predicted` bytes for everything.
 fn candidates(campaign: &Campaign, cell: &Cell, predicted: Option<u64>) -> Vec<String> {
-    texts(campaign.candidates(cell, &|_| predicted))
+    texts(campaign.candidates(cell, &|_| predicted).distinct)
 }
 
 #[test]
@@ -320,7 +331,7 @@ fn radices_concern_compositions_with_a_part_that_has_one() {
     let expected = [
         "default",
         "allgather/gather_broadcast[bcast=binomial]",
-        "allgather/gather_broadcast[radix=2,bcast=knomial]",
+        // With the radix 2 it is binomial.
         "allgather/gather_broadcast[radix=4,bcast=knomial]",
     ];
     assert_eq!(candidates(&campaign, &cell, None), expected);
@@ -336,9 +347,9 @@ fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
                 shape,
                 ..cell(collective, 4096)
             };
-            let found = all.candidates(&cell, &|_| None);
+            let found = algorithms(&all, &cell);
             for algorithm in schedule::of(collective) {
-                let takes_part = found.iter().any(|c| c.algorithm() == algorithm.name());
+                let takes_part = found.contains(&algorithm.name());
                 let serves = !algorithm.even_ranks || ppn.is_multiple_of(2);
                 assert_eq!(takes_part, serves, "{algorithm} on {ppn} ranks");
             }
@@ -359,8 +370,11 @@ fn predictions_are_asked_for_with_the_parts() {
             _ => 16 << 10,
         })
     };
-    let cell = cell(Collective::Allreduce, 1 << 20);
-    let found: Vec<String> = texts(campaign.candidates(&cell, &predicted));
+    let cell = Cell {
+        shape: CommShape { nodes: 1, ppn: 8 },
+        ..cell(Collective::Allreduce, 1 << 20)
+    };
+    let found: Vec<String> = texts(campaign.candidates(&cell, &predicted).distinct);
     let cut = |size: &str, bcast: &str| {
         let name = format!("reduce_broadcast[block_bytes={size},reduce=binomial,bcast={bcast}]");
         assert!(found.contains(&format!("allreduce/{name}")), "{found:?}");
@@ -375,12 +389,8 @@ fn every_algorithm_competes_by_default_and_none_that_is_excluded() {
     let all = campaign("");
     for algorithm in schedule::ALGORITHMS {
         let cell = cell(algorithm.collective, 1 << 20);
-        let takes_part = |campaign: &Campaign| {
-            let candidates = campaign.candidates(&cell, &|_| None);
-            candidates
-                .iter()
-                .any(|candidate| candidate.algorithm() == algorithm.name())
-        };
+        let takes_part =
+            |campaign: &Campaign| algorithms(campaign, &cell).contains(&algorithm.name());
         assert!(takes_part(&all), "{algorithm}");
         let others = campaign(&format!("candidates: {{exclude: {algorithm}}}\n"));
         assert!(!takes_part(&others), "{algorithm}");
@@ -428,4 +438,80 @@ fn the_placebo_takes_part_where_it_is_asked_for() {
         let found = candidates(&campaign(without), &cell, None);
         assert!(!found.contains(&expected[1].to_owned()), "{without}");
     }
+}
+
+/// What the default campaign measures in a cell on two ranks, of blocks as large as the vector, and whom
+/// each stands for.
+#[test]
+fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
+    let check = |lines: &str, collective, distinct: &[&str], merged: usize| {
+        let found = campaign(lines).candidates(&cell(collective, 1024), &|_| None);
+        let expected = ["default"].into_iter().chain(distinct.iter().copied());
+        assert_eq!(
+            texts(&found.distinct),
+            expected.collect::<Vec<_>>(),
+            "{lines}"
+        );
+        assert_eq!(found.merged.len(), merged, "{lines}: {:?}", found.merged);
+        for (candidate, simplest) in found.merged {
+            assert!(
+                found.distinct.contains(&simplest),
+                "{candidate}: {simplest}"
+            );
+            assert!(!found.distinct.contains(&candidate), "{candidate}");
+        }
+    };
+    let scatters = "bcast/scatter_allgather";
+    check("", Collective::Bcast, &["bcast/linear", scatters], 8);
+    check("", Collective::Scatter, &["scatter/linear"], 4);
+    // Those that the campaign names, also if it names them one by one.
+    let only = "candidates: {include: [bcast/chain, bcast/binomial]}\n";
+    check(only, Collective::Bcast, &["bcast/binomial"], 1);
+    let others = "candidates: {exclude: [bcast/linear*, bcast/mst]}\n";
+    check(others, Collective::Bcast, &["bcast/binomial", scatters], 5);
+}
+
+/// A candidate with blocks goes by the simplest name that the campaign has for these, also where that was
+/// not to be tried with them.
+#[test]
+fn blocks_that_are_the_same_have_one_name_at_all_sizes() {
+    let campaign = campaign(
+        "candidates: {include: [bcast/chain, bcast/binary_pipelined]}\nparameters: {block_bytes: 4K}\n",
+    );
+    let predicted = |family: &Family| {
+        let is_chain = family.algorithm.id == "chain";
+        Some(if is_chain { 8 << 10 } else { 16 << 10 })
+    };
+    for bytes in [1 << 16, 1 << 20] {
+        let found = campaign.candidates(&cell(Collective::Bcast, bytes), &predicted);
+        let expected = [
+            "default",
+            "bcast/chain[block_bytes=4K]",
+            "bcast/chain[block_bytes=8K]",
+        ];
+        assert_eq!(texts(&found.distinct)[..3], expected);
+        assert_eq!(
+            texts(&found.distinct)[3..],
+            ["bcast/chain[block_bytes=16K]"]
+        );
+    }
+}
+
+/// On many ranks next to nothing is the same.
+#[test]
+fn on_64_ranks_few_candidates_are_merged() {
+    let all = campaign("");
+    let shape = CommShape { nodes: 8, ppn: 8 };
+    let counts = Collective::ALL.map(|collective| {
+        let cell = Cell {
+            shape,
+            ..cell(collective, 1 << 20)
+        };
+        let found = all.candidates(&cell, &|_| None);
+        (found.distinct.len() - 1, found.merged.len())
+    });
+    let (distinct, merged) = counts
+        .iter()
+        .fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
+    assert!(distinct > 10 * merged && merged > 0, "{counts:?}");
 }

@@ -172,7 +172,7 @@ fn planned(place: &Place) -> BTreeSet<(Subject, Candidate)> {
     let experiments = campaign.experiments().into_iter();
     let experiments = experiments.map(|e| (Subject::Experiment(e), Candidate::Default));
     let cells = campaign.cells().into_iter().flat_map(|cell| {
-        let candidates = campaign.candidates(&cell, &|_| None);
+        let candidates = campaign.candidates(&cell, &|_| None).distinct;
         candidates
             .into_iter()
             .map(move |c| (Subject::Cell(cell), c))

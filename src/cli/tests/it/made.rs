@@ -161,7 +161,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
     let experiments = campaign.experiments().into_iter().map(Work::Experiment);
     let cells = campaign.cells().into_iter().map(|cell| Work::Compare {
         cell,
-        candidates: campaign.candidates(&cell, &|_| None),
+        candidates: campaign.candidates(&cell, &|_| None).distinct,
     });
     let tasks = experiments.chain(cells).zip(0..);
     Plan {

@@ -69,6 +69,7 @@ fn plan_knows_what_is_done() {
             "launches",
             "launches_left",
             "library",
+            "merged",
             "name",
             "page",
             "report",

@@ -509,3 +509,34 @@ fn the_placebo_is_compared_and_never_chosen() {
     let about = fit::about_repetitions(&samples, &summaries, |_, _| true);
     assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
 }
+
+/// Stores of earlier versions have times of both.
+#[test]
+fn of_candidates_that_are_the_same_schedule_the_simplest_is_chosen() {
+    let segmented = ours("allreduce/ring_segmented", Some(CELL));
+    let both: [(Candidate, &[f64]); 3] = [
+        (segmented.clone(), &[0.50; 6]),
+        (ring(), &[0.55; 6]),
+        (Candidate::Default, &[1.0; 6]),
+    ];
+    for ranks in [2, 4, 5] {
+        let decisions = decided(&launches(allreduce(ranks, CELL), &both), &[]);
+        assert_eq!(decisions[0].chosen, ring(), "{ranks} ranks");
+        assert_eq!(
+            decisions[0].ranking.len(),
+            3,
+            "all that was measured is shown"
+        );
+    }
+    // Alone, the other one does as well.
+    let alone = decided(
+        &launches(allreduce(2, CELL), &[both[0].clone(), both[2].clone()]),
+        &[],
+    );
+    assert_eq!(alone[0].chosen, segmented);
+    // Blocks make a schedule of its own.
+    let mut cut = both.clone();
+    cut[0].0 = ours("allreduce/ring_segmented", Some(CELL / 8));
+    let decisions = decided(&launches(allreduce(2, CELL), &cut), &[]);
+    assert_eq!(decisions[0].chosen, cut[0].0);
+}

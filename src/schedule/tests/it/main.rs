@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod alike;
 mod cases;
 mod catalogue;
 mod counts;

@@ -89,7 +89,7 @@ impl Judge {
         };
         let chosen = self.seconds(cell, table.lookup(&query).candidate);
         let chosen = chosen.expect("the choice can be simulated");
-        let all = self.campaign.candidates(cell, &|_| None);
+        let all = self.campaign.candidates(cell, &|_| None).distinct;
         let times = all
             .iter()
             .filter_map(|candidate| self.seconds(cell, candidate));

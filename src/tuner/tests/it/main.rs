@@ -1,5 +1,6 @@
 //! The loop, with a launcher that plays the driver: no MPI, every mishap on demand.
 
+mod alike;
 mod batch;
 mod cluster;
 mod evaluate;

@@ -1,5 +1,6 @@
 //! The simulator.
 
+mod alike;
 mod closed_forms;
 mod contention;
 mod paths;

@@ -1,0 +1,49 @@
+//! Candidates that were not measured in a cell since another is the same schedule there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vocabulary::{Candidate, Cell, Subject};
+
+use crate::predictor::{Kind, kind};
+use results::Summary;
+
+/// The summaries, and in each cell one more for every candidate of ours that was measured in another cell
+/// and is the same schedule here as one that was measured here: with the times of that one.
+pub(crate) fn with_merged(summaries: &[Summary]) -> Vec<Summary> {
+    let mut kinds: BTreeMap<Kind, BTreeSet<&Candidate>> = BTreeMap::new();
+    let mut cells: BTreeMap<Cell, BTreeMap<&Candidate, &Summary>> = BTreeMap::new();
+    for summary in summaries {
+        let Subject::Cell(cell) = summary.subject else {
+            continue;
+        };
+        cells
+            .entry(cell)
+            .or_default()
+            .insert(&summary.candidate, summary);
+        if let Candidate::Ours { .. } = summary.candidate {
+            let candidates = kinds.entry(kind(&cell)).or_default();
+            candidates.insert(&summary.candidate);
+        }
+    }
+    let mut all = summaries.to_vec();
+    for (cell, measured) in &cells {
+        let of_kind = kinds.get(&kind(cell)).into_iter().flatten();
+        let candidates: Vec<&Candidate> = of_kind.copied().collect();
+        let simplest = cell.simplest_alike(&candidates);
+        let named = || candidates.iter().zip(&simplest);
+        let mut known: BTreeMap<usize, &Summary> = BTreeMap::new();
+        for (candidate, place) in named() {
+            if let Some(summary) = measured.get(*candidate) {
+                known.entry(*place).or_insert(summary);
+            }
+        }
+        let others = named().filter(|(candidate, _)| !measured.contains_key(**candidate));
+        all.extend(others.filter_map(|(candidate, place)| {
+            Some(Summary {
+                candidate: (*candidate).clone(),
+                ..(*known.get(place)?).clone()
+            })
+        }));
+    }
+    all
+}

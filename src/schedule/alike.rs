@@ -1,0 +1,195 @@
+//! Which schedules of one call are carried out alike, whatever their algorithms are called.
+//!
+//! On two ranks a linear, a binomial and a chained broadcast are the same message. Schedules are compared
+//! as an executor reads them: round by round on every rank the messages to be sent, those to be received
+//! and the local work, each in order, with peers and places in memory. What moves nothing is left out, and
+//! scratch buffers are numbered as a rank names them. An executor that reads the same makes the same calls
+//! with the same lengths in the same order, posts the same receives ahead, and combines and copies the same
+//! units from and to the same places.
+
+use std::collections::HashMap;
+
+use crate::layout::Place;
+use crate::program::Program;
+use crate::{Action, Buffer, Layout, Rank, Round, Schedule, Span};
+
+/// Programs of up to so many rounds are resolved once, longer ones each time as they run, so that memory
+/// does not grow with the number of blocks. A shorter and a longer program are not carried out alike.
+pub const RESOLVED_ROUNDS: u64 = 1024;
+
+/// Schedules with more actions and rounds are not compared to their ends, and count as different from all
+/// others.
+const MOST_STEPS: u64 = 16 << 10;
+
+/// To begin with a rank's program takes as long as so many actions.
+const STEPS_A_RANK: u64 = 8;
+
+/// For each of several schedules of one call the place of the first that is carried out alike: its own
+/// where none before it is.
+///
+/// The schedules share collective, ranks, root and vector. All are read side by side, and whichever
+/// differs from all others is not read on: most differ in their first rounds.
+pub fn first_alike(schedules: &[Schedule]) -> Vec<usize> {
+    let mut firsts: Vec<usize> = (0..schedules.len()).collect();
+    let all = schedules.iter().enumerate();
+    let mut groups: Vec<Vec<Reader<'_>>> = vec![all.map(Reader::new).collect()];
+    while let Some(group) = groups.pop() {
+        let mut parts: HashMap<Reading, Vec<Reader<'_>>> = HashMap::new();
+        for mut reader in group {
+            if let Some(reading) = reader.read() {
+                parts.entry(reading).or_default().push(reader);
+            }
+        }
+        for (reading, part) in parts.into_iter().filter(|(_, part)| part.len() > 1) {
+            match reading {
+                Reading::End => {
+                    let first = part.iter().map(|reader| reader.place).min();
+                    for reader in &part {
+                        firsts[reader.place] = first.unwrap_or(reader.place);
+                    }
+                }
+                Reading::Rank { .. } | Reading::Round(_) => groups.push(part),
+            }
+        }
+    }
+    firsts
+}
+
+/// What comes next in a schedule.
+#[derive(PartialEq, Eq, Hash)]
+enum Reading {
+    /// The program of the next rank.
+    Rank { is_resolved: bool },
+    /// A round that moves something: sends, receives, then work.
+    Round(Vec<Step>),
+    /// The end of the last rank's program.
+    End,
+}
+
+/// An action with its spans resolved to places.
+#[derive(PartialEq, Eq, Hash)]
+enum Step {
+    /// The place is absent if the message is empty.
+    Send(Rank, Option<Place>),
+    Recv(Rank, Option<Place>),
+    Combine([Place; 3]),
+    Copy([Place; 2]),
+}
+
+/// A schedule that is read from its first rank's first round to its last rank's last.
+struct Reader<'a> {
+    /// Where it stands among the schedules.
+    place: usize,
+    schedule: &'a Schedule,
+    /// The ranks whose programs have been begun.
+    ranks: Rank,
+    program: Box<dyn Program>,
+    layout: Layout,
+    /// The round of the last rank that comes next.
+    next: u64,
+    round: Round,
+    /// The rank's scratch buffers in the order in which they are named.
+    scratch: Vec<Buffer>,
+    /// Actions and rounds so far, and what all ranks take to begin with.
+    steps: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn new((place, schedule): (usize, &'a Schedule)) -> Self {
+        Self {
+            place,
+            schedule,
+            ranks: 0,
+            program: Box::new(crate::program::Nothing),
+            layout: schedule.layout(0),
+            next: 0,
+            round: Round::default(),
+            scratch: Vec::new(),
+            steps: STEPS_A_RANK * u64::from(schedule.shape().ranks),
+        }
+    }
+
+    /// What comes next; nothing if the schedule is too long to be compared.
+    fn read(&mut self) -> Option<Reading> {
+        while self.next < self.program.rounds() {
+            self.round.clear();
+            self.program.round(self.next, &mut self.round);
+            self.next += 1;
+            self.count(1 + self.round.actions().len() as u64)?;
+            let steps = self.steps()?;
+            if !steps.is_empty() {
+                return Some(Reading::Round(steps));
+            }
+        }
+        if self.ranks == self.schedule.shape().ranks {
+            return Some(Reading::End);
+        }
+        self.count(0)?;
+        self.program = self.schedule.program(self.ranks);
+        self.layout = self.schedule.layout(self.ranks);
+        self.ranks += 1;
+        self.next = 0;
+        self.scratch.clear();
+        let is_resolved = self.program.rounds() <= RESOLVED_ROUNDS;
+        Some(Reading::Rank { is_resolved })
+    }
+
+    fn count(&mut self, steps: u64) -> Option<()> {
+        self.steps += steps;
+        (self.steps <= MOST_STEPS).then_some(())
+    }
+
+    /// The round's sends, receives and work; nothing if a span leaves its buffer.
+    fn steps(&mut self) -> Option<Vec<Step>> {
+        let [mut steps, mut recvs, mut work] = [const { Vec::new() }; 3];
+        let round = std::mem::take(&mut self.round);
+        for action in round.actions() {
+            match action {
+                Action::Send { to, span } => {
+                    let place = self.place(span)?;
+                    if !place.is_empty() {
+                        steps.push(Step::Send(*to, Some(place)));
+                    }
+                }
+                Action::Recv { from, span } => {
+                    let place = self.place(span)?;
+                    if !place.is_empty() {
+                        recvs.push(Step::Recv(*from, Some(place)));
+                    }
+                }
+                Action::Signal { to } => steps.push(Step::Send(*to, None)),
+                Action::Await { from } => recvs.push(Step::Recv(*from, None)),
+                Action::Combine { left, right, into } => {
+                    let places = [self.place(left)?, self.place(right)?, self.place(into)?];
+                    if !places[2].is_empty() {
+                        work.push(Step::Combine(places));
+                    }
+                }
+                Action::Copy { from, into } => {
+                    let places = [self.place(from)?, self.place(into)?];
+                    if places[0] != places[1] && !places[1].is_empty() {
+                        work.push(Step::Copy(places));
+                    }
+                }
+            }
+        }
+        self.round = round;
+        steps.append(&mut recvs);
+        steps.append(&mut work);
+        Some(steps)
+    }
+
+    /// Where a span stands, with scratch buffers numbered in the order in which they are named.
+    fn place(&mut self, span: &Span) -> Option<Place> {
+        let mut place = self.layout.locate(span)?;
+        if let Buffer::Scratch(_) = place.memory {
+            let known = self.scratch.iter().position(|name| *name == place.memory);
+            let number = known.unwrap_or_else(|| {
+                self.scratch.push(place.memory);
+                self.scratch.len() - 1
+            });
+            place.memory = Buffer::Scratch(number as u8);
+        }
+        Some(place)
+    }
+}

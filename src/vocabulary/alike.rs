@@ -1,0 +1,93 @@
+//! Candidates that are the same schedule in a cell.
+
+use std::collections::BTreeMap;
+
+use schedule::{ALGORITHMS, Algorithm, Collective, Request, Schedule, Unsupported, first_alike};
+
+use crate::{Candidate, Cell, Parameters};
+
+impl Cell {
+    /// For each of several candidates the place of the simplest of them that is the same schedule in this
+    /// cell: its own where there is no other.
+    ///
+    /// The simplest is one that combines in rank order for every root, if any does; of these the one with
+    /// the fewest parameters, then the one that comes first in the registry, itself and then by its parts,
+    /// then the one with the smallest parameters. What is not ours is like nothing else. Two that are the same here need not be
+    /// in other cells, from other roots or in place.
+    pub fn simplest_alike(&self, candidates: &[&Candidate]) -> Vec<usize> {
+        let mut simplest: Vec<usize> = (0..candidates.len()).collect();
+        let ours = candidates.iter().enumerate();
+        let (places, schedules): (Vec<usize>, Vec<Schedule>) = ours
+            .filter_map(|(place, candidate)| Some((place, self.schedule(candidate)?)))
+            .unzip();
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (place, first) in places.iter().zip(first_alike(&schedules)) {
+            groups.entry(first).or_default().push(*place);
+        }
+        for group in groups.values().filter(|group| group.len() > 1) {
+            let stands_for_all = group
+                .iter()
+                .min_by_key(|place| simplicity(candidates[**place]));
+            for place in group {
+                simplest[*place] = stands_for_all.copied().unwrap_or(*place);
+            }
+        }
+        simplest
+    }
+
+    /// Whether two candidates are the same, or the same schedule in this cell.
+    pub fn are_alike(&self, one: &Candidate, other: &Candidate) -> bool {
+        let simplest = self.simplest_alike(&[one, other]);
+        one == other || simplest[0] == simplest[1]
+    }
+
+    /// The schedule of a candidate; nothing for what is not ours, is not known or cannot serve the cell.
+    fn schedule(&self, candidate: &Candidate) -> Option<Schedule> {
+        let Candidate::Ours {
+            algorithm,
+            parameters,
+        } = candidate
+        else {
+            return None;
+        };
+        let algorithm = schedule::find(algorithm).filter(|a| a.collective == self.collective)?;
+        Schedule::new(algorithm, &self.request(parameters)).ok()
+    }
+}
+
+/// The simplest candidate has the smallest.
+fn simplicity(candidate: &Candidate) -> impl Ord + use<> {
+    let parameters = candidate.parameters();
+    let row = place(candidate.algorithm());
+    let is_unordered = row.is_some_and(|row| out_of_order(&ALGORITHMS[row], &parameters).is_some());
+    let given = parameters.in_units(1).given().count();
+    let part = |of: Collective, id: &Option<String>| place(&format!("{of}/{}", id.as_ref()?));
+    let parts = [
+        part(Collective::Reduce, &parameters.reduce),
+        part(Collective::Bcast, &parameters.bcast),
+    ];
+    (is_unordered, given, row, parts, parameters)
+}
+
+/// Where an algorithm stands in the registry.
+fn place(name: &str) -> Option<usize> {
+    ALGORITHMS.iter().position(|row| row.name() == name)
+}
+
+/// The full name of the algorithm, the given one or its inner reduce, that combines out of rank
+/// order for some root: not for operators that need not commute. `None` where nothing is combined.
+///
+/// Tables hold for every root, whatever root was measured.
+pub fn out_of_order(algorithm: &'static Algorithm, parameters: &Parameters) -> Option<String> {
+    // Neither the first nor the last of an even number of ranks: what is ordered there is ordered.
+    let request = Request {
+        root: 1,
+        commutative: false,
+        parameters: parameters.in_units(1),
+        ..Request::ranks(4)
+    };
+    match Schedule::new(algorithm, &request) {
+        Err(Unsupported::Unordered { algorithm }) => Some(algorithm),
+        _ => None,
+    }
+}

@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod contention;
+mod courses;
 mod paths;
 mod reference;
 

@@ -1,12 +1,12 @@
 //! Which candidates are measured at all: those that give the right result and that the cell can afford.
 
 use statistics::median;
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Pattern};
 
 use crate::cell::Entrant;
 use crate::{
-    Attempt, CellBenchmark, Executor, Failure, Progress, Samples, batch, has_settled, is_hopeless,
-    is_too_slow,
+    Attempt, Calls, CellBenchmark, Executor, Failure, Progress, Samples, batch, has_settled,
+    is_hopeless, is_too_slow,
 };
 
 /// Turns of warming up before a candidate is measured whether or not it has settled.
@@ -31,14 +31,45 @@ impl CellBenchmark<'_> {
             }
         }
         entrants.sort_by_key(|entrant| entrant.index);
-        // Where a call is too short for the clock, several make a repetition: of all candidates as
-        // many, since only such times can be compared.
-        let batch = batch::calls(fastest_seconds, &self.timer);
+        // Of all candidates the same calls, since only such times can be compared.
+        let call_seconds = entrants.iter().map(|entrant| entrant.call_seconds);
+        let slowest_seconds = call_seconds.fold(0.0, f64::max);
+        let calls = self.calls(fastest_seconds, slowest_seconds);
         for entrant in &mut entrants {
-            entrant.batch = batch;
-            entrant.estimate_seconds += entrant.call_seconds * f64::from(batch - 1);
+            let more = f64::from(calls.all()) - f64::from(entrant.calls.all());
+            entrant.calls = calls;
+            entrant.estimate_seconds += entrant.call_seconds * more;
         }
         Ok(entrants)
+    }
+
+    /// The calls of a repetition if those of the candidates take times between these two.
+    fn calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
+        match self.pattern {
+            // Where a call is too short for the clock, several make a repetition.
+            Pattern::Together => Calls::Together(batch::calls(fastest_seconds, &self.timer)),
+            Pattern::Repeated => {
+                // A watchdog must not take a turn for one that hangs.
+                let most_seconds = self.patience_seconds / 4.0;
+                let timer = &self.timer;
+                let timed = batch::block(fastest_seconds, slowest_seconds, most_seconds, timer);
+                Calls::block(timed)
+            }
+            // Whatever a candidate takes, it meets the same arrivals.
+            Pattern::Skewed => Calls::Skewed {
+                longest_seconds: fastest_seconds,
+                first: 0,
+            },
+        }
+    }
+
+    /// Those of warming up, after a first call that took so long: what overlaps in steady state is warmed
+    /// up in it, and so it is known how long a call takes there.
+    fn first_calls(&self, first_seconds: f64) -> Calls {
+        match self.pattern {
+            Pattern::Repeated => self.calls(first_seconds, first_seconds),
+            Pattern::Together | Pattern::Skewed => Calls::Together(1),
+        }
     }
 
     /// The default, by which others are judged, first; the others in an order shuffled anew in each
@@ -73,19 +104,21 @@ impl CellBenchmark<'_> {
         if may_leave && is_hopeless(first_seconds, fastest_seconds, self.repetition) {
             return Ok(Err(Failure::too_slow(first_seconds, fastest_seconds)));
         }
+        let calls = self.first_calls(first_seconds);
         let mut entrant = Entrant {
             index,
             prepared,
             samples: Samples::default(),
             call_seconds: first_seconds,
-            estimate_seconds: first_seconds,
+            estimate_seconds: first_seconds * f64::from(calls.all()),
             warmup: 1,
-            batch: 1,
+            calls,
         };
         match executor.known_times(&entrant.prepared) {
             Some(known) => {
                 entrant.call_seconds = known.call_seconds;
-                entrant.estimate_seconds = known.repetition_seconds;
+                let further = known.call_seconds * f64::from(calls.all() - 1);
+                entrant.estimate_seconds = known.repetition_seconds + further;
             }
             None => {
                 if let Err(failure) = self.warm_up(executor, &mut entrant)? {
@@ -117,9 +150,10 @@ impl CellBenchmark<'_> {
                 Err(failure) => return Ok(Err(failure)),
             };
             let seconds = samples.valid();
-            entrant.warmup += samples.seconds.len() as u32;
+            entrant.warmup += samples.seconds.len() as u32 * entrant.calls.all();
             // Where nothing is valid the common starts are counted in.
-            entrant.call_seconds = median(&seconds).unwrap_or(entrant.estimate_seconds);
+            let counted_in = entrant.estimate_seconds / f64::from(entrant.calls.all());
+            entrant.call_seconds = median(&seconds).unwrap_or(counted_in);
             spent += samples.elapsed_seconds;
             if has_settled(&before, &seconds) || spent > self.repetition.slice_seconds / 4.0 {
                 break;

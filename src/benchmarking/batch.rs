@@ -1,4 +1,5 @@
-//! How many calls a repetition has where one alone is too short for the clock.
+//! How many calls a repetition has: where one alone is too short for the clock, and where calls are
+//! repeated.
 
 use statistics::clock::Clock;
 
@@ -7,6 +8,13 @@ const STEPS: f64 = 50.0;
 
 /// The most calls in a batch, however short they seem.
 const MOST_CALLS: u32 = 1024;
+
+/// A block of repeated calls has at least so many, and lasts at least so long.
+const LEAST_OF_BLOCK: f64 = 20.0;
+const BLOCK_SECONDS: f64 = 200e-6;
+
+/// The most calls of a block, however short they seem.
+const MOST_OF_BLOCK: f64 = 4096.0;
 
 /// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
 /// where it lasts 50 steps of the clock, otherwise the next power of two of as many as do, and 1024
@@ -40,6 +48,35 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
     let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
     let calls = calls.clamp(1.0, f64::from(MOST_CALLS)) as u32;
     calls.next_power_of_two()
+}
+
+/// How many repeated calls are timed together if one takes about `call_seconds`: a power of two, at least 20
+/// that last at least 200 us and 50 steps of the clock, and 4096 at most. Fewer, and one at least, if twice
+/// as many calls that take `slowest_seconds` lasted longer than `most_seconds`.
+///
+/// All ranks, candidates and launches need the same number, as in [`calls`].
+///
+/// ```
+/// use statistics::clock::Clock;
+///
+/// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
+/// assert_eq!(benchmarking::batch::block(1e-3, 1e-3, 10.0, &clock), 32);
+/// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
+/// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 4);
+/// ```
+pub fn block(call_seconds: f64, slowest_seconds: f64, most_seconds: f64, clock: &Clock) -> u32 {
+    let steps_seconds = STEPS * clock.resolution_seconds;
+    let least_seconds = match steps_seconds.is_finite() {
+        true => BLOCK_SECONDS.max(steps_seconds),
+        false => BLOCK_SECONDS,
+    };
+    let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
+    let calls = calls.clamp(LEAST_OF_BLOCK, MOST_OF_BLOCK) as u32;
+    let mut calls = calls.next_power_of_two();
+    while calls > 1 && 2.0 * f64::from(calls) * slowest_seconds > most_seconds {
+        calls /= 2;
+    }
+    calls
 }
 
 /// The time of a call in seconds, from that of a batch of so many.

@@ -1,10 +1,10 @@
 //! Candidates compared in one cell of one launch.
 
 use statistics::clock::Clock;
-use vocabulary::{Candidate, Racing, Repetition};
+use vocabulary::{Candidate, Pattern, Racing, Repetition};
 use wire::{Measurement, Spending};
 
-use crate::{Attempt, Executor, Failure, Race, Samples, batch, is_unaffordable};
+use crate::{Attempt, Calls, Executor, Failure, Race, Samples, is_unaffordable};
 
 /// The benchmark of a cell's candidates, or of an experiment, in one launch: the loop that measures.
 ///
@@ -15,6 +15,8 @@ use crate::{Attempt, Executor, Failure, Race, Samples, batch, is_unaffordable};
 pub struct CellBenchmark<'a> {
     /// What is compared; results name a candidate by its index here.
     pub candidates: &'a [Candidate],
+    /// How calls follow each other.
+    pub pattern: Pattern,
     /// When a candidate has been repeated often enough.
     pub repetition: &'a Repetition,
     /// When a slow candidate is not repeated any further, if ever.
@@ -42,8 +44,8 @@ pub(crate) struct Entrant<P> {
     pub(crate) estimate_seconds: f64,
     /// Calls before it was measured.
     pub(crate) warmup: u32,
-    /// Calls in a repetition.
-    pub(crate) batch: u32,
+    /// Those of a repetition.
+    pub(crate) calls: Calls,
 }
 
 impl CellBenchmark<'_> {
@@ -73,7 +75,7 @@ impl CellBenchmark<'_> {
             Some(Measurement {
                 candidate: entrant.index,
                 warmup: entrant.warmup,
-                batch: entrant.batch,
+                batch: entrant.calls.batch(),
                 seconds: entrant.samples.seconds,
                 invalid: entrant.samples.invalid,
                 residual_seconds,
@@ -163,15 +165,12 @@ impl CellBenchmark<'_> {
             if !samples.seconds.is_empty() && is_slice_used_up {
                 break;
             }
-            let (prepared, batch) = (&mut entrant.prepared, entrant.batch);
-            let repetitions = missing.min(executor.most_repetitions(prepared));
-            match executor.repeat(prepared, repetitions, batch)? {
-                Ok(mut series) => {
-                    for seconds in &mut series.seconds {
-                        *seconds = batch::seconds_a_call(*seconds, batch);
-                    }
-                    samples.add(series);
-                }
+            let taken = entrant.samples.seconds.len() + samples.seconds.len();
+            let (prepared, calls) = (&mut entrant.prepared, entrant.calls.after(taken));
+            let starts = calls.starts();
+            let most = (executor.most_repetitions(prepared) / starts).max(1);
+            match executor.repeat(prepared, missing.min(most) * starts, calls)? {
+                Ok(series) => samples.add(series.a_call(starts, calls.batch())),
                 Err(failure) => return Ok(Err(failure)),
             }
         }

@@ -2,7 +2,7 @@
 
 use vocabulary::Candidate;
 
-use crate::{Failure, Samples};
+use crate::{Calls, Failure, Samples};
 
 /// What became of something that a candidate did: how it failed stands inside, what ends the launch
 /// outside.
@@ -47,12 +47,13 @@ pub trait Executor {
         usize::MAX
     }
 
-    /// Repeats a candidate. Each repetition is a common start followed by `calls` calls, timed together.
+    /// Repeats a candidate. Each repetition is a common start followed by these calls; its time is that of
+    /// all that are timed.
     fn repeat(
         &mut self,
         prepared: &mut Self::Prepared,
         repetitions: usize,
-        calls: u32,
+        calls: Calls,
     ) -> Attempt<Samples, Self::Error>;
 
     /// By how much the ranks' clocks disagreed at most, in seconds; `None` without a global clock.
@@ -65,7 +66,7 @@ pub trait Executor {
 /// What a candidate takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KnownTimes {
-    /// A call.
+    /// A call, in the task's pattern where calls overlap.
     pub call_seconds: f64,
     /// A repetition of one call, its common start included.
     pub repetition_seconds: f64,

@@ -7,14 +7,17 @@
 //!
 //! [`Progress`] says when a candidate has been repeated often enough, [`Race`] which candidates need no
 //! further repetitions because another one is faster, [`is_too_slow`] which ones take too long for their
-//! cell, and [`batch`] how many calls make a repetition that is long enough for the clock. [`clocks`]
-//! builds a global clock from messages, and agreed starts on it.
+//! cell, and [`batch`] how many calls make a repetition that is long enough for the clock. [`Calls`] are
+//! those of a repetition in each [`vocabulary::Pattern`], [`Arrivals`] when ranks arrive where they do not
+//! begin together. [`clocks`] builds a global clock from messages, and agreed starts on it.
 //!
 //! The crate knows no MPI and reads no clock, file or environment.
 
 mod admission;
 mod affordable;
+mod arrivals;
 pub mod batch;
+mod calls;
 mod candidates;
 mod cell;
 pub mod clocks;
@@ -25,6 +28,8 @@ mod race;
 mod samples;
 
 pub use affordable::{is_hopeless, is_too_slow};
+pub use arrivals::Arrivals;
+pub use calls::Calls;
 pub use cell::CellBenchmark;
 pub use executor::{Attempt, Executor, KnownTimes};
 pub use failure::{Failure, Ranks};

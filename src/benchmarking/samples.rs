@@ -1,5 +1,7 @@
 //! Repetitions of a candidate, as all ranks together saw them.
 
+use crate::batch::seconds_a_call;
+
 /// A turn takes at most this many times the repetitions that were asked for, until half of these are valid.
 const MOST_TIMES: usize = 6;
 /// A turn of fewer repetitions than this may try as often as one of this many.
@@ -39,6 +41,24 @@ impl Samples {
         }
     }
 
+    /// The same with so many starts a repetition, each of which has the sum of their times, divided by the
+    /// number of their calls. Not valid if one of them is not; what makes no whole repetition is left out.
+    pub(crate) fn a_call(self, starts: usize, calls: u32) -> Self {
+        let repetitions = self.seconds.chunks_exact(starts);
+        let sums = repetitions.map(|starts| starts.iter().sum());
+        let seconds: Vec<f64> = sums.map(|sum| seconds_a_call(sum, calls)).collect();
+        let places = self.invalid.iter().map(|place| place / starts as u32);
+        let mut invalid: Vec<u32> = places
+            .filter(|place| (*place as usize) < seconds.len())
+            .collect();
+        invalid.dedup();
+        Self {
+            seconds,
+            invalid,
+            ..self
+        }
+    }
+
     /// Adds others that were taken later.
     pub fn add(&mut self, more: Self) {
         let before = self.seconds.len() as u32;
@@ -70,5 +90,24 @@ impl Samples {
         times
             .filter_map(|(seconds, is_valid)| is_valid.then_some(*seconds))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Samples;
+
+    #[test]
+    fn starts_are_put_together() {
+        let taken = |seconds: &[f64], invalid: &[u32]| Samples {
+            seconds: seconds.to_vec(),
+            invalid: invalid.to_vec(),
+            ..Samples::default()
+        };
+        let alone = taken(&[4.0, 2.0], &[1]).a_call(1, 2);
+        assert_eq!(alone, taken(&[2.0, 1.0], &[1]));
+        let seven = taken(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &[3, 5, 6]);
+        // The seventh is no whole repetition.
+        assert_eq!(seven.a_call(3, 3), taken(&[2.0, 5.0], &[1]));
     }
 }

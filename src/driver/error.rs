@@ -41,6 +41,10 @@ pub(crate) enum DriverError {
         .available >> 20
     )]
     NoRoom { wanted: u64, available: u64 },
+    #[error(
+        "the plan asks in task {0} for ranks that arrive one after the other, without `synchronisation: window`"
+    )]
+    SkewedAtBarrier(u32),
     #[error("cannot append to the spool {}: {source}", path.display())]
     Spool {
         path: PathBuf,
@@ -81,7 +85,8 @@ impl DriverError {
             | Self::ReadPlan { .. }
             | Self::ParsePlan { .. }
             | Self::PlanVersion(_)
-            | Self::NoRoom { .. } => exit_code::PLAN,
+            | Self::NoRoom { .. }
+            | Self::SkewedAtBarrier(_) => exit_code::PLAN,
             Self::OtherLibrary { .. } => exit_code::LIBRARY,
             Self::Settings
             | Self::Spool { .. }

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use benchmarking::{Attempt, Executor, Failure, Ranks, Samples};
+use benchmarking::clocks::{Nanoseconds, nanoseconds};
+use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples};
 use exec::{Call, Communicator};
 use schedule::Collective;
 use vocabulary::Candidate;
@@ -20,6 +21,8 @@ use crate::watchdog::Watchdog;
 pub(crate) struct MpiExecutor<'a> {
     pub(crate) task: u32,
     pub(crate) call: Call,
+    /// What arrivals are drawn from, the same on all ranks.
+    pub(crate) seed: u64,
     /// Brings the ranks to common starts.
     pub(crate) synchroniser: &'a Synchroniser<'a>,
     /// The ranks that take part.
@@ -90,11 +93,13 @@ impl<'a> Executor for MpiExecutor<'a> {
         &mut self,
         prepared: &mut Prepared<'a>,
         repetitions: usize,
-        calls: u32,
+        calls: Calls,
     ) -> Attempt<Samples, DriverError> {
         let mut outcome = Ok(());
+        let offsets = self.offsets(repetitions, calls);
         self.watchdog.begin_look(self.communicator.size());
-        let mut series = self.synchroniser.begin(&mut prepared.pace, repetitions)?;
+        let pace = &mut prepared.pace;
+        let mut series = self.synchroniser.begin(pace, repetitions, calls, offsets)?;
         self.watchdog.begin(self.task, prepared.index);
         // Until it has ended the driver calls no collective of the library.
         let mut turn = prepared.call.turn()?;
@@ -103,10 +108,17 @@ impl<'a> Executor for MpiExecutor<'a> {
             if outcome.is_err() {
                 continue;
             }
-            let called = (0..calls).try_for_each(|_| {
-                let (input, output) = self.buffers.next();
-                turn.call(input, output)
-            });
+            let mut call = |count| {
+                (0..count).try_for_each(|_| {
+                    let (input, output) = self.buffers.next();
+                    turn.call(input, output)
+                })
+            };
+            let mut called = call(calls.before());
+            if calls.before() > 0 {
+                series.begin_timing()?;
+            }
+            called = called.and_then(|()| call(calls.timed()));
             series.end()?;
             if let Err(error) = called {
                 outcome = Err(failure(&error));
@@ -132,6 +144,25 @@ impl<'a> Executor for MpiExecutor<'a> {
 }
 
 impl MpiExecutor<'_> {
+    /// How much later than each start this rank arrives; nothing where all arrive together.
+    fn offsets(&self, repetitions: usize, calls: Calls) -> Vec<Nanoseconds> {
+        let Calls::Skewed {
+            longest_seconds,
+            first,
+        } = calls
+        else {
+            return Vec::new();
+        };
+        let arrivals = Arrivals {
+            longest_seconds,
+            seed: self.seed,
+        };
+        let (rank, ranks) = (self.communicator.rank(), self.communicator.size());
+        let places = first..first + repetitions;
+        let offsets = places.map(|place| arrivals.offset_seconds(place, rank, ranks));
+        offsets.map(nanoseconds).collect()
+    }
+
     /// Calls the candidate once and compares its result with what it must be. The time is this rank's.
     fn check(&mut self, prepared: &mut Prepared<'_>) -> Result<f64, Failure> {
         let rank = self.communicator.rank();

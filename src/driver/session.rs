@@ -10,7 +10,8 @@ use benchmarking::CellBenchmark;
 use exec::{Call, Communicator, ExecError, Universe, Wait};
 use statistics::clock::Clock;
 use vocabulary::{
-    Cache, Candidate, Cell, CommShape, Experiment, Node, RankOrder, Repetition, Synchronisation,
+    Cache, Candidate, Cell, CommShape, Experiment, Node, Pattern, RankOrder, Repetition,
+    Synchronisation,
 };
 use wire::{
     ColdCaches, FailureKind, Finish, LaunchStart, Measurement, Plan, Record, Spending, Task,
@@ -263,18 +264,23 @@ impl Session<'_> {
         communicator: &Communicator,
         nodes: &[Vec<u32>],
     ) -> Result<(Vec<Measurement>, Spending), DriverError> {
+        if task.pattern == Pattern::Skewed && self.clock.is_none() {
+            return Err(DriverError::SkewedAtBarrier(task.id));
+        }
         let looking = Instant::now();
         self.watchdog.begin_look(communicator.size());
         let synchroniser = self.synchroniser(communicator, nodes)?;
         self.watchdog.rest();
         let looking_seconds = looking.elapsed().as_secs_f64();
+        let seed = self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id);
         let benchmark = CellBenchmark {
             candidates,
+            pattern: task.pattern,
             repetition: &self.plan.repetition,
             racing: self.plan.racing,
             timer: self.timer,
             patience_seconds: self.plan.watchdog_seconds,
-            seed: Some(self.plan.seed ^ u64::from(task.round).rotate_left(32) ^ u64::from(task.id)),
+            seed: Some(seed),
         };
         let began = Instant::now();
         let (call, rank) = (Call::from(cell), communicator.rank());
@@ -283,6 +289,7 @@ impl Session<'_> {
             task: task.id,
             buffers: Buffers::new(&call, rank, communicator.size(), copies),
             call,
+            seed,
             synchroniser: &synchroniser,
             communicator,
             spool: &self.spool,

@@ -3,7 +3,8 @@
 mod barrier;
 mod window;
 
-use benchmarking::Samples;
+use benchmarking::clocks::Nanoseconds;
+use benchmarking::{Calls, Samples};
 use exec::Communicator;
 
 use crate::error::DriverError;
@@ -17,20 +18,28 @@ pub(crate) enum Synchroniser<'a> {
     /// A dissemination barrier of our own before each repetition; its time is that of the slowest
     /// rank.
     Barrier(&'a Communicator),
-    /// Starts on a global clock; from the first rank's start to the last one's end.
+    /// Starts on a global clock; from the first rank's start to the last one's end, unless calls are
+    /// repeated or skewed.
     Window(WindowSynchroniser<'a>),
 }
 
 impl Synchroniser<'_> {
-    /// Begins a series of repetitions of the candidate that has this pace. Collective.
+    /// Begins a series of repetitions of these calls by the candidate that has this pace. In each this rank
+    /// arrives so much later than the start as `offsets` say; without a global clock it cannot. Collective.
     pub(crate) fn begin<'s>(
         &'s self,
         pace: &'s mut Pace,
-        calls: usize,
+        repetitions: usize,
+        calls: Calls,
+        offsets: Vec<Nanoseconds>,
     ) -> Result<Series<'s>, DriverError> {
         Ok(match self {
-            Self::Barrier(communicator) => Series::Barrier(BarrierSeries::new(communicator, calls)),
-            Self::Window(window) => Series::Window(window.begin(pace, calls)?),
+            Self::Barrier(communicator) => {
+                Series::Barrier(BarrierSeries::new(communicator, repetitions))
+            }
+            Self::Window(window) => {
+                Series::Window(window.begin(pace, repetitions, calls, offsets)?)
+            }
         })
     }
 
@@ -69,6 +78,18 @@ impl Series<'_> {
         match self {
             Self::Barrier(series) => Ok(series.start()?),
             Self::Window(series) => series.start(),
+        }
+    }
+
+    /// What has been called in the repetition so far is not timed on this rank.
+    #[inline]
+    pub(crate) fn begin_timing(&mut self) -> Result<(), DriverError> {
+        match self {
+            Self::Barrier(series) => {
+                series.begin_timing();
+                Ok(())
+            }
+            Self::Window(series) => series.begin_timing(),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Carries out calls on simulated time.
 
-use benchmarking::{Attempt, Executor, Failure, KnownTimes, Samples};
-use vocabulary::{Candidate, Subject, Synchronisation};
+use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, KnownTimes, Samples};
+use vocabulary::{Candidate, Pattern, Subject, Synchronisation};
 use wire::{FailureKind, Record};
 
 use crate::disturbance::Disturbance;
 use crate::session::{Session, Stopped};
+use crate::times::Refusal;
 
 /// Calls the candidates of one task.
 pub(crate) struct SimulatedExecutor<'a> {
@@ -14,6 +15,8 @@ pub(crate) struct SimulatedExecutor<'a> {
     /// How many launches have measured some of this before.
     pub(crate) round: u32,
     pub(crate) subject: Subject,
+    /// How calls follow each other.
+    pub(crate) pattern: Pattern,
     /// What a barrier takes.
     pub(crate) barrier_seconds: f64,
     pub(crate) elapsed_seconds: f64,
@@ -21,8 +24,11 @@ pub(crate) struct SimulatedExecutor<'a> {
 
 /// A candidate that can be simulated.
 pub(crate) struct Prepared {
+    candidate: Candidate,
     /// How long a call takes undisturbed.
     seconds: f64,
+    /// How long one takes with each of the arrivals, once they are known.
+    skewed: Vec<f64>,
     disturbance: Disturbance,
 }
 
@@ -52,17 +58,14 @@ impl Executor for SimulatedExecutor<'_> {
         })?;
         let chance = (self.session.plan.seed, self.round);
         let noise = self.session.times.machine().noise.unwrap_or_default();
-        let prepared = match self.session.times.of(self.subject, candidate) {
-            Ok(seconds) => Ok(Prepared {
-                seconds,
-                disturbance: Disturbance::new(noise, chance, &self.subject, candidate),
-            }),
-            Err(refusal) => Err(Failure {
-                kind: FailureKind::Unsupported,
-                message: refusal.to_string(),
-            }),
-        };
-        Ok(prepared)
+        let times = &self.session.times;
+        let seconds = times.of(self.subject, candidate, self.pattern);
+        Ok(seconds.map_err(unsupported).map(|seconds| Prepared {
+            candidate: candidate.clone(),
+            seconds,
+            skewed: Vec::new(),
+            disturbance: Disturbance::new(noise, chance, &self.subject, candidate),
+        }))
     }
 
     fn first_call(&mut self, prepared: &mut Prepared) -> Attempt<f64, Stopped> {
@@ -91,17 +94,37 @@ impl Executor for SimulatedExecutor<'_> {
         &mut self,
         prepared: &mut Prepared,
         repetitions: usize,
-        calls: u32,
+        calls: Calls,
     ) -> Attempt<Samples, Stopped> {
-        let Prepared {
-            seconds: call_seconds,
-            disturbance,
-        } = prepared;
-        let batch_seconds = *call_seconds * f64::from(calls);
-        let disturbed = (0..repetitions).map(|_| disturbance.disturb(batch_seconds));
-        let seconds: Vec<f64> = disturbed.collect();
+        let mut starting_seconds = self.barrier_seconds;
+        let undisturbed: Vec<f64> = match calls {
+            Calls::Together(timed) | Calls::Repeated { timed, .. } => {
+                starting_seconds += prepared.seconds * f64::from(calls.before());
+                vec![prepared.seconds * f64::from(timed); repetitions]
+            }
+            Calls::Skewed {
+                longest_seconds,
+                first,
+            } => {
+                starting_seconds += longest_seconds;
+                if let Err(refusal) = self.prepare_skewed(prepared, longest_seconds) {
+                    return Ok(Err(unsupported(refusal)));
+                }
+                let skewed = prepared.skewed.iter().cycle();
+                skewed
+                    .skip(first % Arrivals::PERIOD)
+                    .take(repetitions)
+                    .copied()
+                    .collect()
+            }
+        };
+        let disturbance = &mut prepared.disturbance;
+        let disturbed = undisturbed.into_iter();
+        let seconds: Vec<f64> = disturbed
+            .map(|seconds| disturbance.disturb(seconds))
+            .collect();
         let calling_seconds = seconds.iter().sum::<f64>();
-        let starting_seconds = self.barrier_seconds * repetitions as f64;
+        let starting_seconds = starting_seconds * repetitions as f64;
         self.elapsed_seconds += calling_seconds + starting_seconds;
         Ok(Ok(Samples {
             seconds,
@@ -120,5 +143,35 @@ impl Executor for SimulatedExecutor<'_> {
 
     fn elapsed_seconds(&self) -> f64 {
         self.elapsed_seconds
+    }
+}
+
+impl SimulatedExecutor<'_> {
+    /// Simulates a call with each of the launch's arrivals, once.
+    fn prepare_skewed(&self, prepared: &mut Prepared, longest_seconds: f64) -> Result<(), Refusal> {
+        let Subject::Cell(cell) = &self.subject else {
+            return Ok(());
+        };
+        let arrivals = Arrivals {
+            longest_seconds,
+            seed: self.session.plan.seed ^ u64::from(self.round).rotate_left(32),
+        };
+        let ranks = cell.shape.ranks();
+        for place in prepared.skewed.len()..Arrivals::PERIOD {
+            let offset = |rank| arrivals.offset_seconds(place, rank, ranks);
+            let starts: Vec<f64> = (0..ranks).map(offset).collect();
+            let times = &self.session.times;
+            prepared
+                .skewed
+                .push(times.skewed(cell, &prepared.candidate, &starts)?);
+        }
+        Ok(())
+    }
+}
+
+fn unsupported(refusal: Refusal) -> Failure {
+    Failure {
+        kind: FailureKind::Unsupported,
+        message: refusal.to_string(),
     }
 }

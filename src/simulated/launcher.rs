@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use model::{Machine, Placement};
-use vocabulary::{Candidate, Cell, Library, Subject};
+use vocabulary::{Candidate, Cell, Library, Pattern, Subject};
 
 use crate::identity::library;
 use crate::rules::{Rules, RulesError};
@@ -52,10 +52,11 @@ impl SimulatedLauncher {
         &self.library
     }
 
-    /// What a candidate of a cell takes without noise, in seconds: what measurements and decisions can be
+    /// What a call of a candidate in a cell takes without noise if all ranks begin it together, in seconds: what measurements and decisions can be
     /// judged by. `None` if it cannot be simulated here.
     pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
-        self.times.of(Subject::Cell(*cell), candidate).ok()
+        let subject = Subject::Cell(*cell);
+        self.times.of(subject, candidate, Pattern::Together).ok()
     }
 }
 

@@ -8,6 +8,8 @@
 //! - The time of a call is that of [`model::simulate()`] for the very schedule that would be executed,
 //!   disturbed by the [`model::Noise`] of the machine file. Experiments are closed forms of the
 //!   simulator's rules, so that their messages cost what they cost in a schedule.
+//! - Repeated calls are simulated one after the other, a rank that leaves one early beginning the next one
+//!   early; skewed ones from each rank's own arrival.
 //! - The library's own choice, `default`, is what MPICH's published thresholds choose
 //!   (`library.yaml`).
 //! - Time is that of the simulated machine: a task's elapsed seconds, and thereby what is spent of a

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use benchmarking::CellBenchmark;
 use statistics::clock::Clock;
 use thiserror::Error;
-use vocabulary::{Cache, Candidate, Library, Subject, Warning};
+use vocabulary::{Cache, Candidate, Library, Pattern, Subject, Warning};
 use wire::{
     Environment, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work, exit_code,
 };
@@ -148,10 +148,15 @@ impl Session<'_> {
                 (Subject::Experiment(*experiment), &[Candidate::Default][..])
             }
         };
+        let pattern = match subject {
+            Subject::Cell(_) => task.pattern,
+            Subject::Experiment(_) => Pattern::Together,
+        };
         self.times
-            .prepare(subject, candidates, &|| self.spool.is_closed());
+            .prepare(subject, candidates, pattern, &|| self.spool.is_closed());
         let benchmark = CellBenchmark {
             candidates,
+            pattern,
             repetition: &self.plan.repetition,
             racing: self.plan.racing,
             timer: PERFECT,
@@ -164,6 +169,7 @@ impl Session<'_> {
             task: task.id,
             round: task.round,
             subject,
+            pattern,
             barrier_seconds: self.times.barrier_seconds(subject.shape()),
             elapsed_seconds: 0.0,
         })?;

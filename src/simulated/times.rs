@@ -7,10 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use model::{Level, Machine, Placement, Setting, Topology, expected_messages, simulate};
-use schedule::{Algorithm, Request, Schedule};
+use model::{
+    Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages, simulate,
+    simulate_from, simulate_repeated,
+};
+use schedule::Schedule;
 use thiserror::Error;
-use vocabulary::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
 
 use crate::experiments;
 use crate::rules::Rules;
@@ -21,12 +24,20 @@ const MOST_MESSAGES: f64 = 5e8;
 /// every message under way.
 const MOST_RANKS: u32 = 1 << 22;
 
+/// Repeated calls that are simulated before those that are timed, and those: in a steady state longer blocks
+/// take no other time a call.
+const BEFORE: u32 = 4;
+const TIMED: u32 = 8;
+
 /// Why a candidate has no time. All say that it cannot be simulated here.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{0}")]
 pub(crate) struct Refusal(String);
 
 type Time = Result<f64, Refusal>;
+
+/// What there is a time of.
+type Asked = (Subject, Candidate, Pattern);
 
 /// The times of everything that was asked for, each simulated once.
 pub(crate) struct Times {
@@ -35,7 +46,7 @@ pub(crate) struct Times {
     rules: Rules,
     /// Algorithms that take so many times longer than the simulator finds.
     slowed: Vec<(String, f64)>,
-    known: Mutex<HashMap<(Subject, Candidate), Time>>,
+    known: Mutex<HashMap<Asked, Time>>,
 }
 
 impl Times {
@@ -70,31 +81,51 @@ impl Times {
         self.placement
     }
 
-    /// The time of a candidate of a subject in seconds.
-    pub(crate) fn of(&self, subject: Subject, candidate: &Candidate) -> Time {
-        // The default is simulated as what it chooses.
-        let candidate = match (&subject, candidate) {
-            (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
-                self.rules.choice(cell).map_err(refused)?
-            }
-            _ => candidate.clone(),
-        };
-        let key = (subject, candidate);
+    /// The time of a candidate's call in seconds, by itself or, if calls are repeated, among others; of an
+    /// experiment its own.
+    pub(crate) fn of(&self, subject: Subject, candidate: &Candidate, pattern: Pattern) -> Time {
+        let key = (subject, self.resolve(&subject, candidate)?, pattern);
         let known = self.lock().get(&key).cloned();
         known.unwrap_or_else(|| {
-            // A mistake in the simulator must not take the whole campaign down.
-            let found = panic::catch_unwind(AssertUnwindSafe(|| match &key {
-                (Subject::Cell(cell), candidate) => self.of_cell(cell, candidate),
-                (Subject::Experiment(experiment), _) => {
-                    let seconds = experiments::seconds(&self.machine, experiment);
-                    seconds.map_err(refused)
+            let time = guarded(|| match &key {
+                (Subject::Cell(cell), candidate, Pattern::Repeated) => {
+                    self.of_cell(cell, candidate, BEFORE + TIMED, |schedule, setting| {
+                        simulate_repeated(schedule, setting, BEFORE, TIMED)
+                    })
                 }
-            }));
-            let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
-            let time = found.unwrap_or_else(failed);
+                (Subject::Cell(cell), candidate, Pattern::Together | Pattern::Skewed) => self
+                    .of_cell(cell, candidate, 1, |schedule, setting| {
+                        Ok(simulate(schedule, setting)?.seconds)
+                    }),
+                (Subject::Experiment(experiment), ..) => {
+                    experiments::seconds(&self.machine, experiment).map_err(refused)
+                }
+            });
             self.lock().insert(key, time.clone());
             time
         })
+    }
+
+    /// The time of a candidate's call from the last rank's arrival to the last one's end, in seconds, if
+    /// ranks arrive at these times.
+    pub(crate) fn skewed(&self, cell: &Cell, candidate: &Candidate, starts: &[f64]) -> Time {
+        let candidate = self.resolve(&Subject::Cell(*cell), candidate)?;
+        let last = starts.iter().copied().fold(0.0, f64::max);
+        guarded(|| {
+            self.of_cell(cell, &candidate, 1, |schedule, setting| {
+                Ok(simulate_from(schedule, setting, starts)?.seconds - last)
+            })
+        })
+    }
+
+    /// The candidate that is simulated: in the place of the default what it chooses.
+    fn resolve(&self, subject: &Subject, candidate: &Candidate) -> Result<Candidate, Refusal> {
+        match (subject, candidate) {
+            (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
+                self.rules.choice(cell).map_err(refused)
+            }
+            _ => Ok(candidate.clone()),
+        }
     }
 
     /// Finds the times of several candidates at once, until `is_over`: on all cores, unless that many
@@ -103,6 +134,7 @@ impl Times {
         &self,
         subject: Subject,
         candidates: &[Candidate],
+        pattern: Pattern,
         is_over: &(dyn Fn() -> bool + Sync),
     ) {
         let next = AtomicUsize::new(0);
@@ -112,7 +144,7 @@ impl Times {
                     return;
                 }
                 // What comes of it is remembered.
-                let _ = self.of(subject, candidate);
+                let _ = self.of(subject, candidate, pattern);
             }
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -132,11 +164,18 @@ impl Times {
         link.map_or(0.0, |link| link.alpha * f64::from(rounds))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Subject, Candidate), Time>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Asked, Time>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of_cell(&self, cell: &Cell, candidate: &Candidate) -> Time {
+    /// What `run` finds for a candidate's schedule, simulating so many calls.
+    fn of_cell(
+        &self,
+        cell: &Cell,
+        candidate: &Candidate,
+        calls: u32,
+        run: impl Fn(&Schedule, &Setting<'_>) -> Result<f64, SimulationError>,
+    ) -> Time {
         if !matches!(candidate, Candidate::Ours { .. }) {
             return Err(Refusal(format!("{candidate} cannot be simulated")));
         }
@@ -144,22 +183,8 @@ impl Times {
         let unknown = || Refusal(format!("there is no algorithm {name}"));
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
-        let request = cell.request(&parameters);
-        let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
-        let factor: f64 = slowed.map(|(_, factor)| factor).product();
-        let seconds = self.simulate(algorithm, &request, cell.shape, cell.datatype.size_bytes())?;
-        Ok(seconds * factor)
-    }
-
-    fn simulate(
-        &self,
-        algorithm: &'static Algorithm,
-        request: &Request<'_>,
-        shape: CommShape,
-        unit_bytes: u64,
-    ) -> Time {
-        let schedule = Schedule::new(algorithm, request).map_err(refused)?;
-        let messages = expected_messages(&schedule);
+        let schedule = Schedule::new(algorithm, &cell.request(&parameters)).map_err(refused)?;
+        let messages = f64::from(calls) * expected_messages(&schedule);
         if messages > MOST_MESSAGES {
             return Err(Refusal(format!(
                 "about {messages:.0e} messages are too many to be simulated in a campaign"
@@ -167,12 +192,19 @@ impl Times {
         }
         let setting = Setting {
             machine: &self.machine,
-            topology: Topology::new(shape.nodes, shape.ppn, self.placement),
-            unit_bytes,
+            topology: Topology::new(cell.shape.nodes, cell.shape.ppn, self.placement),
+            unit_bytes: cell.datatype.size_bytes(),
         };
-        let simulation = simulate(&schedule, &setting).map_err(refused)?;
-        Ok(simulation.seconds)
+        let slowed = self.slowed.iter().filter(|(slowed, _)| slowed == name);
+        let factor: f64 = slowed.map(|(_, factor)| factor).product();
+        Ok(run(&schedule, &setting).map_err(refused)? * factor)
     }
+}
+
+/// A mistake in the simulator must not take the whole campaign down.
+fn guarded(find: impl FnOnce() -> Time) -> Time {
+    let failed = |_| Err(Refusal("the simulator failed, which is a bug".to_owned()));
+    panic::catch_unwind(AssertUnwindSafe(find)).unwrap_or_else(failed)
 }
 
 fn refused(error: impl std::error::Error) -> Refusal {

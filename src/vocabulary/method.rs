@@ -79,6 +79,23 @@ impl Pattern {
         }
     }
 
+    /// What a time is, as a clause.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Together => {
+                "calls that all ranks begin together, each until the slowest has done it"
+            }
+            Self::Repeated => {
+                "repeated calls, without synchronisation between them: the slowest rank's time for a \
+                 block, divided by its calls"
+            }
+            Self::Skewed => {
+                "skewed calls, at which ranks arrive one after the other: from the last one's arrival \
+                 to the last one's end, the mean of three orders of arrival"
+            }
+        }
+    }
+
     /// Whether this is [`Self::Together`].
     pub fn is_together(&self) -> bool {
         *self == Self::Together

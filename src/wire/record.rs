@@ -226,7 +226,7 @@ pub struct Spending {
     /// Before the first repetition that is kept: buffers, first calls with their checks, warming up.
     pub preparing_seconds: f64,
     /// Coming to common starts from then on: barriers, or waiting for times that were agreed upon and
-    /// looking at clocks.
+    /// looking at clocks; and calls that bring ranks into a steady state before others are timed.
     pub starting_seconds: f64,
     /// Within the calls from then on, each until the slowest rank has done it.
     pub calling_seconds: f64,
@@ -282,10 +282,10 @@ pub struct Measurement {
     pub candidate: u32,
     /// Calls made and thrown away before the first repetition.
     pub warmup: u32,
-    /// Calls in a repetition; its time is divided by this.
+    /// Calls that are timed in a repetition; its time is divided by this.
     pub batch: u32,
-    /// Seconds a call, one entry a repetition, in the order they were taken: from the common start
-    /// to the end on the slowest rank, divided by `batch`.
+    /// Seconds a call, one entry a repetition, in the order they were taken: what the task's pattern
+    /// ([`vocabulary::Pattern`]) calls their time, divided by `batch`.
     pub seconds: Vec<f64>,
     /// Which of these are not to be used, by place, ascending: a rank was late for the common
     /// start, or not done when the next one was due.

@@ -75,11 +75,13 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The next windows, as planned at a global time where clocks may be wrong by so much.
-    pub fn plan(&self, now: Nanoseconds, residual_seconds: f64) -> Windows {
+    /// The next windows, as planned at a global time where clocks may be wrong by so much, and where the last
+    /// rank is to arrive so much later than the start.
+    pub fn plan(&self, now: Nanoseconds, residual_seconds: f64, latest_seconds: f64) -> Windows {
+        let length_seconds = self.length_seconds + 2.0 * residual_seconds + latest_seconds;
         Windows {
             first: now + nanoseconds(self.lead_seconds),
-            length: nanoseconds(self.length_seconds + 2.0 * residual_seconds),
+            length: nanoseconds(length_seconds),
         }
     }
 

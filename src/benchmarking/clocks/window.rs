@@ -1,5 +1,7 @@
 //! Agreed starts, and which repetitions kept to them.
 
+use vocabulary::Pattern;
+
 use super::{Nanoseconds, seconds};
 
 /// Whoever waits for a start begins at most so much later, if it has a core: a few readings of the
@@ -27,15 +29,23 @@ impl Windows {
         PUNCTUAL_SECONDS.max(PUNCTUAL_SHARE * seconds(self.length))
     }
 
-    /// What a rank did in a repetition, by its readings of the global clock: when it began to wait
-    /// for the start, when it started and when it was done.
-    pub fn span(&self, repetition: usize, [ready, begin, end]: [Nanoseconds; 3]) -> Span {
+    /// What a rank did in a repetition in which it was to arrive `offset` after the start, by its readings
+    /// of the global clock.
+    pub fn span(&self, repetition: usize, offset: Nanoseconds, readings: Readings) -> Span {
+        let Readings {
+            ready,
+            begin,
+            timed,
+            end,
+        } = readings;
         let due = self.start(repetition);
         Span {
-            ready_seconds: seconds(ready - due),
+            ready_seconds: seconds(ready - due - offset),
+            late_seconds: seconds(begin - due - offset),
             begin_seconds: seconds(begin - due),
             latest_seconds: seconds(begin - due),
             end_seconds: seconds(end - due),
+            own_seconds: seconds(end - timed),
         }
     }
 
@@ -57,65 +67,110 @@ impl Windows {
     }
 }
 
+/// A rank's readings of its clock in a repetition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// When it began to wait for its start.
+    pub ready: Nanoseconds,
+    /// When it started.
+    pub begin: Nanoseconds,
+    /// When its calls began to be timed.
+    pub timed: Nanoseconds,
+    /// When it was done.
+    pub end: Nanoseconds,
+}
+
+impl Readings {
+    /// The same by another clock.
+    pub fn map(self, clock: impl Fn(Nanoseconds) -> Nanoseconds) -> Self {
+        Self {
+            ready: clock(self.ready),
+            begin: clock(self.begin),
+            timed: clock(self.timed),
+            end: clock(self.end),
+        }
+    }
+}
+
 /// A repetition on one rank, or on all: seconds since its start was due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
-    /// When a rank began to wait for the start: the last one to do so. Not negative if it was late.
+    /// When a rank began to wait, less when it was to arrive: of the rank that did so last. Not negative if
+    /// it was late.
     pub ready_seconds: f64,
+    /// How much later than it was to arrive a rank started.
+    pub late_seconds: f64,
     /// When the first rank started.
     pub begin_seconds: f64,
     /// When the last rank started.
     pub latest_seconds: f64,
     /// When the last one was done.
     pub end_seconds: f64,
+    /// The slowest rank's own time for the calls that are timed.
+    pub own_seconds: f64,
 }
 
 impl Span {
     /// Numbers whose maxima over ranks are those of the repetition on all.
-    pub fn to_maxima(self) -> [f64; 4] {
+    pub fn to_maxima(self) -> [f64; 6] {
         [
             self.ready_seconds,
+            self.late_seconds,
             -self.begin_seconds,
             self.latest_seconds,
             self.end_seconds,
+            self.own_seconds,
         ]
     }
 
     /// The repetition by its maxima over ranks.
-    pub fn of_maxima([ready, begin, latest, end]: [f64; 4]) -> Self {
+    pub fn of_maxima([ready, late, begin, latest, end, own]: [f64; 6]) -> Self {
         Self {
             ready_seconds: ready,
+            late_seconds: late,
             begin_seconds: -begin,
             latest_seconds: latest,
             end_seconds: end,
+            own_seconds: own,
         }
     }
 
     /// Whether a rank was not yet waiting when the start was due, or lost its core while it waited and
     /// began so much later.
     fn is_late(&self, punctuality_seconds: f64) -> bool {
-        self.ready_seconds >= 0.0 || self.latest_seconds > punctuality_seconds
+        self.ready_seconds >= 0.0 || self.late_seconds > punctuality_seconds
     }
 
-    /// From the first rank's start to the last one's end.
-    pub fn seconds(&self) -> f64 {
-        self.end_seconds - self.begin_seconds
+    /// The time of the repetition: from the first rank's start to the last one's end; of repeated calls the
+    /// slowest rank's own; of skewed ones from the last rank's start.
+    pub fn seconds(&self, pattern: Pattern) -> f64 {
+        match pattern {
+            Pattern::Together => self.end_seconds - self.begin_seconds,
+            Pattern::Repeated => self.own_seconds,
+            Pattern::Skewed => self.end_seconds - self.latest_seconds,
+        }
     }
 }
 
 /// What became of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judged {
-    /// The time of each repetition, from the first rank's start to the last one's end.
+    /// The time of each repetition ([`Span::seconds`]).
     pub seconds: Vec<f64>,
     /// Which of them are not to be used, by place, ascending.
     pub invalid: Vec<u32>,
 }
 
 /// Tells which repetitions of a series, as all ranks together saw them, are valid: every rank waited
-/// for the start and then began within `punctuality_seconds`, so that they started together, and all
-/// were done before the next start was due, so that none was disturbed by those who had gone on.
-pub fn judge(spans: &[Span], punctuality_seconds: f64, length: Nanoseconds) -> Judged {
+/// for the start and then began within `punctuality_seconds`, so that they started together, or when they
+/// were to arrive, and all were done before the next start was due, so that none was disturbed by those
+/// who had gone on.
+pub fn judge(
+    spans: &[Span],
+    pattern: Pattern,
+    punctuality_seconds: f64,
+    length: Nanoseconds,
+) -> Judged {
     let length_seconds = seconds(length);
     let is_last = |place: usize| place + 1 == spans.len();
     let is_invalid = |(place, span): &(usize, &Span)| {
@@ -124,6 +179,6 @@ pub fn judge(spans: &[Span], punctuality_seconds: f64, length: Nanoseconds) -> J
     let invalid = spans.iter().enumerate().filter(is_invalid);
     Judged {
         invalid: invalid.map(|(place, _)| place as u32).collect(),
-        seconds: spans.iter().map(Span::seconds).collect(),
+        seconds: spans.iter().map(|span| span.seconds(pattern)).collect(),
     }
 }

@@ -11,7 +11,7 @@ pub(crate) struct BarrierSeries<'a> {
     communicator: &'a Communicator,
     seconds: Vec<f64>,
     began: Instant,
-    /// When this rank came to the last barrier, and when it left it.
+    /// When this rank came to the last barrier, and when its calls began to be timed.
     ready: Instant,
     start: Instant,
     /// In barriers and calls.
@@ -37,6 +37,11 @@ impl<'a> BarrierSeries<'a> {
         self.communicator.dissemination_barrier()?;
         self.start = Instant::now();
         Ok(())
+    }
+
+    #[inline]
+    pub(super) fn begin_timing(&mut self) {
+        self.start = Instant::now();
     }
 
     #[inline]

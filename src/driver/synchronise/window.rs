@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use benchmarking::Samples;
-use benchmarking::clocks::{Clock, Lesson, Nanoseconds, Span, Windows, judge, rounds};
+use benchmarking::clocks::{Clock, Lesson, Nanoseconds, Readings, Span, Windows, judge, rounds};
+use benchmarking::{Calls, Samples};
 use exec::{Communicator, Wait};
+use vocabulary::Pattern;
 
 use super::Pace;
 use crate::clock::{self, GlobalClock};
@@ -91,7 +92,9 @@ impl<'a> WindowSynchroniser<'a> {
     pub(super) fn begin<'s>(
         &'s self,
         pace: &'s mut Pace,
-        calls: usize,
+        repetitions: usize,
+        calls: Calls,
+        offsets: Vec<Nanoseconds>,
     ) -> Result<WindowSeries<'s>, DriverError> {
         let looked = Instant::now();
         if self.is_due.get() {
@@ -102,7 +105,8 @@ impl<'a> WindowSynchroniser<'a> {
         let began = Instant::now();
         let mut plan = Vec::new();
         if self.communicator.rank() == 0 {
-            let windows = pace.plan(self.clock.now()?, self.current_seconds.get());
+            let (now, residual_seconds) = (self.clock.now()?, self.current_seconds.get());
+            let windows = pace.plan(now, residual_seconds, calls.latest_seconds());
             plan = windows.to_bytes().to_vec();
         }
         self.communicator.share(&mut plan, 0)?;
@@ -114,9 +118,10 @@ impl<'a> WindowSynchroniser<'a> {
             longest_wait: pace.longest_wait(&windows),
             windows,
             pace,
-            readings: Vec::with_capacity(calls),
-            ready: 0,
-            begin: 0,
+            pattern: calls.pattern(),
+            offsets,
+            readings: Vec::with_capacity(repetitions),
+            current: Readings::default(),
             began,
             looking_seconds,
         })
@@ -130,10 +135,13 @@ pub(crate) struct WindowSeries<'a> {
     windows: Windows,
     longest_wait: Nanoseconds,
     pace: &'a mut Pace,
-    /// By this rank's clock: when it was ready, when it began and when it had done each repetition.
-    readings: Vec<[Nanoseconds; 3]>,
-    ready: Nanoseconds,
-    begin: Nanoseconds,
+    pattern: Pattern,
+    /// How much later than each start this rank arrives; nothing where it does at the start.
+    offsets: Vec<Nanoseconds>,
+    /// Of each repetition, by this rank's clock.
+    readings: Vec<Readings>,
+    /// Of the one under way.
+    current: Readings,
     began: Instant,
     /// Looking at clocks took so long before.
     looking_seconds: f64,
@@ -142,39 +150,57 @@ pub(crate) struct WindowSeries<'a> {
 impl WindowSeries<'_> {
     #[inline]
     pub(super) fn start(&mut self) -> Result<(), DriverError> {
-        let due = self.windows.start(self.readings.len());
+        let repetition = self.readings.len();
+        let due = self.windows.start(repetition) + self.offset(repetition);
         let due = self.window.clock.local(due);
-        self.ready = clock::now()?;
-        self.begin = self.ready;
-        if due - self.ready > self.longest_wait {
+        let mut ready = clock::now()?;
+        let mut begin = ready;
+        if due - ready > self.longest_wait {
             // This clock or rank 0's is wrong: nobody would wait so long. Counts as late.
-            self.ready = due + 1000;
-            return Ok(());
-        }
-        while self.begin < due {
-            match self.window.wait {
-                Wait::Block => std::hint::spin_loop(),
-                Wait::Yield => std::thread::yield_now(),
+            ready = due + 1000;
+        } else {
+            while begin < due {
+                match self.window.wait {
+                    Wait::Block => std::hint::spin_loop(),
+                    Wait::Yield => std::thread::yield_now(),
+                }
+                begin = clock::now()?;
             }
-            self.begin = clock::now()?;
         }
+        self.current = Readings {
+            ready,
+            begin,
+            timed: begin,
+            end: begin,
+        };
+        Ok(())
+    }
+
+    fn offset(&self, repetition: usize) -> Nanoseconds {
+        self.offsets.get(repetition).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(super) fn begin_timing(&mut self) -> Result<(), DriverError> {
+        self.current.timed = clock::now()?;
         Ok(())
     }
 
     #[inline]
     pub(super) fn end(&mut self) -> Result<(), DriverError> {
-        self.readings.push([self.ready, self.begin, clock::now()?]);
+        self.current.end = clock::now()?;
+        self.readings.push(self.current);
         Ok(())
     }
 
     pub(super) fn agree(self) -> Result<Samples, DriverError> {
         let window = self.window;
         let elapsed_seconds = self.began.elapsed().as_secs_f64();
-        let busy = self.readings.iter().map(|[ready, _, end]| end - ready);
+        let busy = self.readings.iter().map(|taken| taken.end - taken.ready);
         let own_seconds = elapsed_seconds - busy.sum::<Nanoseconds>() as f64 * 1e-9;
         let spans = self.readings.iter().zip(0..).map(|(readings, place)| {
             let readings = readings.map(|reading| window.clock.global(reading));
-            self.windows.span(place, readings)
+            self.windows.span(place, self.offset(place), readings)
         });
         let mut maxima: Vec<f64> = spans.flat_map(Span::to_maxima).collect();
         maxima.push(window.looked.get().elapsed().as_secs_f64());
@@ -195,7 +221,8 @@ impl WindowSeries<'_> {
             // Whoever shares a core gets it when the others leave it.
             Wait::Yield => f64::INFINITY,
         };
-        let judged = judge(&spans, punctuality_seconds, self.windows.length);
+        let length = self.windows.length;
+        let judged = judge(&spans, self.pattern, punctuality_seconds, length);
         self.pace.adapt(&spans);
         // A clock that is suddenly wrong makes many invalid.
         let is_suspect = 2 * judged.invalid.len() > spans.len();

@@ -15,6 +15,7 @@ use schedule::{Action, Buffer, Rank, Round, Schedule, Span};
 
 use super::agenda::Agenda;
 use super::carrying::NodePorts;
+use super::course::Course;
 use super::offers::{Earlies, Offers};
 use super::ports::{Due, Queues, Transfer};
 use super::prices::Prices;
@@ -49,6 +50,7 @@ impl From<SimulationError> for Halt {
 pub(super) struct Engine<'a, O> {
     pub(super) schedule: &'a Schedule,
     pub(super) prices: &'a Prices,
+    course: &'a Course<'a>,
     pub(super) order: Order,
     pub(super) processes: Processes,
     /// When each rank's program has ended.
@@ -74,6 +76,7 @@ impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn new(
         schedule: &'a Schedule,
         prices: &'a Prices,
+        course: &'a Course<'a>,
         order: Order,
         observer: O,
     ) -> Self {
@@ -85,6 +88,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         Self {
             schedule,
             prices,
+            course,
             order,
             processes: Processes::new(ranks),
             finished: vec![0.0; ranks as usize],
@@ -155,8 +159,8 @@ impl<'a, O: Observer> Engine<'a, O> {
     /// Begins rounds until one of them has to wait for others.
     fn go_on(&mut self, rank: Rank) -> Result<(), Halt> {
         if self.processes.is_called(rank) {
-            let program = self.schedule.program(rank);
-            self.processes.start(rank, program);
+            let program = self.course.program(self.schedule, rank);
+            self.processes.start(rank, program, self.course.start(rank));
         }
         let mut round = std::mem::take(&mut self.round);
         loop {

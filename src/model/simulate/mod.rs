@@ -24,6 +24,7 @@
 mod agenda;
 mod best;
 mod carrying;
+mod course;
 mod engine;
 mod meeting;
 mod offers;
@@ -38,11 +39,13 @@ use schedule::{Rank, Schedule, Unsupported};
 use thiserror::Error;
 
 pub use best::{BestBlocks, BlocksBy, best_blocks};
+pub use course::{simulate_from, simulate_repeated};
 pub use placement::{Placement, Topology};
 pub use size::expected_messages;
 pub use trace::{Event, Labour, Message, Segment, Trace, Work};
 
 use crate::{InvalidMachine, Level, Machine};
+use course::Course;
 use engine::{Engine, Halt, Order};
 use prices::Prices;
 use trace::Unobserved;
@@ -125,7 +128,7 @@ pub enum SimulationError {
 /// Any [`SimulationError`] but [`SimulationError::TooMuch`].
 pub fn simulate(schedule: &Schedule, setting: &Setting<'_>) -> Result<Simulation, SimulationError> {
     let prices = Prices::new(schedule, setting)?;
-    run(schedule, &prices, || Unobserved).map(|(simulation, _)| simulation)
+    run(schedule, &prices, &Course::ONCE, || Unobserved).map(|(simulation, _)| simulation)
 }
 
 /// Simulates a schedule and records everything that happens.
@@ -139,7 +142,7 @@ pub fn trace(
     limit: usize,
 ) -> Result<(Simulation, Trace), SimulationError> {
     let prices = Prices::new(schedule, setting)?;
-    run(schedule, &prices, || {
+    run(schedule, &prices, &Course::ONCE, || {
         Trace::new(schedule.shape().ranks, limit)
     })
 }
@@ -149,6 +152,7 @@ pub fn trace(
 fn run<O: trace::Observer>(
     schedule: &Schedule,
     prices: &Prices,
+    course: &Course<'_>,
     observer: impl Fn() -> O,
 ) -> Result<(Simulation, O), SimulationError> {
     let orders = match prices.shares_ports_of_nodes() {
@@ -156,7 +160,7 @@ fn run<O: trace::Observer>(
         false => &[Order::Dependency, Order::Time],
     };
     for order in orders {
-        let mut engine = Engine::new(schedule, prices, *order, observer());
+        let mut engine = Engine::new(schedule, prices, course, *order, observer());
         match engine.run() {
             Ok(simulation) => return Ok((simulation, engine.into_observer())),
             Err(Halt::Eager) => {}

@@ -29,13 +29,13 @@ pub(super) struct Process {
 }
 
 impl Process {
-    fn new(program: Box<dyn Program>) -> Self {
+    fn new(program: Box<dyn Program>, start: f64) -> Self {
         Self {
             rounds: program.rounds(),
             program,
             next: 0,
-            began: 0.0,
-            ends: 0.0,
+            began: start,
+            ends: start,
             send_free: 0.0,
             recv_free: 0.0,
             waiting: 0,
@@ -109,8 +109,8 @@ impl Processes {
         self.places[rank as usize] == CALLED
     }
 
-    pub(super) fn start(&mut self, rank: Rank, program: Box<dyn Program>) {
-        let process = Process::new(program);
+    pub(super) fn start(&mut self, rank: Rank, program: Box<dyn Program>, start: f64) {
+        let process = Process::new(program, start);
         self.places[rank as usize] = match self.free.pop() {
             Some(place) => {
                 self.running[place as usize] = process;

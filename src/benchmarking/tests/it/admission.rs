@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use benchmarking::KnownTimes;
+use benchmarking::{Calls, KnownTimes};
 use wire::FailureKind;
 
 use crate::script::{Asked, Moment, Role, Script, takes};
@@ -39,17 +39,17 @@ fn each_is_called_once_and_warmed_up_before_the_next() {
             Turn(index),
             Prepare(index),
             FirstCall(index),
-            Repeat(index, 1, 1),
+            Repeat(index, 1, Calls::Together(1)),
         ]
     };
     assert_eq!(script.asked[..4], admitted(0));
     assert!(
-        matches!(script.asked[4], Repeat(0, 2..=25, 1)),
+        matches!(script.asked[4], Repeat(0, 2..=25, Calls::Together(1))),
         "{:?}",
         script.asked
     );
     assert_eq!(script.asked[5..9], admitted(1));
-    let Repeat(0, repetitions, 1) = script.asked[4] else {
+    let Repeat(0, repetitions, Calls::Together(1)) = script.asked[4] else {
         panic!("{:?}", script.asked);
     };
     assert_eq!(measured[0].warmup, 2 + repetitions as u32);
@@ -69,11 +69,14 @@ fn what_is_known_needs_no_warming_up() {
     use Asked::{FirstCall, Prepare, Repeat, Residual, Turn};
     assert_eq!(script.asked[..3], [Turn(0), Prepare(0), FirstCall(0)]);
     // A tenth of the slice, an eighth of that at first: one call, as is known, whatever calls took.
-    assert_eq!(script.asked[3..5], [Turn(0), Repeat(0, 1, 1)]);
+    assert_eq!(
+        script.asked[3..5],
+        [Turn(0), Repeat(0, 1, Calls::Together(1))]
+    );
     let turns = script
         .asked
         .iter()
-        .filter(|asked| matches!(asked, Repeat(0, 1, 1)));
+        .filter(|asked| matches!(asked, Repeat(0, 1, Calls::Together(1))));
     assert_eq!(turns.count(), 24);
     assert_eq!(script.asked.last(), Some(&Residual));
     assert_eq!(measured[0].warmup, 1);

@@ -6,6 +6,7 @@ mod batch;
 mod candidates;
 mod clocks;
 mod coverage;
+mod patterns;
 mod progress;
 mod racing;
 mod ranks;

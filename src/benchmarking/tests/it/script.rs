@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use benchmarking::{Attempt, CellBenchmark, Executor, Failure, KnownTimes, Ranks, Samples};
+use benchmarking::{Attempt, Calls, CellBenchmark, Executor, Failure, KnownTimes, Ranks, Samples};
 use statistics::clock::Clock;
-use vocabulary::{Candidate, Parameters, Repetition};
+use vocabulary::{Candidate, Parameters, Pattern, Repetition};
 use wire::{FailureKind, Measurement, Spending};
 
 use crate::ranks::Rank;
@@ -28,8 +28,8 @@ pub(crate) enum Asked {
     Turn(u32),
     Prepare(u32),
     FirstCall(u32),
-    /// The number of repetitions, and of calls in each.
-    Repeat(u32, usize, u32),
+    /// The number of repetitions, and the calls in each.
+    Repeat(u32, usize, Calls),
     Failed(u32, FailureKind),
     Residual,
 }
@@ -156,6 +156,7 @@ pub(crate) fn candidates(count: usize) -> Vec<Candidate> {
 pub(crate) fn benchmark(candidates: &[Candidate], seed: Option<u64>) -> CellBenchmark<'_> {
     CellBenchmark {
         candidates,
+        pattern: Pattern::Together,
         repetition: &WANTED,
         racing: None,
         timer: Clock {
@@ -207,13 +208,13 @@ impl Executor for Script {
         &mut self,
         prepared: &mut Prepared,
         repetitions: usize,
-        calls: u32,
+        calls: Calls,
     ) -> Attempt<Samples, Ended> {
         self.ask(Asked::Repeat(prepared.index, repetitions, calls))?;
         let role = self.role(prepared.index);
         let places = prepared.repetitions..prepared.repetitions + repetitions;
         let factor = |place: usize| 1.0 + ((37 * place + 30) % 61) as f64 / 100.0 - 0.3;
-        let batch_seconds = role.call_seconds * f64::from(calls);
+        let batch_seconds = role.call_seconds * f64::from(calls.timed());
         let seconds: Vec<f64> = places
             .clone()
             .map(|place| batch_seconds * factor(place))

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use benchmarking::Calls;
 use statistics::clock::Clock;
 use vocabulary::Racing;
 use wire::FailureKind;
@@ -175,7 +176,7 @@ fn calls_too_short_for_the_clock_are_batched_alike() {
         let is_a_call = |found: &f64| (0.65..1.35).contains(&(found / seconds));
         assert!(measured.seconds.iter().all(is_a_call), "{measured:?}");
     }
-    let batched = |asked: &Asked| !matches!(asked, Asked::Repeat(_, _, calls) if *calls != 8);
+    let batched = |asked: &Asked| !matches!(asked, Asked::Repeat(_, _, calls) if *calls != Calls::Together(8));
     assert!(race(&script).iter().all(batched));
 }
 

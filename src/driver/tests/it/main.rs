@@ -2,6 +2,7 @@
 //!
 //! `MPI_FAMILY` names the library that this build is linked to; `scripts/with-mpi` sets it.
 
+mod calls;
 mod cold;
 mod conformance;
 mod contest;

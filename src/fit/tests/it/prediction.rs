@@ -1,5 +1,7 @@
 //! Predicted blocks beside measured ones.
 
+use std::collections::BTreeMap;
+
 use fit::{
     DecideOptions, Foreseen, MachineFit, compare_blocks, decide, extend, predicted_seconds,
     summarise,
@@ -306,7 +308,15 @@ fn times_of_other_shapes_grow_as_one_model_says() {
     let options = DecideOptions::default();
     let decisions = decide("openmpi", &summaries, &[], Some(&fit), &options);
     let shapes = [near.shape, far.shape];
-    let extended = extend("openmpi", &summaries, &decisions, &fit, 0.05, &shapes);
+    let extended = extend(
+        "openmpi",
+        &summaries,
+        &decisions,
+        &fit,
+        0.05,
+        &shapes,
+        &BTreeMap::new(),
+    );
     for (cell, growth) in [
         (near, predicted(&near) / predicted(&measured)),
         (far, closed(&far) / closed(&measured)),

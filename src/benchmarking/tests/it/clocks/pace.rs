@@ -1,7 +1,8 @@
 //! Windows find their length.
 
-use benchmarking::clocks::{Judged, Pace, Span, Windows, judge};
+use benchmarking::clocks::{Judged, Pace, Readings, Span, Windows, judge};
 use fastrand::Rng;
+use vocabulary::Pattern;
 
 /// Two ranks that keep to windows: rank 1 does something else for a while now and then, and plans
 /// reach it late.
@@ -20,7 +21,13 @@ impl Ranks {
                 let ready = free;
                 let begin = ready.max(windows.start(repetition));
                 free = begin + (self.call)(&mut self.rng);
-                windows.span(repetition, [ready, begin, free])
+                let readings = Readings {
+                    ready,
+                    begin,
+                    timed: begin,
+                    end: free,
+                };
+                windows.span(repetition, 0, readings)
             })
             .collect();
         self.now = free + 1000;
@@ -29,9 +36,15 @@ impl Ranks {
 
     fn turn(&mut self, pace: &mut Pace, calls: usize) -> (Windows, Judged) {
         let calls = calls.min(pace.most_calls());
-        let windows = pace.plan(self.now, 0.0);
+        let windows = pace.plan(self.now, 0.0, 0.0);
         let spans = self.series(&windows, calls);
-        let judged = judge(&spans, windows.punctuality_seconds(), windows.length);
+        let punctuality_seconds = windows.punctuality_seconds();
+        let judged = judge(
+            &spans,
+            Pattern::Together,
+            punctuality_seconds,
+            windows.length,
+        );
         pace.adapt(&spans);
         (windows, judged)
     }
@@ -105,7 +118,8 @@ fn plans_are_made_early_enough() {
 #[test]
 fn a_rank_with_a_wrong_clock_does_not_wait_for_ever() {
     let pace = Pace::default();
-    let windows = pace.plan(0, 0.0);
+    let windows = pace.plan(0, 0.0, 0.0);
+    assert_eq!(pace.plan(0, 0.0, 1e-3).length, windows.length + 1_000_000);
     let longest = pace.longest_wait(&windows);
     assert!(
         longest > windows.length && longest < 10_000_000,

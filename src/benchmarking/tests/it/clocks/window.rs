@@ -1,6 +1,7 @@
 //! Which repetitions kept to their windows.
 
-use benchmarking::clocks::{Span, Windows, judge};
+use benchmarking::clocks::{Readings, Span, Windows, judge};
+use vocabulary::Pattern;
 
 #[test]
 fn late_ranks_and_overruns_make_repetitions_invalid() {
@@ -13,11 +14,13 @@ fn late_ranks_and_overruns_make_repetitions_invalid() {
             .map(|(ready, begin, latest, end)| Span {
                 ready_seconds: ready * 1e-6,
                 begin_seconds: begin * 1e-6,
+                late_seconds: latest * 1e-6,
                 latest_seconds: latest * 1e-6,
+                own_seconds: f64::NAN,
                 end_seconds: end * 1e-6,
             })
             .collect();
-        let judged = judge(&spans, 5e-6, length);
+        let judged = judge(&spans, Pattern::Together, 5e-6, length);
         let close = |(a, b): (&f64, &f64)| (a * 1e6 - b).abs() < 1e-9;
         assert!(judged.seconds.iter().zip(seconds).all(close), "{judged:?}");
         assert_eq!(judged.invalid, invalid, "{spans:?}");
@@ -57,13 +60,40 @@ fn ranks_agree_by_maxima() {
     };
     assert_eq!(second.punctuality_seconds(), 0.02);
     assert_eq!(Windows::from_bytes(&windows.to_bytes()), windows);
-    let ranks = [
-        windows.span(3, [1_029_000, 1_030_010, 1_033_000]),
-        windows.span(3, [1_030_500, 1_030_500, 1_032_000]),
-    ];
-    let maxima = ranks.map(Span::to_maxima);
-    let all = Span::of_maxima([0, 1, 2, 3].map(|which| maxima[0][which].max(maxima[1][which])));
-    assert!((all.ready_seconds - 0.5e-6).abs() < 1e-15, "{all:?}");
-    assert!((all.latest_seconds - 0.5e-6).abs() < 1e-15, "{all:?}");
-    assert!((all.seconds() - 2.99e-6).abs() < 1e-15, "{all:?}");
+    let readings = |[ready, begin, timed, end]: [i64; 4]| Readings {
+        ready,
+        begin,
+        timed,
+        end,
+    };
+    let together = |ranks: [Span; 2]| {
+        let maxima = ranks.map(Span::to_maxima);
+        Span::of_maxima([0, 1, 2, 3, 4, 5].map(|which| maxima[0][which].max(maxima[1][which])))
+    };
+    let all = together([
+        windows.span(3, 0, readings([1_029_000, 1_030_010, 1_031_000, 1_033_000])),
+        windows.span(3, 0, readings([1_030_500, 1_030_500, 1_030_600, 1_032_000])),
+    ]);
+    let check = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-15, "{found}");
+    check(all.ready_seconds, 0.5e-6);
+    check(all.late_seconds, 0.5e-6);
+    check(all.latest_seconds, 0.5e-6);
+    check(all.seconds(Pattern::Together), 2.99e-6);
+    check(all.seconds(Pattern::Repeated), 2e-6);
+    check(all.seconds(Pattern::Skewed), 2.5e-6);
+    // The second rank is to arrive 4 us later, and does so 0.1 us late, having waited since 2 us.
+    let skewed = together([
+        windows.span(3, 0, readings([1_029_000, 1_030_010, 1_030_010, 1_031_000])),
+        windows.span(
+            3,
+            4000,
+            readings([1_032_000, 1_034_100, 1_034_100, 1_036_000]),
+        ),
+    ]);
+    check(skewed.ready_seconds, -1e-6);
+    check(skewed.late_seconds, 0.1e-6);
+    check(skewed.seconds(Pattern::Skewed), 1.9e-6);
+    let invalid = |most_late| judge(&[skewed], Pattern::Skewed, most_late, 10_000).invalid;
+    assert!(invalid(5e-6).is_empty());
+    assert_eq!(invalid(5e-8), [0]);
 }

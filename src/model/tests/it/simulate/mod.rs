@@ -3,6 +3,7 @@
 mod alike;
 mod closed_forms;
 mod contention;
+mod courses;
 mod paths;
 mod placement;
 mod reference;

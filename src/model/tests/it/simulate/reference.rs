@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{Link, Machine, Placement, Setting, Topology, simulate};
+use model::{
+    Link, Machine, Placement, Setting, Topology, simulate, simulate_from, simulate_repeated,
+};
 use proptest::prelude::*;
 use schedule::{
     ALGORITHMS, Action, Parameter, Parameters, Program, Rank, Request, Round, Schedule,
@@ -31,6 +33,21 @@ struct Process {
     recvs: Vec<(Rank, Rank, usize)>,
     send_free: f64,
     recv_free: f64,
+    /// When so many rounds had ended.
+    mark: (u64, f64),
+}
+
+/// A program that is carried out several times.
+struct Again(Box<dyn Program>, u32);
+
+impl Program for Again {
+    fn rounds(&self) -> u64 {
+        u64::from(self.1) * self.0.rounds()
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        self.0.round(index % self.0.rounds(), round);
+    }
 }
 
 struct Slow<'a> {
@@ -71,6 +88,9 @@ impl Slow<'_> {
             return false;
         };
         let process = &mut self.processes[rank as usize];
+        if process.next == process.mark.0 {
+            process.mark.1 = began;
+        }
         if process.next == process.program.rounds() {
             return false;
         }
@@ -176,7 +196,8 @@ impl Slow<'_> {
         message.delivered = Some(delivered);
     }
 
-    fn run(mut self) -> Vec<f64> {
+    /// When each rank has ended, and when it had its mark.
+    fn run(mut self) -> Vec<(f64, f64)> {
         let ranks = self.processes.len() as Rank;
         let mut now = 0.0;
         loop {
@@ -203,17 +224,25 @@ impl Slow<'_> {
                 process.program.rounds(),
                 "rank {rank} is stuck"
             );
-            self.end(rank).unwrap()
+            (self.end(rank).unwrap(), process.mark.1)
         };
         (0..ranks).map(finished).collect()
     }
 }
 
-fn slowly(schedule: &Schedule, setting: &Setting<'_>) -> Vec<f64> {
+/// When each rank has ended `before + timed` calls, having begun at its time, and when it had ended the
+/// first `before`.
+fn slowly(
+    schedule: &Schedule,
+    setting: &Setting<'_>,
+    starts: &[f64],
+    [before, timed]: [u32; 2],
+) -> Vec<(f64, f64)> {
     let process = |rank| Process {
-        program: schedule.program(rank),
+        mark: (u64::from(before) * schedule.program(rank).rounds(), 0.0),
+        program: Box::new(Again(schedule.program(rank), before + timed)),
         next: 0,
-        worked: 0.0,
+        worked: starts[rank as usize],
         sends: Vec::new(),
         recvs: Vec::new(),
         send_free: 0.0,
@@ -302,6 +331,8 @@ proptest! {
         machine in machines(),
         ranks_per_node in 1u32..5,
         placement in prop::sample::select(&Placement::ALL[..]),
+        starts in prop::collection::vec(0u32..20, 14),
+        calls in [0u32..3, 1u32..4],
     ) {
         let ranks = schedule.shape().ranks;
         let setting = Setting {
@@ -309,14 +340,32 @@ proptest! {
             topology: Topology::of_ranks(ranks, ranks_per_node, placement),
             unit_bytes: 4,
         };
-        let found = simulate(&schedule, &setting).unwrap().finished;
-        let expected = slowly(&schedule, &setting);
-        for (rank, (found, expected)) in found.iter().zip(&expected).enumerate() {
-            prop_assert!(
-                (found - expected).abs() <= 1e-12 * expected,
-                "{:?} {:?}: rank {} ends at {}, not at {}",
-                schedule, setting, rank, found, expected
-            );
-        }
+        let is_close = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected;
+        let check = |starts: &[f64], found: Vec<f64>| {
+            let expected = slowly(&schedule, &setting, starts, [0, 1]);
+            for (rank, (found, (expected, _))) in found.iter().zip(&expected).enumerate() {
+                prop_assert!(
+                    is_close(*found, *expected),
+                    "{:?} {:?} {:?}: rank {} ends at {}, not at {}",
+                    schedule, setting, starts, rank, found, expected
+                );
+            }
+            Ok(())
+        };
+        let (together, starts) = ([0.0; 14], starts.into_iter().map(f64::from));
+        let starts: Vec<f64> = starts.collect();
+        check(&together, simulate(&schedule, &setting).unwrap().finished)?;
+        check(&starts, simulate_from(&schedule, &setting, &starts).unwrap().finished)?;
+
+        let [before, timed] = calls;
+        let found = simulate_repeated(&schedule, &setting, before, timed).unwrap();
+        let ends = slowly(&schedule, &setting, &together, calls).into_iter();
+        let slowest = ends.map(|(end, mark)| end - mark).fold(0.0, f64::max);
+        let expected = slowest / f64::from(timed);
+        prop_assert!(
+            (found - expected).abs() <= 1e-9 * expected,
+            "{:?} {:?} {:?}: {} a call, not {}",
+            schedule, setting, calls, found, expected
+        );
     }
 }

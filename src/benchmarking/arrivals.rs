@@ -1,0 +1,41 @@
+//! When ranks arrive at calls that they do not begin together.
+
+use fastrand::Rng;
+
+/// How many orders there are; calls take them in turn.
+pub(crate) const ORDERS: usize = 3;
+
+/// How often each order is drawn anew before the draws repeat.
+const DRAWS: usize = 8;
+
+/// The arrivals of ranks at the skewed calls of one launch.
+///
+/// Calls take turns with three orders: one rank arrives last and all others at the start; ranks arrive in
+/// ascending order at equal distances; each arrives at random, evenly distributed. Which rank is late and
+/// what is random is drawn eight times in a launch, and then repeats, so that all candidates meet the
+/// same arrivals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrivals {
+    /// How much later than the start the last rank may arrive, in seconds.
+    pub longest_seconds: f64,
+    /// The launch's, the same on all ranks.
+    pub seed: u64,
+}
+
+impl Arrivals {
+    /// After so many calls arrivals repeat.
+    pub const PERIOD: usize = ORDERS * DRAWS;
+
+    /// How much later than the start a rank of so many arrives at the call of this place, in seconds.
+    pub fn offset_seconds(&self, place: usize, rank: u32, ranks: u32) -> f64 {
+        let draw = (place / ORDERS % DRAWS) as u64;
+        // Far apart, so that no two ranks or draws share a seed.
+        let random = |rank: u32| Rng::with_seed(self.seed ^ draw << 56 ^ u64::from(rank) << 24);
+        let share = match place % ORDERS {
+            0 => f64::from(u8::from(rank == random(0).u32(0..ranks.max(1)))),
+            1 => f64::from(rank) / f64::from(ranks.saturating_sub(1).max(1)),
+            _ => random(rank).f64(),
+        };
+        self.longest_seconds * share
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls that follow each other, and calls at which ranks arrive at different times.
+
+use benchmarking::{Arrivals, Calls, CellBenchmark};
+use vocabulary::{Pattern, Repetition};
+use wire::Measurement;
+
+use crate::script::{Asked, Role, Script, WANTED, benchmark, candidates, takes};
+
+/// What is measured, and the calls that were asked for since all candidates were admitted.
+fn measured(pattern: Pattern, roles: &[Role]) -> (Vec<Measurement>, Vec<(u32, usize, Calls)>) {
+    let mut script = Script::new(roles);
+    let candidates = candidates(roles.len());
+    let benchmark = CellBenchmark {
+        pattern,
+        repetition: &Repetition {
+            slice_seconds: 10.0,
+            ..WANTED
+        },
+        ..benchmark(&candidates, Some(3))
+    };
+    let (measured, _) = benchmark.run(&mut script).expect("an end");
+    let admitted = script
+        .asked
+        .iter()
+        .rposition(|asked| matches!(asked, Asked::Prepare(_)));
+    // What the last one is warmed up with is still among these.
+    let asked = script.asked[admitted.expect("one")..].iter();
+    let repeats = asked.filter_map(|asked| match asked {
+        Asked::Repeat(index, repetitions, calls) => Some((*index, *repetitions, *calls)),
+        _ => None,
+    });
+    (measured, repeats.collect())
+}
+
+#[test]
+fn repeated_calls_are_timed_in_blocks_after_some_that_are_not() {
+    let check = |calls_seconds: &[f64], before, timed| {
+        let roles: Vec<Role> = calls_seconds
+            .iter()
+            .map(|seconds| takes(*seconds))
+            .collect();
+        let (measured, repeats) = measured(Pattern::Repeated, &roles);
+        assert_eq!(measured.len(), roles.len());
+        for (measurement, role) in measured.iter().zip(&roles) {
+            assert_eq!(measurement.batch, timed);
+            let ratio = measurement.seconds[0] / role.call_seconds;
+            assert!((0.6..1.4).contains(&ratio), "{ratio}");
+        }
+        let (_, _, last) = repeats.last().expect("one");
+        assert_eq!(*last, Calls::Repeated { before, timed });
+    };
+    // At least twenty, at least 200 us, by the fastest; a power of two.
+    check(&[1e-3, 2e-3], 4, 32);
+    check(&[50e-6, 4e-6], 8, 64);
+    check(&[0.9e-6], 32, 256);
+    // A watchdog of 60 s may not see more than 15 s of a block.
+    check(&[1e-3, 0.5], 1, 8);
+}
+
+#[test]
+fn repeated_calls_are_warmed_up_in_blocks() {
+    let mut slow_at_first = takes(2e-6);
+    slow_at_first.first_seconds = 1e-3;
+    let (measured, repeats) = measured(Pattern::Repeated, &[slow_at_first]);
+    let block = |timed| Calls::Repeated {
+        before: timed / 8,
+        timed,
+    };
+    assert_eq!(repeats[0], (0, 1, block(32)));
+    // The first call, which is checked, and at least one turn of blocks.
+    assert!(measured[0].warmup > 36 && measured[0].warmup % 36 == 1);
+    assert_eq!(measured[0].batch, 128);
+}
+
+#[test]
+fn skewed_calls_are_repeated_with_each_order_of_arrival() {
+    let (measured, repeats) = measured(Pattern::Skewed, &[takes(3e-3), takes(1e-3)]);
+    for (index, measurement) in (0..).zip(&measured) {
+        assert_eq!(measurement.batch, 3);
+        let skewed = repeats.iter().filter_map(|repeat| match *repeat {
+            (
+                of,
+                repetitions,
+                Calls::Skewed {
+                    longest_seconds,
+                    first,
+                },
+            ) if of == index => Some((repetitions, longest_seconds, first)),
+            _ => None,
+        });
+        let mut calls = 0;
+        for (repetitions, longest_seconds, first) in skewed {
+            // All meet the same arrivals, by the fastest.
+            assert!(
+                (0.7e-3..1.4e-3).contains(&longest_seconds),
+                "{longest_seconds}"
+            );
+            assert_eq!((first, repetitions % 3), (calls, 0));
+            calls += repetitions;
+        }
+        assert!(calls >= 30);
+        assert_eq!(measurement.seconds.len() * 3, calls);
+    }
+    let is_together = |calls| calls == Calls::Together(1);
+    assert!(is_together(repeats[0].2), "{repeats:?}");
+}
+
+#[test]
+fn arrivals_take_turns_with_three_orders() {
+    let arrivals = Arrivals {
+        longest_seconds: 2.0,
+        seed: 5,
+    };
+    let ranks = 7;
+    let offsets = |arrivals: &Arrivals, place| -> Vec<f64> {
+        let ranks = 0..ranks;
+        let len = ranks.len() as u32;
+        ranks
+            .map(|rank| arrivals.offset_seconds(place, rank, len))
+            .collect()
+    };
+    let mut late = std::collections::BTreeSet::new();
+    for place in (0..Arrivals::PERIOD).step_by(3) {
+        let one = offsets(&arrivals, place);
+        let last = one.iter().position(|offset| *offset == 2.0);
+        late.extend(last);
+        assert_eq!(one.iter().sum::<f64>(), 2.0, "one alone is late");
+        let ascending = offsets(&arrivals, place + 1);
+        assert!(ascending.is_sorted() && ascending[0] == 0.0 && ascending[6] == 2.0);
+        let random = offsets(&arrivals, place + 2);
+        assert!(random.iter().all(|offset| (0.0..2.0).contains(offset)));
+        assert!(!random.is_sorted() && random[0] != random[1], "{random:?}");
+        assert_ne!(random, offsets(&arrivals, place + 5));
+    }
+    assert!(late.len() > 2, "{late:?}");
+    assert_eq!(
+        offsets(&arrivals, 2),
+        offsets(&arrivals, 2 + Arrivals::PERIOD)
+    );
+    let other = Arrivals {
+        seed: 6,
+        ..arrivals
+    };
+    assert_ne!(offsets(&arrivals, 2), offsets(&other, 2));
+}

@@ -1,0 +1,60 @@
+//! Calls that follow each other, and ranks that do not begin together, by hand.
+
+use model::{Setting, Topology, simulate, simulate_from, simulate_repeated};
+use schedule::{Request, Schedule};
+
+use super::flat;
+
+/// What a message takes; both ports are busy for all of it.
+const MESSAGE: f64 = 4.0 + 0.5 * 16.0;
+
+fn schedule(name: &str, ranks: u32) -> Schedule {
+    let request = Request {
+        units: 16,
+        ..Request::ranks(ranks)
+    };
+    Schedule::new(schedule::find(name).unwrap(), &request).unwrap()
+}
+
+#[test]
+fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
+    let machine = flat(4.0, 0.5, 0.0);
+    let check = |name, ranks, together: f64, repeated: f64| {
+        let setting = Setting {
+            machine: &machine,
+            topology: Topology::flat(ranks),
+            unit_bytes: 1,
+        };
+        let schedule = schedule(name, ranks);
+        let found = simulate(&schedule, &setting).unwrap().seconds;
+        assert!((found - together).abs() < 1e-9, "{name}: {found} together");
+        let found = simulate_repeated(&schedule, &setting, 8, 8).unwrap();
+        assert!((found - repeated).abs() < 1e-9, "{name}: {found} repeated");
+    };
+    // A rank of the chain receives one message and sends one; the root goes on at once.
+    check("bcast/chain", 8, 7.0 * MESSAGE, 2.0 * MESSAGE);
+    // The root sends three.
+    check("bcast/binomial", 8, 3.0 * MESSAGE, 3.0 * MESSAGE);
+    // Nobody can leave before the others.
+    check("allgather/ring", 4, 3.0 * MESSAGE, 3.0 * MESSAGE);
+}
+
+#[test]
+fn ranks_wait_for_who_is_late() {
+    let machine = flat(4.0, 0.5, 0.0);
+    let setting = Setting {
+        machine: &machine,
+        topology: Topology::flat(3),
+        unit_bytes: 1,
+    };
+    let check = |starts: [f64; 3], finished: [f64; 3]| {
+        let schedule = schedule("bcast/chain", 3);
+        let found = simulate_from(&schedule, &setting, &starts).unwrap();
+        assert_eq!(found.finished, finished, "{starts:?}");
+    };
+    check([0.0, 0.0, 0.0], [MESSAGE, 2.0 * MESSAGE, 2.0 * MESSAGE]);
+    // The last rank of the chain is late, and only its message is still to come.
+    check([0.0, 0.0, 100.0], [12.0, 112.0, 112.0]);
+    // The root is late, and all are.
+    check([100.0, 0.0, 0.0], [112.0, 124.0, 124.0]);
+}

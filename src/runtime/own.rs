@@ -1,7 +1,7 @@
 //! Datatypes and operators of the program's own in calls that come again.
 
-use exec::constants::{MPI_Datatype, MPI_Op, minloc};
-use exec::{ExecError, OperatorHandle, RawCall, check, is_named};
+use exec::constants::{MPI_Op, minloc};
+use exec::{ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
 
 use crate::datatypes::{Datatypes, Life};

@@ -127,7 +127,7 @@ impl Comparison {
         Self {
             collective,
             shape,
-            order: entries().map(|e| e.order).next().unwrap_or_default(),
+            order: entries().next().map_or(RankOrder::Unknown, |e| e.order),
             operators,
             datatype,
             operator,

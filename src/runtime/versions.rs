@@ -41,7 +41,7 @@ impl Version {
         rules
     }
 
-    /// How much longer the library's default takes for a call than what `rules` of the table choose, in seconds, by
+    /// How much longer the library's default takes for a call than what these rules choose, in seconds, by
     /// the times that the table has; 0 where it has none.
     pub(crate) fn gain_seconds(
         &self,

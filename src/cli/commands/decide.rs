@@ -15,7 +15,8 @@ use crate::values;
 /// winners; the same store always gives the same table.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
-/// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`,
+/// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`,
+/// `commutative`, `noncommutative`), `deployment` (`any`,
 /// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
 /// for the default), `confidence`.
 #[derive(Debug, clap::Args)]

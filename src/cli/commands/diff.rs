@@ -20,7 +20,8 @@ use crate::exit::Answer;
 ///
 /// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
 /// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `order` (of ranks:
-/// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment` (`any`, `colltune`, `library`), `from_bytes`,
+/// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment`
+/// (`any`, `colltune`, `library`), `from_bytes`,
 /// `below_bytes` (null without end), `before` and `after` (each `candidate`, `algorithm`,
 /// `parameters`, `speedup`, `confidence`) and `worth`; `only_in_one`, each with the same place and
 /// `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time after divided

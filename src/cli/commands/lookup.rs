@@ -9,12 +9,12 @@ use crate::exit::Answer;
 /// Ask a table which algorithm to use
 ///
 /// The rule is that of the communicator shape asked for, with ranks in the order asked for, or of the
-/// nearest one that was measured, and of the largest size up to the one asked for. Times are those measured, and
-/// interpolated between measured sizes.
+/// nearest one that was measured, and of the largest size up to the one asked for. Times are those
+/// measured, and interpolated between measured sizes.
 ///
 /// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, `order`
-/// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name), `algorithm` (bare id, `default`
-/// for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
+/// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name),
+/// `algorithm` (bare id, `default` for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
 /// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
 /// unknown); `confidence` (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`,
 /// `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).

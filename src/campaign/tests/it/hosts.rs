@@ -2,7 +2,7 @@
 
 use campaign::Campaign;
 use testkit::fakes::{Fakes, host_file};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, RankOrder};
 
 use crate::errors::check;
 use crate::{campaign, parse};
@@ -94,6 +94,26 @@ fn a_launch_has_room_for_every_shape() {
         .map(|e| e.shape.to_string())
         .collect();
     assert!(pairs.contains(&"1x2".to_owned()) && pairs.contains(&"2x1".to_owned()));
+}
+
+#[test]
+fn options_tell_the_order_of_ranks_unless_there_are_further_ones() {
+    let fakes = Fakes::new();
+    let file = host_file(&fakes, "a\nb\n").display().to_string();
+    let check = |launcher: &str, expected: RankOrder| {
+        let text = format!("name: x\nlauncher: {{{launcher}}}\nshapes: 1x2\n");
+        let campaign = parse(&text).expect("valid");
+        assert_eq!(campaign.rank_order(), expected, "{launcher}");
+    };
+    check("local: {}", RankOrder::Unknown);
+    let on = |more: &str| format!("local: {{hostfile: {file}{more}}}");
+    check(&on(""), RankOrder::Block);
+    check(&on(", placement: cyclic"), RankOrder::Cyclic);
+    check(&on(", options: [--map-by, node]"), RankOrder::Unknown);
+    check("slurm: {placement: cyclic}", RankOrder::Cyclic);
+    check("slurm: {options: [-q]}", RankOrder::Unknown);
+    check("simulated: {placement: cyclic}", RankOrder::Cyclic);
+    check("simulated: {}", RankOrder::Block);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use store::Store;
-use vocabulary::{CommShape, Library, Pattern, Sample, Subject};
+use vocabulary::{CommShape, Library, Pattern, RankOrder, Sample, Subject};
 use wire::{Environment, RankClock};
 
 use crate::mpi::start;
@@ -138,6 +138,9 @@ fn several_hosts_under_openmpi_become_shapes_of_a_table() {
     let warning = "4 nodes are one machine, whose";
     assert!(report.contains(warning), "{report}");
     assert!(!report.contains("the nodes differ"), "{report}");
+
+    let orders = store.rank_orders(&library).unwrap();
+    assert_eq!(orders.get(&expected[1]), Some(&RankOrder::Block));
 
     // Ranks that are numbered in another way are another measurement.
     place.write("campaign.yaml", cluster.campaign("cyclic"));

@@ -52,6 +52,12 @@ fn content(table: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The lines of a table that tell an order of ranks.
+fn orders(table: &str) -> Vec<&str> {
+    let lines = table.lines().map(str::trim);
+    lines.filter(|line| line.starts_with("order:")).collect()
+}
+
 /// A store with its only library.
 fn opened(place: &Place, store: &str) -> (Store, Library) {
     let store = Store::open(&place.path(store)).unwrap();
@@ -138,7 +144,14 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
         place.read("tables/sim.yaml"),
         place.read("expected-table.yaml"),
     );
-    let count = |line: &&str| !line.trim().starts_with("launches:");
+    // Launches tell the order of ranks by now, and did not then.
+    let (told, then) = (orders(&table), orders(&expected));
+    assert!(!told.is_empty() && told.iter().all(|line| *line == "order: block"));
+    assert!(then.is_empty(), "{then:?}");
+    let count = |line: &&str| {
+        let line = line.trim();
+        !line.starts_with("launches:") && !line.starts_with("order:")
+    };
     let [table, expected] = [&table, &expected]
         .map(|table| content(table).into_iter().filter(count).collect::<Vec<_>>());
     assert_eq!(table, expected);
@@ -168,6 +181,14 @@ fn an_old_table_answers_with_its_evidence() {
     assert_eq!(answer["expected_seconds"], 4.795e-7);
     let evidence = ask("explain", &[]);
     assert_eq!(evidence["decision"], answer);
+    // It knows no orders of ranks, and so holds for all.
+    for order in ["block", "cyclic", "other"] {
+        let answer = ask("lookup", &["--order", order]);
+        assert_eq!(
+            (&answer["shape"], &answer["order"]),
+            (&"measured".into(), &order.into())
+        );
+    }
     assert!(evidence["dissent"].is_null(), "{evidence}");
     let chosen = &evidence["evidence"][0];
     assert_eq!(chosen["chosen"], "native:bcast/chain");

@@ -77,6 +77,57 @@ fn agreed_starts_are_told_of() {
 }
 
 #[test]
+fn tables_say_in_which_order_ranks_stood() {
+    let place = place(SMALL);
+    simulated(place.run(&["tune", "campaign.yaml"]));
+    let ask = |verb, further: &[&str]| {
+        let question = ["-c", "bcast", "-n", "2", "-k", "2", "-b", "64"];
+        let args = [&[verb, "tables/small.yaml"], &question[..], further].concat();
+        place.run(&args)
+    };
+    for further in [&["--json"][..], &["--json", "--order", "cyclic"]] {
+        let answer = ask("lookup", further).json();
+        assert_eq!(answer["shape"], "measured");
+        assert_eq!(answer["rule"], "bcast, 2x2, cyclic order, from 0 bytes");
+    }
+    let stand_in = "nearest 2x2 with ranks in cyclic order";
+    let answer = ask("lookup", &["--json", "--order", "block"]).json();
+    assert_eq!(answer["order"], "block");
+    assert_eq!(
+        (&answer["shape"], &answer["confidence"]),
+        (&stand_in.into(), &"low".into())
+    );
+    let explained = ask("explain", &["--order", "other"]).out;
+    assert!(
+        explained.contains(&format!("not measured: {stand_in}")),
+        "{explained}"
+    );
+    let report = place.read("reports/small.md");
+    assert!(report.contains("- order of ranks: cyclic\n"), "{report}");
+
+    let block = SMALL.replace("cyclic", "block").replace("small", "block");
+    place.write("campaign.yaml", block);
+    simulated(place.run(&["tune", "campaign.yaml"]));
+    let tables = ["tables/small.yaml", "tables/block.yaml"];
+    let told = place.run(&[&["diff"], &tables[..]].concat()).out;
+    assert!(
+        told.contains("Where both have rules they choose alike."),
+        "{told}"
+    );
+    assert!(told.contains("bcast on 2x2 in cyclic order"), "{told}");
+    let told = place
+        .run(&[&["diff", "--json"], &tables[..]].concat())
+        .json();
+    let only = told["only_in_one"].as_array().unwrap();
+    let of_block = only.iter().filter(|only| only["order"] == "block");
+    assert!(of_block.clone().count() > 0, "{told}");
+    assert!(
+        of_block.clone().all(|only| only["side"] == "after"),
+        "{told}"
+    );
+}
+
+#[test]
 fn the_whole_pipeline_runs_on_a_simulated_machine() {
     let place = place(SMALL);
     let plan = place

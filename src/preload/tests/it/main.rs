@@ -5,6 +5,7 @@ mod interface;
 mod launch;
 mod memory;
 mod nodes;
+mod order;
 mod reload;
 mod repeats;
 mod stress;

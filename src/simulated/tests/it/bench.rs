@@ -17,6 +17,7 @@ use wire::{Plan, Record, Task, WIRE_VERSION, Work};
 pub(crate) struct Bench {
     folder: TempDir,
     pub(crate) machine: Machine,
+    pub(crate) placement: Placement,
     pub(crate) plan: Plan,
 }
 
@@ -58,8 +59,8 @@ pub(crate) fn experiment(id: u32, kind: ExperimentKind, shape: (u32, u32), bytes
     }
 }
 
-pub(crate) fn launcher(machine: &Machine) -> SimulatedLauncher {
-    SimulatedLauncher::new(machine.clone(), Placement::Block).expect("a launcher")
+pub(crate) fn launcher(machine: &Machine, placement: Placement) -> SimulatedLauncher {
+    SimulatedLauncher::new(machine.clone(), placement).expect("a launcher")
 }
 
 impl Bench {
@@ -73,7 +74,7 @@ impl Bench {
             campaign: "digest".to_owned(),
             launch: 1,
             seed: 1,
-            library: launcher(&machine).library().clone(),
+            library: launcher(&machine, Placement::Block).library().clone(),
             spool: folder.path().join("spool"),
             cores: None,
             switches: Vec::new(),
@@ -96,13 +97,14 @@ impl Bench {
         Self {
             folder,
             machine,
+            placement: Placement::Block,
             plan,
         }
     }
 
     pub(crate) fn with_noise(mut self, noise: Noise) -> Self {
         self.machine.noise = Some(noise);
-        self.plan.library = launcher(&self.machine).library().clone();
+        self.plan.library = self.launcher().library().clone();
         self
     }
 
@@ -124,7 +126,7 @@ impl Bench {
     }
 
     pub(crate) fn launcher(&self) -> SimulatedLauncher {
-        launcher(&self.machine)
+        launcher(&self.machine, self.placement)
     }
 
     /// Carries out the plan; how it ended, and what it wrote.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use launcher::{Launcher, Outcome};
-use model::{Machine, Noise, Setting, Topology, simulate};
+use model::{Machine, Noise, Placement, Setting, Topology, simulate};
 use schedule::Schedule;
 use vocabulary::units::format_seconds;
 use vocabulary::{
-    Cache, Candidate, Datatype, ExperimentKind, Library, Operator, Parameters, Synchronisation,
-    Warning,
+    Cache, Candidate, Cell, CommShape, Datatype, ExperimentKind, Library, Operator, Parameters,
+    RankOrder, Synchronisation, Warning,
 };
 use wire::{FailureKind, Finish, Record, exit_code};
 
@@ -38,7 +38,7 @@ fn without_noise_every_repetition_is_the_simulated_time() {
         let schedule = Schedule::new(algorithm, &cell.request(&parameters)).expect("a schedule");
         let setting = Setting {
             machine: &bench.machine,
-            topology: Topology::new(4, 2, model::Placement::Block),
+            topology: Topology::new(4, 2, Placement::Block),
             unit_bytes: 8,
         };
         let expected = simulate(&schedule, &setting).expect("simulated").seconds;
@@ -49,6 +49,35 @@ fn without_noise_every_repetition_is_the_simulated_time() {
             "{name}: {seconds:?}"
         );
     }
+}
+
+#[test]
+fn rings_take_longer_where_all_neighbours_are_on_other_nodes() {
+    let shape = CommShape { nodes: 4, ppn: 4 };
+    let cell = Cell {
+        shape,
+        ..allreduce(1 << 16)
+    };
+    let run = |placement| {
+        let mut bench = Bench::new(vec![
+            compare(0, cell, &[ours("allreduce/ring")]),
+            experiment(1, ExperimentKind::PingPong, (1, 2), 64),
+        ]);
+        bench.placement = placement;
+        let (_, records) = bench.run();
+        let done = records.into_iter().filter_map(|record| match record {
+            Record::Done(done) => Some((done.order, done.measurements[0].seconds[0])),
+            _ => None,
+        });
+        done.collect::<Vec<(RankOrder, f64)>>()
+    };
+    let (block, cyclic) = (run(Placement::Block), run(Placement::Cyclic));
+    let orders = |records: &[(RankOrder, f64)]| records.iter().map(|r| r.0).collect::<Vec<_>>();
+    assert_eq!(orders(&block), [RankOrder::Block, RankOrder::Block]);
+    // A node's own ranks have but one order.
+    assert_eq!(orders(&cyclic), [RankOrder::Cyclic, RankOrder::Block]);
+    assert!(cyclic[0].1 > 1.5 * block[0].1, "{cyclic:?} {block:?}");
+    assert_eq!(cyclic[1].1, block[1].1);
 }
 
 #[test]

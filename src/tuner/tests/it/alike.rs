@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use store::Store;
 use tuner::{Agenda, Places, Silent, Tuned, Workplace, tune};
-use vocabulary::{Candidate, Cell, Subject};
+use vocabulary::{Candidate, Cell, Pattern, Subject};
 
 const MACHINE: &str = "name: pair\nranks_per_node: 2\n\
     node: {alpha: 1.0e-6, overhead: 0.4e-6, beta: 0.3e-9, eager_limit: 4096}\n\

@@ -27,6 +27,8 @@ pub(crate) struct Mishap {
     pub(crate) too_late: bool,
     /// Nothing is written at all.
     pub(crate) silent: Option<Outcome>,
+    /// In which order ranks stand on their nodes.
+    pub(crate) order: RankOrder,
     /// What the launcher says at its end.
     pub(crate) says: Option<&'static str>,
 }
@@ -247,7 +249,8 @@ pub(crate) fn play(plan: &Plan, mishap: &Mishap, elapsed_seconds: f64) -> Vec<Re
                 return records;
             }
         }
-        records.push(done_record(plan, task, &candidates, elapsed_seconds));
+        let how = (mishap.order, elapsed_seconds);
+        records.push(done_record(plan, task, &candidates, how));
     }
     records.push(Record::Finished {
         reason: Finish::Complete,
@@ -271,7 +274,12 @@ fn started(plan: &Plan) -> Record {
     })
 }
 
-fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_seconds: f64) -> Record {
+fn done_record(
+    plan: &Plan,
+    task: &Task,
+    candidates: &[Candidate],
+    (order, elapsed_seconds): (RankOrder, f64),
+) -> Record {
     let measurements = (0..)
         .zip(candidates)
         .map(|(candidate, name)| Measurement {
@@ -288,7 +296,7 @@ fn done_record(plan: &Plan, task: &Task, candidates: &[Candidate], elapsed_secon
         .collect();
     Record::Done(TaskDone {
         task: task.id,
-        order: RankOrder::Unknown,
+        order,
         elapsed_seconds,
         spent: None,
         measurements,

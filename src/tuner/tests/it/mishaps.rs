@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use launcher::{LaunchError, Outcome};
 use store::Store;
 use tuner::{Silent, TunerError, measure, tune};
+use vocabulary::RankOrder;
 use wire::{FailureKind, exit_code};
 
 use crate::fake::{Bench, Mishap, Witness, library};
@@ -249,4 +250,35 @@ fn measurements_under_other_conditions_are_not_mixed() {
             .is_some_and(|help| help.contains("output.store"))
     );
     assert_eq!(bench.launches(), launches);
+}
+
+#[test]
+fn a_launch_with_ranks_in_another_order_is_refused() {
+    let mut bench = Bench::new("");
+    bench.always.order = RankOrder::Cyclic;
+    bench.mishaps.insert(
+        3,
+        Mishap {
+            order: RankOrder::Block,
+            ..Mishap::default()
+        },
+    );
+    let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("another order");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("launch 3 has the ranks of 1x2 in block order"),
+        "{text}"
+    );
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let samples = store.samples(&library()).expect("samples");
+    assert!(
+        samples.iter().all(|sample| sample.launch < 3),
+        "{samples:?}"
+    );
+    drop(store);
+    // Nobody has to mend the store: the next launch is as the others.
+    let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
+    let mut entries = tuned.table.entries();
+    assert!(entries.all(|entry| entry.order == RankOrder::Cyclic));
 }

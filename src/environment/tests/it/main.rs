@@ -1,3 +1,4 @@
 //! What is told of machines and of MPI libraries' surroundings.
 
+mod judge;
 mod variables;

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use launcher::{
@@ -26,17 +27,24 @@ pub fn family() -> LibraryName {
 /// # Panics
 /// If its launcher is not on `$PATH`.
 pub fn installation() -> Installation {
-    let choice = LibraryChoice {
-        name: Some(family()),
-        ..LibraryChoice::default()
+    static FOUND: OnceLock<Installation> = OnceLock::new();
+    let find = || {
+        let choice = LibraryChoice {
+            name: Some(family()),
+            ..LibraryChoice::default()
+        };
+        let path = env::var_os("PATH").expect("PATH is set");
+        select(&choice, &discover(&path)).expect("the library is installed")
     };
-    let path = env::var_os("PATH").expect("PATH is set");
-    select(&choice, &discover(&path)).expect("the library is installed")
+    FOUND.get_or_init(find).clone()
 }
 
-/// What starts ranks on this machine, as many as are wanted.
-pub fn launcher() -> LocalLauncher {
-    LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores())
+/// What starts ranks on this machine, as many as are wanted. It is the same for all launches of a test:
+/// whether ranks can be bound costs a launch to find out.
+pub fn launcher() -> &'static LocalLauncher {
+    static STARTER: OnceLock<LocalLauncher> = OnceLock::new();
+    let new = || LocalLauncher::new(installation(), LocalOptions::default(), launcher::cores());
+    STARTER.get_or_init(new)
 }
 
 /// A job of a program with one argument on ranks of this machine.

@@ -20,7 +20,7 @@ pub(crate) struct Bench {
     pub(crate) plan: Plan,
     /// For the ranks, beyond that of the test.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    launcher: LocalLauncher,
+    launcher: &'static LocalLauncher,
     _turn: Turn,
 }
 

@@ -1,4 +1,4 @@
-//! What makes numbers less trustworthy is told.
+//! What is said of machines that make numbers less trustworthy.
 
 use environment::judge;
 use vocabulary::{Node, Warning};

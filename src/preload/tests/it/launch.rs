@@ -12,27 +12,16 @@ use testkit::mpi::{self, Printed};
 /// What a launch may take.
 const PATIENCE: Duration = Duration::from_secs(200);
 
-/// `libcolltune.so`. Cargo does not build it with the tests, since no Rust program links it.
+/// `libcolltune.so`.
 pub(crate) fn preloaded() -> PathBuf {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let arguments = ["build", "--package", "preload", "--lib"];
-    let build = || built(&arguments).join("libcolltune.so");
-    BUILT.get_or_init(build).clone()
+    built().join("libcolltune.so")
 }
 
 /// `libcolltune.a`, made in a folder.
 pub(crate) fn archived(folder: &Path) -> PathBuf {
-    let arguments = [
-        "rustc",
-        "--package",
-        "capi",
-        "--lib",
-        "--crate-type",
-        "staticlib",
-    ];
     let archive = folder.join("libcolltune.a");
     let script = Command::new(root().join("scripts/archive"))
-        .arg(built(&arguments).join("libcapi.a"))
+        .arg(built().join("libcapi.a"))
         .arg(&archive)
         .output();
     let output = script.expect("the script starts");
@@ -41,12 +30,19 @@ pub(crate) fn archived(folder: &Path) -> PathBuf {
     archive
 }
 
-/// Lets cargo make something, and says where.
-fn built(arguments: &[&str]) -> PathBuf {
+/// Where cargo puts both libraries. It does not build the shared one with the tests, since no Rust program
+/// links it.
+fn built() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(build)
+}
+
+fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    // With the tests: their dependencies want more of some crates, which would all be built anew without.
     let output = Command::new(cargo)
-        .args(arguments)
-        .args(["--quiet", "--offline"])
+        .args(["build", "--package", "preload", "--package", "capi"])
+        .args(["--lib", "--test", "it", "--quiet", "--offline"])
         .current_dir(root())
         .output()
         .expect("cargo starts");

@@ -1,5 +1,6 @@
 //! Random collectives with tables that choose each algorithm in turn.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use launcher::LibraryName;
@@ -17,9 +18,9 @@ fn has_even_only(table: &Table) -> bool {
     algorithms.any(|algorithm| algorithm.even_ranks)
 }
 
-fn check(place: usize, ranks: u32, seed: u64) {
+/// Runs `stress.c` with the table that chooses the algorithms at this place.
+fn check(program: &Path, place: usize, ranks: u32, seed: u64) {
     let folder = TempDir::new().expect("a temporary folder");
-    let program = compiled("stress.c", folder.path(), &[]);
     let table = forcing(place, installation().library());
     let path = saved(&table, folder.path());
     // MPICH's own collectives take milliseconds where ranks outnumber cores.
@@ -34,7 +35,7 @@ fn check(place: usize, ranks: u32, seed: u64) {
         false => "",
     };
     let arguments = [seed.to_string(), calls.to_string(), odd.to_owned()];
-    let text = run_preloaded(&program, &arguments, ranks, &path, &[]).good();
+    let text = run_preloaded(program, &arguments, ranks, &path, &[]).good();
     assert!(text.contains(&format!("{calls} calls agree")), "{text}");
     // A test in which nothing of ours runs would show nothing.
     for collective in Collective::ALL {
@@ -49,9 +50,11 @@ fn check(place: usize, ranks: u32, seed: u64) {
 fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
     let most = Collective::ALL.map(|collective| schedule::of(collective).count());
     let most = most.into_iter().max().unwrap_or_default();
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
     for place in 0..most {
         let ranks = [4, 3, 5, 2][place % 4];
-        check(place, ranks, 17 + place as u64);
+        check(&program, place, ranks, 17 + place as u64);
     }
 }
 
@@ -59,7 +62,9 @@ fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
 fn calls_that_nobody_has_seen_before_agree_with_mpi() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seed = now.map_or(1, |now| now.as_nanos() as u64);
-    check(seed as usize % 12, 4, seed);
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("stress.c", folder.path(), &[]);
+    check(&program, seed as usize % 12, 4, seed);
 }
 
 #[test]

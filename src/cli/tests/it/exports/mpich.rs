@@ -151,6 +151,18 @@ fn traced(
     (0..calls.len()).map(of_call).collect()
 }
 
+/// Where an algorithm stands among the choices of its collective.
+fn choice(collective: Collective, id: &str) -> usize {
+    let (_, ids) = IDS.iter().find(|(of, _)| *of == collective).unwrap();
+    ids.iter().position(|known| *known == id).unwrap()
+}
+
+/// The variable that forces an algorithm of a collective.
+fn variable(collective: Collective) -> String {
+    let name = collective.name().to_uppercase();
+    format!("MPIR_CVAR_{name}_INTRA_ALGORITHM")
+}
+
 /// The settings that the companion of the file asks for.
 fn settings(companion: &str) -> Vec<(&str, OsString)> {
     let exports = companion
@@ -186,30 +198,44 @@ fn prove(library: &Library, file: Option<&str>) {
     for ranks in RANKS {
         let selected = traced(library, &place, ranks, &calls, &with);
         let stock = traced(library, &place, ranks, &calls, &own);
-        let mut forced: BTreeMap<(Collective, String), Vec<usize>> = BTreeMap::new();
+        // Algorithms of different collectives are forced together: the first choice of each, the second, ...
+        let mut forced: BTreeMap<usize, Vec<(usize, String)>> = BTreeMap::new();
         for (call, index) in calls.iter().zip(0..) {
             match expected(call, ranks).filter(|id| id != "default") {
-                Some(id) => forced.entry((call.collective, id)).or_default().push(index),
+                Some(id) => {
+                    let choice = choice(call.collective, &id);
+                    forced.entry(choice).or_default().push((index, id));
+                }
                 None => assert_eq!(selected[index], stock[index], "{call:?} on {ranks} ranks"),
             }
         }
-        for ((collective, id), indices) in forced {
-            let variable = format!(
-                "MPIR_CVAR_{}_INTRA_ALGORITHM",
-                collective.name().to_uppercase()
-            );
-            let environment = [
-                (variable.as_str(), OsString::from(&id)),
-                ("MPIR_CVAR_COLLECTIVE_FALLBACK", "error".into()),
+        for chosen in forced.into_values() {
+            let variables: BTreeMap<String, &String> = chosen
+                .iter()
+                .map(|(index, id)| (variable(calls[*index].collective), id))
+                .collect();
+            let mut environment = vec![
+                ("MPIR_CVAR_COLLECTIVE_FALLBACK", OsString::from("error")),
                 ("MPIR_CVAR_DEVICE_COLLECTIVES", "none".into()),
             ];
-            let of_id: Vec<Call> = indices.iter().map(|index| calls[*index].clone()).collect();
-            let expected = traced(library, &place, ranks, &of_id, &environment);
-            for (index, expected) in indices.into_iter().zip(expected) {
-                let call = &calls[index];
-                assert_eq!(selected[index], expected, "{call:?} on {ranks} ranks: {id}");
-                if selected[index] != stock[index] {
-                    changed.insert(format!("{collective}/{id}"));
+            environment.extend(
+                variables
+                    .iter()
+                    .map(|(name, id)| (name.as_str(), id.as_str().into())),
+            );
+            let of_choice: Vec<Call> = chosen
+                .iter()
+                .map(|(index, _)| calls[*index].clone())
+                .collect();
+            let expected = traced(library, &place, ranks, &of_choice, &environment);
+            for ((index, id), expected) in chosen.iter().zip(expected) {
+                let call = &calls[*index];
+                assert_eq!(
+                    selected[*index], expected,
+                    "{call:?} on {ranks} ranks: {id}"
+                );
+                if selected[*index] != stock[*index] {
+                    changed.insert(format!("{}/{id}", call.collective));
                 }
             }
         }

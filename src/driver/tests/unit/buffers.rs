@@ -1,0 +1,84 @@
+//! Copies of buffers take turns, and exceed the caches.
+
+use std::collections::BTreeSet;
+
+use exec::Call;
+use schedule::Collective;
+use vocabulary::Datatype;
+use wire::ColdCaches;
+
+use super::{Buffers, Rotation, copies};
+
+const COLD: Option<ColdCaches> = Some(ColdCaches {
+    last_level_bytes: 1 << 20,
+    is_assumed: false,
+});
+
+fn call(collective: Collective, bytes: u64) -> Call {
+    Call {
+        collective,
+        bytes,
+        datatype: Datatype::Byte,
+        operator: None,
+        root: 0,
+        in_place: false,
+    }
+}
+
+#[test]
+fn every_copy_has_its_turn_before_any_comes_again() {
+    for copies in [1, 2, 3, 4, 5, 12, 100, 1009, 4096] {
+        let mut rotation = Rotation::new(copies);
+        let mut round = || (0..copies).map(|_| rotation.next()).collect::<Vec<_>>();
+        let (first, second) = (round(), round());
+        assert_eq!(first, second);
+        assert!(first.iter().all(|copy| *copy < copies));
+        assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), copies);
+        if copies > 4 {
+            let is_apart = |pair: &[usize]| pair[0].abs_diff(pair[1]) > 1;
+            assert!(first.windows(2).all(is_apart), "{first:?}");
+        }
+    }
+}
+
+#[test]
+fn copies_exceed_twice_the_caches_and_not_by_much() {
+    let check = |collective, bytes, rank, nodes: &[Vec<u32>], expected| {
+        let call = call(collective, bytes);
+        assert_eq!(copies(&call, rank, nodes, COLD), expected, "{call:?}");
+        assert_eq!(copies(&call, rank, nodes, None), 1);
+    };
+    let (one, two) = ([vec![0, 1]], [vec![0], vec![1, 2]]);
+    let twice = 2 << 20;
+    // Of lines of 64 bytes.
+    check(Collective::Bcast, 8, 1, &one, twice / 128 + 1);
+    check(Collective::Bcast, 1 << 20, 0, &one, 2);
+    check(Collective::Bcast, 4 << 20, 0, &one, 1);
+    // An input of 1 KiB a rank, and at the root an output of three of them.
+    check(Collective::Gather, 1 << 10, 0, &two, twice / (4 << 10) + 1);
+    check(Collective::Gather, 1 << 10, 2, &two, twice / (2 << 10) + 1);
+    check(Collective::Barrier, 0, 0, &one, 1);
+}
+
+#[test]
+fn copies_hold_the_same_and_do_not_overlap() {
+    let call = call(Collective::Bcast, 100);
+    let mut buffers = Buffers::new(&call, 0, 2, 7);
+    let expected = buffers.expected.clone().expect("a vector");
+    let expected = expected.as_slice();
+    let mut places = BTreeSet::new();
+    for turn in 0..14 {
+        let (_, output) = buffers.next();
+        assert_eq!(output.len(), 100);
+        let is_first_round = turn < 7;
+        let begin = output.as_ptr() as usize;
+        assert_eq!(places.insert(begin), is_first_round);
+        assert_eq!(output == expected, is_first_round);
+        output.fill(0xff);
+    }
+    let places: Vec<usize> = places.into_iter().collect();
+    assert!(places.windows(2).all(|pair| pair[1] - pair[0] == 128));
+    let mut warm = Buffers::new(&call, 0, 2, 1);
+    let first = warm.next().1.as_ptr();
+    assert_eq!(first, warm.next().1.as_ptr());
+}

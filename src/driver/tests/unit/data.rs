@@ -1,0 +1,110 @@
+//! What must arrive, computed by the words of the standard.
+
+use super::{contribution, expected, input};
+use exec::{Bytes, Call};
+use schedule::Collective;
+use vocabulary::{Datatype, Operator};
+
+const SIZE: usize = 4;
+
+/// All ranks' results by the words of the standard, from all ranks' inputs, one by one.
+fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
+    let root = call.root as usize;
+    let ranks = ranks as usize;
+    let length = call.bytes as usize / SIZE;
+    let combined: Vec<i32> = (0..inputs.iter().map(Vec::len).max().unwrap_or(0))
+        .map(|index| {
+            let column = inputs.iter().filter_map(|input| input.get(index).copied());
+            match call.operator {
+                Some(Operator::Max) => column.max().unwrap_or(0),
+                _ => column.sum(),
+            }
+        })
+        .collect();
+    let everything = || inputs.concat();
+    let column = |rank: usize, index: usize| {
+        let column = inputs[..=rank].iter().map(|input| input[index]);
+        match call.operator {
+            Some(Operator::Max) => column.max().unwrap_or(0),
+            _ => column.sum(),
+        }
+    };
+    let at_root = |rank, result: Vec<i32>| if rank == root { result } else { Vec::new() };
+    let mut rest = &combined[..];
+    (0..ranks)
+        .map(|rank| match call.collective {
+            Collective::Bcast => (0..length as u64)
+                .map(|index| contribution(call.root, index) as i32)
+                .collect(),
+            Collective::Reduce => at_root(rank, combined.clone()),
+            Collective::Allreduce => combined.clone(),
+            Collective::Gather => at_root(rank, everything()),
+            Collective::Allgather => everything(),
+            Collective::Scatter => inputs[root][rank * length..][..length].to_vec(),
+            // "The jth block sent from process i is received by process j and is placed in the
+            // ith block of recvbuf" (MPI 4.0, 6.8).
+            Collective::Alltoall => inputs
+                .iter()
+                .flat_map(|input| input[rank * length..][..length].to_vec())
+                .collect(),
+            Collective::Barrier => Vec::new(),
+            // "In the receive buffer of the process with rank i, the reduction of the values in
+            // the send buffers of processes with ranks 0, ..., i (inclusive)" (MPI 4.0, 6.11).
+            Collective::Scan => (0..length).map(|index| column(rank, index)).collect(),
+            Collective::ReduceScatterBlock => combined[rank * length..][..length].to_vec(),
+            Collective::ReduceScatter => {
+                let (part, after) = rest.split_at(rest.len().div_ceil(ranks - rank));
+                rest = after;
+                part.to_vec()
+            }
+        })
+        .collect()
+}
+
+/// More elements than one period, not a multiple of the ranks.
+fn check(collective: Collective, operator: Operator, ranks: u32, root: u32) {
+    let elements_of_call = if collective.has_data() { 250 } else { 0 };
+    let call = Call {
+        collective,
+        bytes: elements_of_call * SIZE as u64,
+        datatype: Datatype::Int32,
+        operator: collective.is_reduction().then_some(operator),
+        root,
+        in_place: false,
+    };
+    let inputs: Vec<Vec<i32>> = (0..ranks)
+        .map(|rank| {
+            let input = match collective {
+                // What the root sends is what everybody gets.
+                Collective::Bcast => expected(&call, rank, ranks),
+                _ => Some(input(&call, rank, ranks)),
+            };
+            input.as_ref().map(elements).unwrap_or_default()
+        })
+        .collect();
+    for (rank, result) in (0..).zip(results(&call, ranks, &inputs)) {
+        let expected = expected(&call, rank, ranks);
+        let found = expected.as_ref().map(elements).unwrap_or_default();
+        assert_eq!(found, result, "{call:?}: rank {rank} of {ranks}");
+    }
+}
+
+fn elements(bytes: &Bytes) -> Vec<i32> {
+    let elements = bytes.as_slice().chunks_exact(SIZE);
+    elements
+        .map(|element| i32::from_ne_bytes([element[0], element[1], element[2], element[3]]))
+        .collect()
+}
+
+#[test]
+fn the_expected_result_is_what_the_inputs_give() {
+    for collective in Collective::MEASURED {
+        for ranks in [1, 2, 7, 130] {
+            check(collective, Operator::Sum, ranks, 0);
+            check(collective, Operator::Max, ranks, 0);
+            if collective.is_rooted() {
+                check(collective, Operator::Sum, ranks, ranks - 1);
+            }
+        }
+    }
+}

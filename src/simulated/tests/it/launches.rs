@@ -345,7 +345,10 @@ fn machines_keep_their_versions() {
     let few = "name: few\nranks_per_node: 4\nnode: {alpha: 1e-6, beta: 1e-9}\n";
     for (text, version) in [(all, "all-7084a54b"), (few, "few-79a71657")] {
         let machine = Machine::from_yaml(text).expect("a machine");
-        assert_eq!(launcher(&machine, Placement::Block).library().version, version);
+        assert_eq!(
+            launcher(&machine, Placement::Block).library().version,
+            version
+        );
     }
 }
 

@@ -38,7 +38,10 @@ fn tuned(strategy: &str, folder: &Path) -> (Workplace, Tuned) {
 fn measured(workplace: &Workplace) -> BTreeMap<Cell, BTreeSet<Candidate>> {
     let store = Store::open(&workplace.campaign.output.store).expect("a store");
     let mut cells: BTreeMap<Cell, BTreeSet<Candidate>> = BTreeMap::new();
-    for sample in store.samples(&workplace.library, Pattern::Together).expect("readable") {
+    for sample in store
+        .samples(&workplace.library, Pattern::Together)
+        .expect("readable")
+    {
         if let Subject::Cell(cell) = sample.subject {
             cells.entry(cell).or_default().insert(sample.candidate);
         }

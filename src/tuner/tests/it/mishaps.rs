@@ -270,7 +270,7 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
         "{text}"
     );
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let samples = store.samples(&library()).expect("samples");
+    let samples = store.samples(&library(), Pattern::Together).expect("samples");
     assert!(
         samples.iter().all(|sample| sample.launch < 3),
         "{samples:?}"

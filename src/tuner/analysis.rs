@@ -106,6 +106,7 @@ impl Analysis {
             name: &name,
             library: &library.name,
             samples: &samples,
+            pattern,
             failures: failures
                 .iter()
                 .map(|f| (f.subject, f.candidate.clone()))
@@ -218,6 +219,7 @@ impl Analysis {
             hosts: last.hosts.clone(),
             cpu: last.cpu.clone(),
             launches: self.found.launches(),
+            pattern: self.found.pattern,
             warnings: origin
                 .incompleteness()
                 .into_iter()

@@ -11,7 +11,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters};
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern};
 
 fn positive() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -246,8 +246,11 @@ fn text() -> impl Strategy<Value = String> {
 
 fn provenance() -> impl Strategy<Value = Provenance> {
     let texts = (text(), text(), text(), text(), text(), text(), text());
-    (texts, vec(text(), 0..20), any::<u32>(), vec(text(), 0..3)).prop_map(
-        |((campaign, store, name, version, colltune, date, cpu), hosts, launches, warnings)| {
+    let patterns = [Pattern::Together, Pattern::Repeated, Pattern::Skewed];
+    let launches = (any::<u32>(), select(patterns.to_vec()));
+    (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
+        |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
+            let (launches, pattern) = measured;
             let library = Library { name, version };
             Provenance {
                 campaign,
@@ -258,6 +261,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 hosts,
                 cpu,
                 launches,
+                pattern,
                 warnings,
             }
         },

@@ -7,7 +7,7 @@ use results::{
     BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
 };
 use table::{Deployment, Provenance, Table};
-use vocabulary::{Candidate, Cell, CommShape, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
 use crate::repetitions::about_repetitions;
@@ -23,10 +23,12 @@ pub struct Measurements<'a> {
     pub name: &'a str,
     /// The library's name, from which follows which of its algorithms combine in order.
     pub library: &'a str,
-    /// All that was measured.
+    /// All that was measured, in calls of one pattern.
     pub samples: &'a [Sample],
     /// In which order ranks stood on nodes.
     pub orders: Orders,
+    /// How these followed each other.
+    pub pattern: Pattern,
     /// What failed, and where.
     pub failures: Vec<(Subject, Candidate)>,
     /// Wall-clock seconds spent measuring, and where they went.
@@ -72,6 +74,8 @@ pub struct Analysis {
     pub repetitions: Repetitions,
     /// How ranks came to common starts.
     pub starts: Starts,
+    /// How calls followed each other.
+    pub pattern: Pattern,
 }
 
 impl Analysis {
@@ -116,8 +120,14 @@ impl Analysis {
         Ok(Self {
             cost,
             blocks: compare_blocks(&summaries, Some(&machine)),
-            repetitions: about_repetitions(samples, &summaries, measured.asks_for),
+            repetitions: about_repetitions(
+                samples,
+                &summaries,
+                measured.pattern,
+                measured.asks_for,
+            ),
             starts: common_starts(samples),
+            pattern: measured.pattern,
             failures: measured.failures,
             orders: measured.orders,
             machine,

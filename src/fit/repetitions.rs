@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::{CONFIDENCE, OFTEN_INVALID, OftenInvalid, Repetitions, Summary};
 use statistics::{PairedRatio, paired_ratio};
-use vocabulary::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
-/// What to know of the repetitions in cells, of the candidates that are asked for.
+/// What to know of the repetitions in cells, of the candidates that are asked for; calls of this pattern.
 pub fn about_repetitions(
     samples: &[Sample],
     summaries: &[Summary],
+    pattern: Pattern,
     asks_for: impl Fn(&Subject, &Candidate) -> bool,
 ) -> Repetitions {
     let mut about = Repetitions {
@@ -22,7 +23,8 @@ pub fn about_repetitions(
             continue;
         };
         let counts = summary.counts;
-        if counts.batch > 1 {
+        // In other patterns a repetition always has several calls.
+        if pattern.is_together() && counts.batch > 1 {
             batched.insert(cell);
             about.most_calls = about.most_calls.max(counts.batch);
         }

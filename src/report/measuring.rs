@@ -129,7 +129,7 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
         "" => provenance.library.to_string(),
         text => format!("{} ({})", provenance.library, one_line(text)),
     };
-    vec![
+    let mut facts = vec![
         ("campaign", code(&provenance.campaign)),
         ("store", code(&provenance.store)),
         ("library", library),
@@ -137,7 +137,13 @@ fn of_provenance(view: &View) -> Vec<(&'static str, String)> {
         ("date", provenance.date.clone()),
         ("hosts", one_line(&provenance.hosts.join(", "))),
         ("CPU", one_line(&provenance.cpu)),
-    ]
+    ];
+    if !provenance.pattern.is_together() {
+        let times = provenance.pattern.describe();
+        let predicted = "what the model predicts is for calls that begin together";
+        facts.push(("pattern", format!("times of {times}; {predicted}")));
+    }
+    facts
 }
 
 fn of_environment(view: &View) -> Vec<(&'static str, String)> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use table::DecisionJson;
+use vocabulary::Pattern;
 use wire::Shares;
 
 use crate::{OftenInvalid, Ranked};
@@ -16,6 +17,8 @@ pub struct Explanation {
     /// What was measured at the nearest sizes: at most one below or at the query's size and one
     /// above. Empty if the store is not at hand.
     pub evidence: Vec<Evidence>,
+    /// How the calls followed each other that the table was made from.
+    pub pattern: Pattern,
     /// How ranks came to common starts in all that the store holds, as a clause; absent if unknown.
     #[serde(rename = "common_starts")]
     pub starts: Option<String>,

@@ -75,6 +75,7 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
         hosts,
         cpu,
         launches,
+        pattern,
         warnings,
     } = provenance;
     writeln!(f, "provenance:")?;
@@ -88,6 +89,9 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
     list(f, "  hosts: [", &hosts)?;
     writeln!(f, "  cpu: {}", scalar(cpu))?;
     writeln!(f, "  launches: {launches}")?;
+    if !pattern.is_together() {
+        writeln!(f, "  pattern: {pattern}")?;
+    }
     if warnings.is_empty() {
         return writeln!(f, "  warnings: []");
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
-use vocabulary::{Candidate, CommShape, Library, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 
 /// The version of the file format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -53,6 +53,9 @@ pub struct Provenance {
     pub cpu: String,
     /// Number of launches: the statistical unit.
     pub launches: u32,
+    /// How the calls that were measured followed each other.
+    #[serde(default)]
+    pub pattern: Pattern,
     /// Reasons to trust the measurements less, each a full sentence.
     pub warnings: Vec<String>,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schedule::{Algorithm, Collective, Parameter};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 /// The text of a table of a library with these collectives, as they stand in the file; made for any
 /// CPU.
@@ -48,6 +48,7 @@ pub fn provenance(library: Library) -> Provenance {
         hosts: vec!["n1".to_owned()],
         cpu: Provenance::ANY_CPU.to_owned(),
         launches: 6,
+        pattern: Pattern::Together,
         warnings: Vec::new(),
     }
 }

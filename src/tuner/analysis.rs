@@ -108,6 +108,7 @@ impl Analysis {
             library: &library.name,
             samples: &samples,
             orders: orders(Some(store), &library, campaign)?,
+            pattern,
             failures: failures
                 .iter()
                 .map(|f| (f.subject, f.candidate.clone()))
@@ -221,6 +222,7 @@ impl Analysis {
             hosts: last.hosts.clone(),
             cpu: last.cpu.clone(),
             launches: self.found.launches(),
+            pattern: self.found.pattern,
             warnings: origin
                 .incompleteness()
                 .into_iter()

@@ -17,6 +17,7 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     let mut explanation = Explanation {
         decision: decision.to_json(),
         evidence: Vec::new(),
+        pattern: table.provenance.pattern,
         starts: None,
         cold: None,
         shares: None,
@@ -38,6 +39,15 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         return Ok(explanation);
     }
     let analysis = Analysis::of(&opened, Some(library), None)?;
+    if analysis.found.pattern != explanation.pattern {
+        explanation.silence = Some(format!(
+            "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`",
+            explanation.pattern,
+            store.display(),
+            analysis.found.pattern
+        ));
+        return Ok(explanation);
+    }
     explanation.evidence = analysis.found.evidence(query, &decision);
     if !analysis.agrees_with(table) {
         explanation.dissent = Some(fit::dissent(&explanation.evidence, query, &decision));

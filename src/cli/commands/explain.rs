@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use results::{Evidence, Explanation, OftenInvalid, Ranked};
 use statistics::Interval;
 use table::Table;
+use vocabulary::Pattern;
 use vocabulary::units::{format_bytes, format_seconds};
 
 use super::grid::grid;
@@ -20,20 +21,21 @@ use crate::exit::Answer;
 /// (paired within launches) and what the model predicts. The measurements are in the store; without
 /// it only the table speaks.
 ///
-/// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it
-/// was of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made
-/// from other measurements or settings than the store now has, or null), `common_starts` (how ranks
-/// were synchronised, or null), `cold_cache` (against which caches calls worked on copies of their
-/// buffers, or null), `measuring_time` (where it went in all that the store holds, as shares of
-/// one: `calls`, `starts`, coming to common ones, `preparing`, checking results and warming up,
-/// `own`, our own bookkeeping; or null), `evidence`, each with `bytes`, `chosen` (full name),
-/// `why`, `margin` (how much longer the best other one takes, as a share; negative if it is faster)
-/// and `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`,
-/// `other_batches` (launches left out, as another number of calls made a repetition than in most),
-/// `batch` (calls in a repetition), `repetitions` (valid ones), `invalid` (others),
-/// `median_seconds`, `interval` (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null
-/// for the default), `behind_fastest` (as a share), `predicted_seconds`, `beats_default`, and
-/// `never_valid` (those with no valid repetition, each with `candidate`, `repetitions`).
+/// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it was
+/// of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from
+/// other measurements or settings than the store now has, or null), `pattern` (how calls followed
+/// each other: `together`, `repeated` or `skewed`), `common_starts` (how ranks were synchronised, or
+/// null), `cold_cache` (against which caches calls worked on copies of their buffers, or null),
+/// `measuring_time` (where it went in all that the store holds, as shares of one: `calls`, `starts`,
+/// coming to common ones, `preparing`, checking results and warming up, `own`, our own bookkeeping;
+/// or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how much longer
+/// the best other one takes, as a share; negative if it is faster) and `ranking`, each with
+/// `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
+/// left out, as another number of calls made a repetition than in most), `batch` (calls in a
+/// repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval` (`low`,
+/// `high`, `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as
+/// a share), `predicted_seconds`, `beats_default`, and `never_valid` (those with no valid repetition,
+/// each with `candidate`, `repetitions`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -69,7 +71,9 @@ impl Args {
 
 fn tell(explanation: &Explanation) -> String {
     let mut parts = vec![describe(&explanation.decision)];
-    parts.extend(explanation.evidence.iter().map(tell_evidence));
+    let pattern = explanation.pattern;
+    let evidence = explanation.evidence.iter();
+    parts.extend(evidence.map(|evidence| tell_evidence(evidence, pattern)));
     if let Some(silence) = &explanation.silence {
         parts.push(format!(
             "There is no evidence beside the table: {silence}. Name the store with `--store`."
@@ -82,6 +86,9 @@ fn tell(explanation: &Explanation) -> String {
     }
     if let Some(store) = &explanation.store {
         let mut source = format!("from {}", store.display());
+        if !explanation.pattern.is_together() {
+            source += &format!("; {}", explanation.pattern.describe());
+        }
         if let Some(starts) = &explanation.starts {
             source += &format!("; common starts {starts}");
         }
@@ -96,7 +103,7 @@ fn tell(explanation: &Explanation) -> String {
     parts.join("\n\n")
 }
 
-fn tell_evidence(evidence: &Evidence) -> String {
+fn tell_evidence(evidence: &Evidence, pattern: Pattern) -> String {
     let Evidence {
         bytes,
         chosen,
@@ -131,7 +138,7 @@ fn tell_evidence(evidence: &Evidence) -> String {
         format_bytes(*bytes),
         tell_default(ranking, chosen),
         grid(columns, rows),
-        tell_batches(ranking),
+        tell_batches(ranking, pattern),
         never_valid.iter().map(tell_never).collect::<String>()
     )
 }
@@ -176,11 +183,13 @@ fn tell_never(never: &OftenInvalid) -> String {
     )
 }
 
-/// What the times are where several calls made a repetition; nothing where one did in all launches.
-fn tell_batches(ranking: &[Ranked]) -> String {
+/// What the times are where several calls in a row made a repetition; nothing where one did in all launches.
+fn tell_batches(ranking: &[Ranked], pattern: Pattern) -> String {
     let batch = ranking.iter().map(|ranked| ranked.counts.batch).max();
     let mut text = match batch {
-        Some(calls @ 2..) => format!("\nTimes are those of {calls} calls in a row."),
+        Some(calls @ 2..) if pattern != Pattern::Skewed => {
+            format!("\nTimes are those of {calls} calls in a row.")
+        }
         _ => String::new(),
     };
     let left_out = ranking

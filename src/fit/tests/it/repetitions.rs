@@ -3,7 +3,7 @@
 use fit::{about_repetitions, summarise};
 use schedule::Collective;
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Sample, Subject,
+    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Pattern, Sample, Subject,
 };
 
 const SHAPE: CommShape = CommShape { nodes: 1, ppn: 2 };
@@ -47,7 +47,7 @@ fn batches_and_invalid_repetitions_of_cells_are_told() {
         sample(cell(512), 1, 1, 11),
     ];
     let summaries = summarise(&samples).expect("times");
-    let found = about_repetitions(&samples, &summaries, |_, _| true);
+    let found = about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let numbers = (found.batched_cells, found.most_calls, found.other_batches);
     assert_eq!(numbers, (2, 4, 1));
     let [often] = &found.often_invalid[..] else {
@@ -72,7 +72,8 @@ fn candidates_without_a_valid_repetition_are_told() {
         // Nothing was taken.
         none(sample(cell(512), 1, 1, 0)),
     ];
-    let never_valid = |asks_for| about_repetitions(&samples, &[], |_, _| asks_for).never_valid;
+    let never_valid =
+        |asks_for| about_repetitions(&samples, &[], Pattern::Together, |_, _| asks_for).never_valid;
     let found = never_valid(true);
     let [never] = &found[..] else {
         panic!("only the first: {found:?}");

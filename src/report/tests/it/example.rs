@@ -10,8 +10,8 @@ use schedule::Collective;
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators, Provenance, Rule};
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, RankOrder, Subject,
-    Warning,
+    Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Pattern, RankOrder,
+    Subject, Warning,
 };
 use wire::{Environment, Failure, FailureKind, Shares};
 
@@ -376,6 +376,7 @@ pub(crate) fn view() -> View {
             hosts: vec!["node-17".to_owned()],
             cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
             launches: 6,
+            pattern: Pattern::Together,
             warnings: warnings.iter().map(Warning::to_string).collect(),
         },
         environment: environment(),

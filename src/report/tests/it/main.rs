@@ -7,11 +7,11 @@ mod html;
 mod of_table;
 mod scales;
 
-use report::{View, render_csv, render_markdown, render_summary};
+use report::{Basis, View, render_csv, render_html, render_markdown, render_summary};
 use results::{CellDecision, Estimate, ParameterEstimate, Status, Verdict};
 use schedule::Collective;
 use table::Operators;
-use vocabulary::{Candidate, Node};
+use vocabulary::{Candidate, Node, Pattern};
 
 /// Every row of every table is as wide as its head: it can be read without rendering.
 fn check_aligned(text: &str) {
@@ -83,6 +83,18 @@ fn cold_caches_are_told() {
     insta::assert_snapshot!(told(&view).expect("a line"));
     view.environment.cold = None;
     assert_eq!(told(&view), None);
+}
+
+#[test]
+fn calls_that_do_not_begin_together_are_told() {
+    let mut view = example::view();
+    let text = "pattern: times of repeated calls, without synchronisation between them";
+    assert!(!render_markdown(&view).contains("times of"));
+    view.provenance.pattern = Pattern::Repeated;
+    assert!(render_markdown(&view).contains(&format!("- {text}")));
+    assert!(render_html(&view).contains("times of repeated calls, without"));
+    view.basis = Basis::TableAlone;
+    assert!(render_markdown(&view).contains(&format!("- {text}")));
 }
 
 #[test]

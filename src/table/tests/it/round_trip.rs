@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::sample::DEPLOYMENTS;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -11,9 +12,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
-
-use crate::sample::DEPLOYMENTS;
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 fn positive() -> impl Strategy<Value = f64> {
     prop_oneof![
@@ -253,8 +252,11 @@ fn text() -> impl Strategy<Value = String> {
 
 fn provenance() -> impl Strategy<Value = Provenance> {
     let texts = (text(), text(), text(), text(), text(), text(), text());
-    (texts, vec(text(), 0..20), any::<u32>(), vec(text(), 0..3)).prop_map(
-        |((campaign, store, name, version, colltune, date, cpu), hosts, launches, warnings)| {
+    let patterns = [Pattern::Together, Pattern::Repeated, Pattern::Skewed];
+    let launches = (any::<u32>(), select(patterns.to_vec()));
+    (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
+        |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
+            let (launches, pattern) = measured;
             let library = Library { name, version };
             Provenance {
                 campaign,
@@ -265,6 +267,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 hosts,
                 cpu,
                 launches,
+                pattern,
                 warnings,
             }
         },

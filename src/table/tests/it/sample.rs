@@ -7,7 +7,7 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 pub(crate) const OPERATORS: [Operators; 3] = [
     Operators::Any,
@@ -47,6 +47,7 @@ pub(crate) fn provenance() -> Provenance {
         hosts: vec!["n1".to_owned(), "n2".to_owned()],
         cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
         launches: 6,
+        pattern: Pattern::Together,
         warnings: vec!["ranks were not bound to cores: bind them".to_owned()],
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use launcher::Outcome;
+use schedule::Collective;
 use store::Store;
-use tuner::{Agenda, Analysis, Silent, TunerError, measure, tune};
-use vocabulary::{Pattern, Subject};
+use table::{Deployment, OperatorClass, Query};
+use tuner::{Agenda, Analysis, Silent, TunerError, explain, measure, tune};
+use vocabulary::{CommShape, Pattern, Subject};
 use wire::Work;
 
 use crate::fake::{Bench, Mishap, Witness, library, play};
@@ -91,6 +93,27 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
     let store = Store::open(&bench.campaign().output.store).expect("a store");
     let last = Analysis::of(&store, None, None).expect("analysed");
     assert_eq!(last.found.summaries, repeated.analysis.found.summaries);
+
+    assert_eq!(repeated.table.provenance.pattern, Pattern::Repeated);
+    let report = std::fs::read_to_string(&repeated.report_path).expect("a report");
+    assert!(report.contains("times of repeated calls"));
+    let query = Query {
+        collective: Collective::Allreduce,
+        shape: CommShape { nodes: 1, ppn: 4 },
+        bytes: 64,
+        operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
+    };
+    let evidence = |table| {
+        let explained = explain(table, &query, store.path()).expect("explained");
+        (
+            explained.pattern,
+            !explained.evidence.is_empty(),
+            explained.silence.is_some(),
+        )
+    };
+    assert_eq!(evidence(&repeated.table), (Pattern::Repeated, true, false));
+    assert_eq!(evidence(&together.table), (Pattern::Together, false, true));
 
     bench.redirect("\npattern: repeated", "");
     let before = Analysis::of(&store, None, Some(&bench.campaign())).expect("analysed");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use launcher::{LaunchError, Outcome};
 use store::Store;
 use tuner::{Silent, TunerError, measure, tune};
-use vocabulary::RankOrder;
+use vocabulary::{Pattern, RankOrder};
 use wire::{FailureKind, exit_code};
 
 use crate::fake::{Bench, Mishap, Witness, library};
@@ -270,7 +270,9 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
         "{text}"
     );
     let store = Store::open(&bench.campaign().output.store).expect("a store");
-    let samples = store.samples(&library(), Pattern::Together).expect("samples");
+    let samples = store
+        .samples(&library(), Pattern::Together)
+        .expect("samples");
     assert!(
         samples.iter().all(|sample| sample.launch < 3),
         "{samples:?}"

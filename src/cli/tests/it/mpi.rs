@@ -117,7 +117,12 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
 
 /// Waits until a cell of the second launch is under way: the first has only experiments.
 fn wait_for_cells(place: &Place) {
-    let spool = place.path(".colltune/real.db.launches/0002.spool");
+    wait_for_cells_of(place, 2);
+}
+
+/// The same of any launch.
+fn wait_for_cells_of(place: &Place, launch: u32) {
+    let spool = place.path(&format!(".colltune/real.db.launches/{launch:04}.spool"));
     wait_until("a cell is measured", || {
         std::fs::read_to_string(&spool).is_ok_and(|text| text.contains("\"trying\""))
     });
@@ -274,49 +279,48 @@ fn a_killed_mpirun_is_started_again() {
 
 #[test]
 fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
+    let kinds = [FailureKind::Crash, FailureKind::Hang];
     for library in LIBRARIES {
-        for (signal, kind) in [
-            (Signal::SIGKILL, FailureKind::Crash),
-            (Signal::SIGSTOP, FailureKind::Hang),
-        ] {
-            let Some(place) = place(library) else { return };
-            // Long turns, so that one is under way whenever the signal comes.
-            let campaign = place
-                .read("campaign.yaml")
-                .replace("[64, 4K, 64K, 1M]", "4M")
-                .replace("[bcast, allreduce, allgather]", "[bcast, scatter, allgather]")
-                .replace(
-                    "parameters:",
-                    "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}\nparameters:",
-                );
-            place.write(
-                "campaign.yaml",
-                campaign.replace("minimum: 10", "minimum: 100"),
+        let Some(place) = place(library) else { return };
+        // Long turns, so that one is under way whenever the signal comes.
+        let campaign = place
+            .read("campaign.yaml")
+            .replace("[64, 4K, 64K, 1M]", "4M")
+            .replace("[bcast, allreduce, allgather]", "[bcast, scatter, allgather]")
+            .replace(
+                "parameters:",
+                "candidates: {include: ['*/binomial', '*/chain', '*/ring', '*/linear']}\nparameters:",
             );
-            let child = start(&place, &["tune", "campaign.yaml"]);
-            wait_for_cells(&place);
+        place.write(
+            "campaign.yaml",
+            campaign.replace("minimum: 10", "minimum: 100"),
+        );
+        let child = start(&place, &["tune", "campaign.yaml"]);
+        // One rank in the first launch of cells, another one in the launch that takes its place.
+        for (launch, signal) in [(2, Signal::SIGKILL), (3, Signal::SIGSTOP)] {
+            wait_for_cells_of(&place, launch);
             let ranks = processes(&place, "/colltune-driver");
             kill(*ranks.last().unwrap(), signal).unwrap();
-            let ran = wait(&place, child);
-            assert_eq!(ran.code, Some(0), "{}", ran.err);
-            let expected = format!("left out there ({})", kind.name());
-            assert!(
-                ran.err.contains(&expected),
-                "{library} {signal}: {}",
-                ran.err
-            );
-            assert_eq!(finish(&place)["failures"], 1);
-            let report = place.read("reports/real.md");
-            let (_, failures) = report.split_once("## Failures").unwrap();
-            let (failures, _) = failures.split_once("## How").unwrap();
-            assert!(failures.contains(kind.name()), "{failures}");
-            let again = run(
-                &place,
-                &["tune", "campaign.yaml", "--retry-failed", "--json"],
-            );
-            assert_eq!(again.json()["failures"], 0, "{}", again.err);
-            assert_nobody_left(&place);
         }
+        let ran = wait(&place, child);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        for kind in kinds {
+            let expected = format!("left out there ({})", kind.name());
+            assert!(ran.err.contains(&expected), "{library}: {}", ran.err);
+        }
+        assert_eq!(finish(&place)["failures"], 2);
+        let report = place.read("reports/real.md");
+        let (_, failures) = report.split_once("## Failures").unwrap();
+        let (failures, _) = failures.split_once("## How").unwrap();
+        for kind in kinds {
+            assert!(failures.contains(kind.name()), "{failures}");
+        }
+        let again = run(
+            &place,
+            &["tune", "campaign.yaml", "--retry-failed", "--json"],
+        );
+        assert_eq!(again.json()["failures"], 0, "{}", again.err);
+        assert_nobody_left(&place);
     }
 }
 

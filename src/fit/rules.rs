@@ -171,10 +171,13 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
     crossing.clamp(low.saturating_add(1).min(high), high)
 }
 
-/// The time of a candidate, or, where it was not measured, of the fastest that differs by nothing but the
-/// size of its blocks.
+/// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of
+/// the fastest that differs by nothing but the size of its blocks.
 fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
+    let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
     let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);
+    let alike = || at.ranking.iter().find(is_alike);
     let kin = || at.ranking.iter().find(is_kin);
-    Some(at.ranked(candidate).or_else(kin)?.median_seconds)
+    let found = at.ranked(candidate).or_else(alike).or_else(kin)?;
+    Some(found.median_seconds)
 }

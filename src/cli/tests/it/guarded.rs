@@ -309,7 +309,8 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
     assert_eq!(place.read(TABLE), before);
 
     let told = ended(&place, place.run(&["validate", TABLE, "--repair"]), 0).out;
-    let change = "bcast, 4x4, from 30000 bytes: bcast/linear is not chosen from 30000 bytes on";
+    let change =
+        "bcast, 4x4, block order, from 30000 bytes: bcast/linear is not chosen from 30000 bytes on";
     assert!(
         told.contains(&format!("Turned back to the default: {change}.")),
         "{told}"

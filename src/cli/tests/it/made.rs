@@ -255,8 +255,8 @@ fn times(work: &Work) -> Vec<f64> {
                 Candidate::Ours { parameters, .. } => match parameters.block_bytes {
                     Some(65536) => 1.25 * fastest,
                     Some(_) => 1.5 * fastest,
-                    None if candidate.id() == "dual_root" => 2.0 * fastest,
-                    None => 4.0 * fastest,
+                    // Where nothing is cut, both algorithms are this schedule.
+                    None => 2.0 * fastest,
                 },
                 other => panic!("{other} is not in the campaign"),
             };

@@ -8,17 +8,17 @@ pub(crate) const ORDERS: usize = 3;
 /// How often each order is drawn anew before the draws repeat.
 const DRAWS: usize = 8;
 
-/// The arrivals of ranks at the skewed calls of one launch.
+/// The arrivals of ranks at the skewed calls of one task.
 ///
 /// Calls take turns with three orders: one rank arrives last and all others at the start; ranks arrive in
 /// ascending order at equal distances; each arrives at random, evenly distributed. Which rank is late and
-/// what is random is drawn eight times in a launch, and then repeats, so that all candidates meet the
+/// what is random is drawn eight times in a task, and then repeats, so that all candidates meet the
 /// same arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     /// How much later than the start the last rank may arrive, in seconds.
     pub longest_seconds: f64,
-    /// The launch's, the same on all ranks.
+    /// The task's, the same on all ranks.
     pub seed: u64,
 }
 
@@ -32,7 +32,7 @@ impl Arrivals {
         // Far apart, so that no two ranks or draws share a seed.
         let random = |rank: u32| Rng::with_seed(self.seed ^ draw << 56 ^ u64::from(rank) << 24);
         let share = match place % ORDERS {
-            0 => f64::from(u8::from(rank == random(0).u32(0..ranks.max(1)))),
+            0 => f64::from(u8::from(rank == random(u32::MAX).u32(0..ranks.max(1)))),
             1 => f64::from(rank) / f64::from(ranks.saturating_sub(1).max(1)),
             _ => random(rank).f64(),
         };

@@ -225,9 +225,9 @@ impl Campaign {
     /// in the same environment, with the same leave to oversubscribe, synchronise ranks in the same
     /// way, and leave caches warm or cold alike.
     ///
-    /// What is measured and for how long makes no difference: sizes, candidates, repetitions,
-    /// budget and the like may differ. So may patterns of calls: a store keeps their times apart. Of simulations, the machine is not compared: each machine is a
-    /// library of its own.
+    /// What is measured and for how long makes no difference: sizes, candidates, repetitions, budget and the
+    /// like may differ, and so may patterns of calls, whose times a store keeps apart. Of simulations, the
+    /// machine is not compared: each machine is a library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
         let same_launcher = match (&self.launcher, &other.launcher) {
             (Launching::Local(mine), Launching::Local(other)) => mine == other,

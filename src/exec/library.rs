@@ -60,6 +60,11 @@ impl LibraryCall {
         })
     }
 
+    /// Its name in MPI's C interface.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The call's arguments on these buffers.
     ///
     /// # Panics

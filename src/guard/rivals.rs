@@ -21,7 +21,8 @@ pub struct Rivals {
 
 impl Rivals {
     /// Those that the store tells which a table was made from: at each point the fastest of its ranking
-    /// that is neither chosen, the same schedule as that, nor the default. Without such a store none is known: tables do not name them.
+    /// that is neither chosen nor the same schedule as what is chosen, nor the default. Without such a store none
+    /// is known: tables do not name them.
     ///
     /// # Errors
     /// For a store that exists and cannot be read.
@@ -47,6 +48,13 @@ impl Rivals {
             return silent(format!("{store} has no measurements of {library}"));
         }
         let analysis = Analysis::of(&opened, Some(library), None)?;
+        let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
+        if asked != found {
+            let store = store.display();
+            return silent(format!(
+                "{store} was last measured into with `pattern: {found}`"
+            ));
+        }
         let mut of = BTreeMap::new();
         for point in points {
             let rivals = analysis

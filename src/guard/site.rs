@@ -8,7 +8,7 @@ use store::Store;
 use table::Table;
 use tempfile::TempDir;
 use tuner::{Homes, Places, TunerError, Workplace, store_file};
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Pattern};
 
 use crate::{GuardError, Point};
 
@@ -64,10 +64,15 @@ pub fn campaign_of(
         });
     }
     let shapes: Vec<String> = shapes.iter().map(ToString::to_string).collect();
+    let starts = match provenance.pattern {
+        Pattern::Skewed => "synchronisation: window\n",
+        _ => "",
+    };
     let text = format!(
-        "name: table\nlibrary: {}\nshapes: [{}]\n",
+        "name: table\nlibrary: {}\nshapes: [{}]\npattern: {}\n{starts}",
         library.name,
-        shapes.join(", ")
+        shapes.join(", "),
+        provenance.pattern
     );
     Ok(Campaign::parse(
         &text,

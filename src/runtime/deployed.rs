@@ -70,17 +70,20 @@ impl DeployedCall {
     ) -> Result<(), ExecError> {
         let arguments = self.call.arguments(input, output);
         // SAFETY: the buffers are as long as the call says and do not overlap.
-        check("MPI", unsafe {
+        check(self.call.name(), unsafe {
             self.tuner.call(communicator.raw(), arguments)
         })
     }
 
     /// Why the library carried out the last kind of call instead of the candidate; `None` if the candidate
-    /// did, or nothing has been called. The same on all ranks.
+    /// did. To be asked after the first call.
     pub fn passed_on(&self) -> Option<String> {
         let summary = self.tuner.summary();
-        let last = summary.rows.last().filter(|row| !row.is_ours);
-        last.map(|row| row.decision.clone())
+        match summary.rows.last() {
+            Some(row) if row.is_ours => None,
+            Some(row) => Some(row.decision.clone()),
+            None => Some("nothing can be kept with the communicator".to_owned()),
+        }
     }
 }
 

@@ -87,8 +87,10 @@ impl Tuner {
             return Err(RuntimeError::Threads);
         }
         let host = Host::new(library);
-        // SAFETY: the caller's.
-        unsafe { admit(&host, &loaded.table, communicator, settings)? };
+        if !settings.force || settings.warn.is_some() {
+            // SAFETY: the caller's.
+            unsafe { admit(&host, &loaded.table, communicator, settings)? };
+        }
         // SAFETY: the caller's.
         let made = unsafe { Self::with(loaded, communicator, settings, host) };
         let mut failed = [i32::from(made.is_err())];

@@ -12,7 +12,7 @@ use crate::known::{KnownCell, Standing};
 /// Who goes on beside the strongest rival, by the launches in which they were measured: how far they
 /// may be behind the best, and how many at most. Behind that the gain is not worth the time: a tie may
 /// be broken by chance.
-const CLOSE: [(f64, usize); 2] = [(0.15, 3), (0.06, 1)];
+const CLOSE: [(f64, usize); 2] = [(0.15, 2), (0.06, 1)];
 
 /// A family this far behind the best, as a share, might still win with another block size.
 const HOPE: f64 = 0.25;

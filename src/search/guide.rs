@@ -104,7 +104,7 @@ impl Guide<'_> {
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
         let next = |cell: Cell| {
             let site = sites.get(&cell);
-            let (candidates, round) = match self.known.cell(&cell) {
+            let (mut candidates, round) = match self.known.cell(&cell) {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
                 Some(known) if known.launches() > 0 => {
                     let rounds = Rounds {
@@ -122,6 +122,9 @@ impl Guide<'_> {
                 }
                 _ => (self.first_look(site?, &survey), 0),
             };
+            if !candidates.is_empty() && self.wants_placebo(&cell) {
+                candidates.push(Candidate::Placebo);
+            }
             (!candidates.is_empty()).then_some(Request {
                 cell,
                 candidates,
@@ -130,6 +133,13 @@ impl Guide<'_> {
             })
         };
         cells.into_iter().filter_map(next).collect()
+    }
+
+    /// Whether the placebo is measured wherever the default is.
+    fn wants_placebo(&self, cell: &Cell) -> bool {
+        let known = self.known.cell(cell);
+        self.campaign.selection.selects(Candidate::PLACEBO)
+            && !known.is_some_and(|known| known.has_failed(&Candidate::Placebo))
     }
 
     /// Who is measured in a cell for the first time.

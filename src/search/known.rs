@@ -114,7 +114,11 @@ impl KnownCell {
         let Some(default) = self.times.get(&Candidate::Default) else {
             return Vec::new();
         };
-        let able = self.times.iter().filter(|(c, _)| !self.has_failed(c));
+        // The placebo takes part in no decision.
+        let able = self
+            .times
+            .iter()
+            .filter(|(c, _)| **c != Candidate::Placebo && !self.has_failed(c));
         let mut standings: Vec<Standing> = able
             .filter_map(|(candidate, times)| {
                 let paired = times

@@ -234,6 +234,10 @@ fn default_change(
     collective: Collective,
     shapes: &BTreeSet<(CommShape, RankOrder)>,
 ) -> Option<DefaultChange> {
+    // Times of calls that follow each other in different ways do not compare.
+    if before.provenance.pattern != after.provenance.pattern {
+        return None;
+    }
     let mut ratios = Vec::new();
     for &(shape, order) in shapes {
         let times = |table| default_times(table, collective, shape, order);

@@ -26,14 +26,17 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         dissent: None,
     };
     if !store.exists() {
-        explanation.silence = Some(format!("the store {} is not here", store.display()));
+        explanation.silence = Some(format!(
+            "the store {} is not here; name it with `--store`",
+            store.display()
+        ));
         return Ok(explanation);
     }
     let opened = Store::open(store)?;
     let library = &table.provenance.library;
     if !opened.libraries()?.contains(library) {
         explanation.silence = Some(format!(
-            "{} has no measurements of {library}",
+            "{} has no measurements of {library}; name another store with `--store`",
             store.display()
         ));
         return Ok(explanation);
@@ -41,7 +44,8 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     let analysis = Analysis::of(&opened, Some(library), None)?;
     if analysis.found.pattern != explanation.pattern {
         explanation.silence = Some(format!(
-            "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`",
+            "the table was made with `pattern: {}`, and {} was last measured into with `pattern: {}`; \
+             measure with the table's pattern again",
             explanation.pattern,
             store.display(),
             analysis.found.pattern

@@ -31,8 +31,8 @@ use crate::exit::Answer;
 /// or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how much longer
 /// the best other one takes, as a share; negative if it is faster) and `ranking`, each with
 /// `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
-/// left out, as another number of calls made a repetition than in most), `batch` (calls in a
-/// repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval` (`low`,
+/// left out, as another number of calls made a repetition than in most), `batch` (calls that
+/// are timed in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval` (`low`,
 /// `high`, `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as
 /// a share), `predicted_seconds`, `beats_default`, and `never_valid` (those with no valid repetition,
 /// each with `candidate`, `repetitions`).
@@ -75,9 +75,7 @@ fn tell(explanation: &Explanation) -> String {
     let evidence = explanation.evidence.iter();
     parts.extend(evidence.map(|evidence| tell_evidence(evidence, pattern)));
     if let Some(silence) = &explanation.silence {
-        parts.push(format!(
-            "There is no evidence beside the table: {silence}. Name the store with `--store`."
-        ));
+        parts.push(format!("There is no evidence beside the table: {silence}."));
     } else if explanation.evidence.is_empty() {
         parts.push("Nothing near this was measured.".to_owned());
     }

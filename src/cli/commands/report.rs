@@ -101,6 +101,16 @@ impl Args {
             });
         }
         let analysis = analyse(&store, Some(library))?;
+        let (asked, found) = (table.provenance.pattern, analysis.found.pattern);
+        if asked != found {
+            console.warn(format_args!(
+                "{} was made with `pattern: {asked}`, and {} was last measured into with `pattern: {found}`, so \
+                 this is what the table alone knows",
+                self.source.display(),
+                store.display()
+            ));
+            return Ok(View::of_table(&table));
+        }
         if !analysis.agrees_with(&table) {
             console.warn(format_args!(
                 "{} was made from other measurements than those now in {}, or with other settings",

@@ -3,7 +3,7 @@
 use schedule::{Program, Rank, Round, Schedule};
 
 use super::prices::Prices;
-use super::trace::{Message, Observer, Work};
+use super::trace::Observer;
 use super::{Setting, Simulation, SimulationError, run};
 
 /// What ranks do with their programs.
@@ -116,14 +116,4 @@ impl Observer for Marks {
             self.passed[rank as usize] = end;
         }
     }
-
-    fn work(&mut self, _: Work) -> Result<(), SimulationError> {
-        Ok(())
-    }
-
-    fn message(&mut self, _: Message) -> Result<usize, SimulationError> {
-        Ok(0)
-    }
-
-    fn received(&mut self, _: usize, _: u64) {}
 }

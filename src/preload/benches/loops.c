@@ -108,12 +108,13 @@ static void point(enum collective what, int pattern, long bytes)
     if (rank == 0) printf("%s %s %ld %.3e\n", names[what], patterns[pattern], bytes, seconds);
 }
 
-static int listed(FILE *points)
+static int listed(FILE *points, long most)
 {
     char name[64], pattern[64];
     long bytes;
     const int read = fscanf(points, "%63s %63s %ld", name, pattern, &bytes);
     if (read != 3) return 0;
+    if (bytes > most) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int what = 0; what < COLLECTIVES; what++)
         if (strcmp(name, names[what]) == 0) point(what, strcmp(pattern, patterns[1]) == 0, bytes);
     return 1;
@@ -136,12 +137,12 @@ int main(int arguments, char **argument)
     if (arguments > 2) {
         FILE *points = fopen(argument[2], "r");
         if (!points) MPI_Abort(MPI_COMM_WORLD, 1);
-        while (listed(points)) continue;
+        while (listed(points, most)) continue;
         fclose(points);
     } else {
         for (int what = 0; what < COLLECTIVES; what++)
             for (int pattern = 0; pattern < 2; pattern++)
-                for (double bytes = 8; bytes < most * 1.01; bytes *= 1.41421356) point(what, pattern, (long)(bytes / 4 + 0.5) * 4);
+                for (double bytes = 8; bytes < most + 0.5; bytes *= 1.41421356) point(what, pattern, (long)(bytes / 4 + 0.5) * 4);
     }
     MPI_Finalize();
     return 0;

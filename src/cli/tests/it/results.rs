@@ -185,7 +185,7 @@ fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
     assert_eq!(told["evidence"], json!([]));
     assert_eq!(
         told["no_evidence"],
-        "the store .colltune/made.db is not here"
+        "the store .colltune/made.db is not here; name it with `--store`"
     );
     assert_eq!(told["decision"]["algorithm"], "dual_root");
     let text = place.run(&ask("explain", "1M", &[])).good().out;

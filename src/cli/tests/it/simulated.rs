@@ -380,7 +380,16 @@ fn check_store(place: &Place, before: Vec<Sample>) -> Vec<Sample> {
 #[test]
 fn the_report_compares_the_default_with_itself() {
     let named = "name: small\ncandidates: {include: [\"*\", \"placebo:default\"]}";
-    let place = place(&SMALL.replace("name: small", named));
+    let exhaustive = SMALL.replace("name: small", named);
+    let guided = exhaustive.replace("strategy: exhaustive\n", "");
+    for campaign in [exhaustive, guided] {
+        compares_the_default_with_itself(&campaign);
+    }
+}
+
+#[track_caller]
+fn compares_the_default_with_itself(campaign: &str) {
+    let place = place(campaign);
     simulated(place.run(&["tune", "campaign.yaml"]));
     let report = place.read("reports/small.md");
     let told = report

@@ -278,7 +278,7 @@ fn what_a_failed_round_has_started_is_waited_for() {
     sabotage(&mut bench, "-DUNWAITED");
     let (exit, records) = bench.run(3);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
-    assert_failure(&records, FailureKind::MpiError, "MPI_Isend");
+    assert_failure(&records, FailureKind::MpiError, "MPI_Bcast");
 }
 
 #[test]

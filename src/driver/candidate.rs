@@ -10,8 +10,8 @@ use crate::error::failure;
 
 /// A candidate bound to a cell's call.
 pub(crate) enum CandidateCall<'a> {
-    /// What the library carries out, and anything on one rank, on a communicator of its own, so that what a
-    /// failed candidate left under way meets nobody.
+    /// What the library carries out, and what tables leave to it, on a communicator of its own, so that what
+    /// a failed candidate left under way meets nobody.
     Library(Runner, Communicator),
     /// One of our algorithms, called as programs with a table call it. It makes its own private
     /// communicator.
@@ -31,8 +31,9 @@ impl<'a> CandidateCall<'a> {
         call: &Call,
         communicator: &'a Communicator,
     ) -> Result<Self, Failure> {
-        // A table has nothing to say of one rank alone.
-        if matches!(candidate, Candidate::Ours { .. }) && communicator.size() > 1 {
+        // Tables leave calls of one rank alone and calls without data to the library.
+        let is_deployed = communicator.size() > 1 && call.bytes > 0;
+        if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
             let deployed = DeployedCall::new(candidate, call, communicator);
             return Ok(Self::Ours(deployed.map_err(unusable)?, communicator));
         }

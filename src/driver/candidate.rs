@@ -15,7 +15,7 @@ pub(crate) enum CandidateCall<'a> {
     Library(Runner, Communicator),
     /// One of our algorithms, called as programs with a table call it. It makes its own private
     /// communicator.
-    Ours(DeployedCall, &'a Communicator),
+    Ours(Box<DeployedCall>, &'a Communicator),
 }
 
 /// A candidate that is ready to be called again and again.
@@ -35,7 +35,10 @@ impl<'a> CandidateCall<'a> {
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
             let deployed = DeployedCall::new(candidate, call, communicator);
-            return Ok(Self::Ours(deployed.map_err(unusable)?, communicator));
+            return Ok(Self::Ours(
+                Box::new(deployed.map_err(unusable)?),
+                communicator,
+            ));
         }
         let own = communicator.duplicate().map_err(|error| failure(&error))?;
         // How the library's own collectives wait is up to the library.

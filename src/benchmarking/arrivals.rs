@@ -2,10 +2,10 @@
 
 use fastrand::Rng;
 
-/// How many orders there are; calls take them in turn.
+/// The number of orders of arrival; calls take them in turn.
 pub(crate) const ORDERS: usize = 3;
 
-/// How often each order is drawn anew before the draws repeat.
+/// The number of draws of each order before they repeat.
 const DRAWS: usize = 8;
 
 /// The arrivals of ranks at the skewed calls of one task.
@@ -16,17 +16,17 @@ const DRAWS: usize = 8;
 /// same arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// How much later than the start the last rank may arrive, in seconds.
+    /// How many seconds after the start the last rank may arrive.
     pub longest_seconds: f64,
-    /// The task's, the same on all ranks.
+    /// The seed of the task, the same on all ranks.
     pub seed: u64,
 }
 
 impl Arrivals {
-    /// After so many calls arrivals repeat.
+    /// The number of calls after which the arrivals repeat.
     pub const PERIOD: usize = ORDERS * DRAWS;
 
-    /// How much later than the start a rank of so many arrives at the call of this place, in seconds.
+    /// How many seconds after the start `rank` of `ranks` arrives at call number `place`.
     pub fn offset_seconds(&self, place: usize, rank: u32, ranks: u32) -> f64 {
         let draw = (place / ORDERS % DRAWS) as u64;
         // Far apart, so that no two ranks or draws share a seed.

@@ -9,11 +9,13 @@ const STEPS: f64 = 50.0;
 /// The most calls in a batch, however short they seem.
 const MOST_CALLS: u32 = 1024;
 
-/// A block of repeated calls has at least so many, and lasts at least so long.
+/// The fewest calls in a block of repeated calls.
 const LEAST_OF_BLOCK: f64 = 20.0;
+
+/// The shortest time that a block should take, in seconds.
 const BLOCK_SECONDS: f64 = 200e-6;
 
-/// The most calls of a block, however short they seem.
+/// The most calls in a block, however short they seem.
 const MOST_OF_BLOCK: f64 = 4096.0;
 
 /// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
@@ -50,9 +52,11 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
     calls.next_power_of_two()
 }
 
-/// How many repeated calls are timed together if one takes about `call_seconds`: a power of two, at least 20
-/// that last at least 200 us and 50 steps of the clock, and 4096 at most. Fewer, and one at least, if twice
-/// as many calls that take `slowest_seconds` lasted longer than `most_seconds`.
+/// The number of calls in a block of repeated calls, of which one takes about `call_seconds`.
+///
+/// It is a power of two, at least 20, large enough for the block to last 200 us and 50 steps of the clock,
+/// and at most 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take
+/// `slowest_seconds` would last longer than `most_seconds`.
 ///
 /// All ranks, candidates and launches need the same number, as in [`calls`].
 ///

@@ -7,18 +7,18 @@ use crate::arrivals;
 /// The calls of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Calls {
-    /// So many from a common start, timed together: until the slowest rank has done them.
+    /// This number of calls from a common start, timed together until the slowest rank has finished.
     Together(u32),
-    /// From a common start some that are not timed, then `timed` ones: the slowest rank's own time for
-    /// these. Nothing keeps ranks together between calls.
+    /// A common start, some calls that are not timed, then `timed` calls, of which each rank takes its own
+    /// time; the slowest rank's counts. Nothing synchronises ranks between the calls.
     Repeated {
         /// Calls before those that are timed, which bring the ranks into a steady state.
         before: u32,
         /// Calls that are timed.
         timed: u32,
     },
-    /// One, at which ranks arrive at different times: from the last one's arrival to the last one's end.
-    /// [`crate::Arrivals`] says when each arrives.
+    /// One call, at which ranks arrive at different times, timed from the last arrival to the last end.
+    /// [`crate::Arrivals`] says when each rank arrives.
     Skewed {
         /// How much later than the start the last rank may arrive, in seconds.
         longest_seconds: f64,
@@ -34,7 +34,7 @@ impl Calls {
         Self::Repeated { before, timed }
     }
 
-    /// The pattern in which they follow each other.
+    /// The pattern in which the calls follow each other.
     pub fn pattern(self) -> Pattern {
         match self {
             Self::Together(_) => Pattern::Together,
@@ -69,7 +69,7 @@ impl Calls {
         }
     }
 
-    /// How many starts make a repetition: skewed calls are repeated with each order of arrival.
+    /// The number of starts in a repetition: a skewed call is made once with each order of arrival.
     pub(crate) fn starts(self) -> usize {
         match self {
             Self::Together(_) | Self::Repeated { .. } => 1,
@@ -82,12 +82,12 @@ impl Calls {
         self.starts() as u32 * (self.before() + self.timed())
     }
 
-    /// Those of a repetition by which its time is divided: what is recorded as its batch.
+    /// The number by which the time of a repetition is divided, which is recorded as its batch.
     pub(crate) fn batch(self) -> u32 {
         self.starts() as u32 * self.timed()
     }
 
-    /// The same after so many repetitions.
+    /// The calls of the repetition that follows `repetitions` others.
     pub(crate) fn after(self, repetitions: usize) -> Self {
         match self {
             Self::Skewed {

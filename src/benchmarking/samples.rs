@@ -41,8 +41,8 @@ impl Samples {
         }
     }
 
-    /// The same with so many starts a repetition, each of which has the sum of their times, divided by the
-    /// number of their calls. Not valid if one of them is not; what makes no whole repetition is left out.
+    /// Joins `starts` samples to a repetition, whose time is their sum divided by `calls`. A repetition is
+    /// invalid if one of its samples is; samples that do not fill a repetition are left out.
     pub(crate) fn a_call(self, starts: usize, calls: u32) -> Self {
         let repetitions = self.seconds.chunks_exact(starts);
         let sums = repetitions.map(|starts| starts.iter().sum());

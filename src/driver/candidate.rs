@@ -6,12 +6,12 @@ use runtime::{DeployedCall, RuntimeError};
 use vocabulary::Candidate;
 use wire::FailureKind;
 
-use crate::error::failure;
+use crate::error::{DriverError, failure};
 
 /// A candidate bound to a cell's call.
 pub(crate) enum CandidateCall<'a> {
-    /// What the library carries out, and what tables leave to it, on a communicator of its own, so that what
-    /// a failed candidate left under way meets nobody.
+    /// A candidate that the library carries out, or a call that tables leave to it. It has a communicator of
+    /// its own, so that no other candidate receives messages that it left behind when it failed.
     Library(Runner, Communicator),
     /// One of our algorithms, called as programs with a table call it. It makes its own private
     /// communicator.
@@ -25,25 +25,29 @@ pub(crate) enum CandidateTurn<'a> {
 }
 
 impl<'a> CandidateCall<'a> {
-    /// Prepares a candidate. Collective over the communicator.
+    /// Prepares a candidate. Collective over the communicator. What is the launch's fault, and not the
+    /// candidate's, stands outside.
     pub(crate) fn new(
         candidate: &Candidate,
         call: &Call,
         communicator: &'a Communicator,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Result<Self, Failure>, DriverError> {
         // Tables leave calls of one rank alone and calls without data to the library.
         let is_deployed = communicator.size() > 1 && call.bytes > 0;
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
-            let deployed = DeployedCall::new(candidate, call, communicator);
-            return Ok(Self::Ours(
-                Box::new(deployed.map_err(unusable)?),
-                communicator,
-            ));
+            return match DeployedCall::new(candidate, call, communicator) {
+                Ok(deployed) => Ok(Ok(Self::Ours(Box::new(deployed), communicator))),
+                Err(RuntimeError::Exec(error @ ExecError::Mpi { .. })) => Err(error.into()),
+                Err(RuntimeError::Exec(error)) => Ok(Err(failure(&error))),
+                Err(error) => Err(error.into()),
+            };
         }
-        let own = communicator.duplicate().map_err(|error| failure(&error))?;
+        let own = communicator.duplicate()?;
         // How the library's own collectives wait is up to the library.
         let runner = Runner::new(candidate, call, &own, Wait::Block);
-        Ok(Self::Library(runner.map_err(|error| failure(&error))?, own))
+        Ok(runner
+            .map(|runner| Self::Library(runner, own))
+            .map_err(|error| failure(&error)))
     }
 
     /// Makes everything ready for calls one after the other: [`Runner::turn`].
@@ -59,12 +63,15 @@ impl<'a> CandidateCall<'a> {
         let mut turn = self.turn().map_err(|error| failure(&error))?;
         let called = turn.call(input, output).and_then(|()| turn.end());
         called.map_err(|error| failure(&error))?;
-        match self {
-            Self::Ours(call, _) => call.passed_on().map_or(Ok(()), |reason| {
-                Err(unsupported(format!("the library carried it out: {reason}")))
-            }),
-            Self::Library(..) => Ok(()),
-        }
+        let Self::Ours(call, _) = self else {
+            return Ok(());
+        };
+        call.passed_on().map_or(Ok(()), |reason| {
+            Err(Failure {
+                kind: FailureKind::Unsupported,
+                message: format!("the library carried it out: {reason}"),
+            })
+        })
     }
 }
 
@@ -84,19 +91,5 @@ impl CandidateTurn<'_> {
             Self::Library(turn, _) => turn.end(),
             Self::Ours(..) => Ok(()),
         }
-    }
-}
-
-fn unusable(error: RuntimeError) -> Failure {
-    match error {
-        RuntimeError::Exec(error) => failure(&error),
-        error => unsupported(error.to_string()),
-    }
-}
-
-fn unsupported(message: String) -> Failure {
-    Failure {
-        kind: FailureKind::Unsupported,
-        message,
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use benchmarking::Failure;
 use exec::ExecError;
+use runtime::RuntimeError;
 use thiserror::Error;
 use vocabulary::Library;
 use wire::{FailureKind, WIRE_VERSION, exit_code};
@@ -60,6 +61,8 @@ pub(crate) enum DriverError {
     Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
+    #[error("cannot call algorithms as a program with a table does: {0}")]
+    Deployment(#[from] RuntimeError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
     #[error("task {task}, candidate {candidate}: {source}")]
     Turn {
@@ -93,7 +96,8 @@ impl DriverError {
             | Self::Encode(_)
             | Self::Clock(_)
             | Self::Clocks
-            | Self::Mpi(_) => exit_code::FAILED,
+            | Self::Mpi(_)
+            | Self::Deployment(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,
         }
     }

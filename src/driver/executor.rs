@@ -65,7 +65,7 @@ impl<'a> Executor for MpiExecutor<'a> {
     }
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
-        let call = CandidateCall::new(candidate, &self.call, self.communicator);
+        let call = CandidateCall::new(candidate, &self.call, self.communicator)?;
         Ok(self.agree(call)?.map(|call| Prepared {
             index,
             call,

@@ -15,11 +15,13 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The order on a shape, whose times were measured or come from predictions.
+    /// The order on a shape, whose times were measured or come from predictions; unknown where it makes no
+    /// difference.
     pub fn of(&self, shape: CommShape, source: RuleSource) -> RankOrder {
-        match source {
+        let order = match source {
             RuleSource::Measured => self.recorded.get(&shape).copied().unwrap_or_default(),
-            RuleSource::Model => self.usual.on(shape),
-        }
+            RuleSource::Model => self.usual,
+        };
+        order.told_on(shape).unwrap_or_default()
     }
 }

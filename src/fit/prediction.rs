@@ -19,8 +19,8 @@ const MOST_MESSAGES: f64 = 2e4;
 /// Its schedule is simulated on the machine, with everything that was fitted: both levels, overheads,
 /// eager limits, and the port that the ranks of a node share; ranks are dealt to nodes by
 /// [`MachineFit::placement`], which is block for orders that are neither block nor cyclic. A schedule of
-/// more than about twenty thousand messages, and one that needs a level which is not known, has the time of its closed form, which knows only `alpha`, `beta` and `gamma` of the
-/// slowest level.
+/// more than about twenty thousand messages, and one that needs a level which is not known, has the time of its
+/// closed form, which knows only `alpha`, `beta` and `gamma` of the slowest level.
 pub fn predicted_seconds(machine: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
     machine.foreseen.seconds(cell, candidate, || {
         let seconds = simulated_seconds(machine, cell, candidate);

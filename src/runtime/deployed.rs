@@ -23,7 +23,8 @@ impl DeployedCall {
     ///
     /// # Errors
     ///
-    /// On all ranks alike: as [`Tuner::new`], if the algorithm cannot serve the call, or if the call is too large for MPI.
+    /// On all ranks alike: as [`Tuner::new`], if the algorithm cannot serve the call, or if the call is too
+    /// large for MPI.
     pub fn new(
         candidate: &Candidate,
         call: &Call,
@@ -34,7 +35,7 @@ impl DeployedCall {
             parameters,
         } = candidate
         {
-            // Says why it cannot be had, where a table would leave the call to the library.
+            // Where the algorithm cannot serve the call, a table leaves it to the library and does not say why.
             call.schedule(algorithm, parameters, communicator.size())?;
         }
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
@@ -89,10 +90,10 @@ impl DeployedCall {
 
 /// A table that chooses the candidate whatever the shape and the size.
 fn only(candidate: &Candidate, call: &Call) -> Table {
-    let entry = |operators| ShapeRules {
+    let entry = ShapeRules {
         shape: CommShape { nodes: 1, ppn: 1 },
         order: RankOrder::Unknown,
-        operators,
+        operators: Operators::Any,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,
         rules: vec![Rule::new(0, candidate.clone(), None, Confidence::High)],
@@ -112,6 +113,6 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
             pattern: Pattern::default(),
             warnings: Vec::new(),
         },
-        collectives: BTreeMap::from([(call.collective, vec![entry(Operators::Any)])]),
+        collectives: BTreeMap::from([(call.collective, vec![entry])]),
     }
 }

@@ -1,5 +1,7 @@
 //! Whether a table was made for what the program runs on.
 
+use std::sync::OnceLock;
+
 use exec::ExecError;
 use exec::constants::MPI_Comm;
 use table::Table;
@@ -44,7 +46,7 @@ impl Host {
         Self {
             library,
             name: environment::host(),
-            cpu: environment::cpu(),
+            cpu: cpu(),
         }
     }
 
@@ -79,6 +81,12 @@ impl Host {
             (!made_for.is_for(&self.cpu)).then(|| format!("{}\n{}", self.name, self.cpu)),
         ]
     }
+}
+
+/// The CPU model, asked for once: where there are many cores the kernel takes milliseconds to tell it.
+fn cpu() -> String {
+    static CPU: OnceLock<String> = OnceLock::new();
+    CPU.get_or_init(environment::cpu).clone()
 }
 
 fn misfits(table: &Table, [library, node]: [Option<String>; 2]) -> Vec<Misfit> {

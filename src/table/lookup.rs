@@ -195,16 +195,18 @@ impl ShapeRules {
     }
 }
 
-/// Whether the ranks of an entry certainly stood in another order than those asked for.
+/// Whether the ranks of an entry certainly stood in another order than those asked for, on shapes where the
+/// order makes a difference.
 fn is_in_other_order(entry: &ShapeRules, query: &Query) -> bool {
-    let asked = query.order.on(query.shape);
-    !entry.order.on(entry.shape).may_be(asked)
+    let have = entry.order.told_on(entry.shape);
+    let asked = query.order.told_on(query.shape);
+    have.zip(asked).is_some_and(|(have, asked)| have != asked)
 }
 
 /// How far an entry's shape is from the one that is asked for: whether its ranks stood in another order;
-/// whether one has a power of two ranks and
-/// the other has not, since many algorithms are made for the one or the other; then the ratio of the
-/// numbers of nodes, the smaller number first, then that of the ranks per node.
+/// whether one has a power of two ranks and the other has not, since many algorithms are made for the one or
+/// the other; then the ratio of the numbers of nodes, the smaller number first, then that of the ranks per
+/// node.
 fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u32) {
     let (have, asked) = (entry.shape, query.shape);
     let ratio = |a: u32, b: u32| f64::from(a.max(b)) / f64::from(a.min(b).max(1));

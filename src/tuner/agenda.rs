@@ -1,6 +1,8 @@
 //! What a campaign asks for, and what of it is left to do.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod stock;
+
+use std::collections::BTreeMap;
 
 use campaign::{Campaign, Family, Strategy};
 use fit::Everything;
@@ -11,6 +13,7 @@ use vocabulary::{
 };
 use wire::{Task, Work};
 
+pub(crate) use self::stock::Stock;
 use crate::TunerError;
 use crate::guided::{Search, predicted_block};
 use crate::order::orders;
@@ -60,67 +63,6 @@ pub struct Progress {
     pub done: u64,
     /// To be done in all.
     pub total: u64,
-}
-
-/// What a store has of a library.
-#[derive(Debug, Default)]
-pub(crate) struct Stock {
-    counts: BTreeMap<(Subject, Candidate), u32>,
-    failed: BTreeSet<(Subject, Candidate)>,
-}
-
-impl Stock {
-    /// What was measured in calls of this pattern. Who failed in any is not tried again in another.
-    pub(crate) fn of(
-        store: &Store,
-        library: &Library,
-        pattern: Pattern,
-    ) -> Result<Self, TunerError> {
-        let failures = store.failures(library)?.into_iter();
-        Ok(Self {
-            counts: store.counts(library, pattern)?,
-            failed: failures
-                .map(|failure| (failure.subject, failure.candidate))
-                .collect(),
-        })
-    }
-
-    /// Launches that measured the subject with all the candidates that have not failed, or with one of
-    /// the merged that each stands for; nothing if there is nobody left to compare.
-    fn launches(
-        &self,
-        subject: Subject,
-        candidates: &[Candidate],
-        merged: &[(Candidate, Candidate)],
-    ) -> Option<u32> {
-        let able = self.able(subject, candidates);
-        let default_failed = self.failed.contains(&(subject, Candidate::Default));
-        let count = |c: &Candidate| self.counts.get(&(subject, c.clone())).copied().unwrap_or(0);
-        let counts = able.map(|candidate| {
-            let others = merged.iter().filter(|(_, simplest)| simplest == candidate);
-            let most = others.map(|(other, _)| count(other)).max();
-            count(candidate).max(most.unwrap_or(0))
-        });
-        counts.min().filter(|_| !default_failed)
-    }
-
-    /// Launches that measured the subject with any of the candidates.
-    fn rounds(&self, subject: Subject, candidates: &[Candidate]) -> u32 {
-        let counts = candidates
-            .iter()
-            .filter_map(|c| self.counts.get(&(subject, c.clone())));
-        counts.copied().max().unwrap_or(0)
-    }
-
-    fn able<'a>(
-        &'a self,
-        subject: Subject,
-        candidates: &'a [Candidate],
-    ) -> impl Iterator<Item = &'a Candidate> {
-        candidates
-            .iter()
-            .filter(move |c| !self.failed.contains(&(subject, (*c).clone())))
-    }
 }
 
 impl Agenda {

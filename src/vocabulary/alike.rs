@@ -12,8 +12,8 @@ impl Cell {
     ///
     /// The simplest is one that combines in rank order for every root, if any does; of these the one with
     /// the fewest parameters, then the one that comes first in the registry, itself and then by its parts,
-    /// then the one with the smallest parameters. What is not ours is like nothing else. Two that are the same here need not be
-    /// in other cells, from other roots or in place.
+    /// then the one with the smallest parameters. A candidate that is not ours is like no other. Candidates that
+    /// are the same schedule here may differ in other cells, from other roots, and in place.
     pub fn simplest_alike(&self, candidates: &[&Candidate]) -> Vec<usize> {
         let mut simplest: Vec<usize> = (0..candidates.len()).collect();
         let ours = candidates.iter().enumerate();

@@ -31,11 +31,11 @@ use crate::exit::Answer;
 /// or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how much longer
 /// the best other one takes, as a share; negative if it is faster) and `ranking`, each with
 /// `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
-/// left out, as another number of calls made a repetition than in most), `batch` (calls that
-/// are timed in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval` (`low`,
-/// `high`, `coverage`), `speedup` and `speedup_interval` (null for the default), `behind_fastest` (as
-/// a share), `predicted_seconds`, `beats_default`, and `never_valid` (those with no valid repetition,
-/// each with `candidate`, `repetitions`).
+/// left out, as another number of calls made a repetition than in most), `batch` (calls that are timed
+/// in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
+/// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),
+/// `behind_fastest` (as a share), `predicted_seconds`, `beats_default`, and `never_valid` (those with
+/// no valid repetition, each with `candidate`, `repetitions`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -1,10 +1,13 @@
 /*
- * Times MPI's collectives in loops, as programs call them: again and again, and once after each barrier.
- * Knows nothing of colltune. Rank 0 prints a line a point: collective, pattern, bytes, seconds of a call.
+ * Times MPI's collectives in loops, as programs call them: again and again, and once after each barrier. Each is
+ * called by its name in MPI, which a preloaded library intercepts, and by its name in PMPI, which none does, in
+ * turns in one process: launches may differ by more than what is looked for. Knows nothing of colltune.
+ *
+ * Rank 0 prints a line a point: collective, pattern, bytes, seconds of a call by MPI's name, and by PMPI's.
  *
  *   repeated   a block of calls with nothing between them: the slowest rank's time for the block divided
  *              by the calls, the median of several blocks
- *   barrier    one call after MPI_Barrier: the slowest rank's time, the median of many
+ *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *
  * usage: loops MAX_BYTES [POINTS]
  *
@@ -17,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 7, MOST = 400, WARMUP = 5 };
-static const double BLOCK_SECONDS = 1.5e-3, BARRIER_SECONDS = 6e-3;
+enum { BLOCKS = 9, MOST = 400, CHUNK = 8, WARMUP = 5 };
+static const double BLOCK_SECONDS = 1e-3, BARRIER_SECONDS = 4e-3;
 
 enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
 static const char *const names[COLLECTIVES] = {
@@ -26,28 +29,33 @@ static const char *const names[COLLECTIVES] = {
 };
 static const char *const patterns[2] = {"repeated", "barrier"};
 
+/* By MPI's names, and by PMPI's. */
+enum way { INTERCEPTED, DIRECT, WAYS };
+
 static int rank, ranks, *counts;
 static float *in, *out;
 
-static void call(enum collective what, int count)
-{
-    const MPI_Comm world = MPI_COMM_WORLD;
-    switch (what) {
-    case BCAST: MPI_Bcast(out, count, MPI_FLOAT, 0, world); break;
-    case REDUCE: MPI_Reduce(in, out, count, MPI_FLOAT, MPI_SUM, 0, world); break;
-    case ALLREDUCE: MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, world); break;
-    case GATHER: MPI_Gather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, world); break;
-    case SCATTER: MPI_Scatter(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, world); break;
-    case ALLGATHER: MPI_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, world); break;
-    case REDUCE_SCATTER: MPI_Reduce_scatter(in, out, counts, MPI_FLOAT, MPI_SUM, world); break;
-    default: MPI_Reduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, world); break;
+#define CALL(PREFIX)                                                                                             \
+    switch (what) {                                                                                              \
+    case BCAST: PREFIX##_Bcast(out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;                                 \
+    case REDUCE: PREFIX##_Reduce(in, out, count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD); break;                  \
+    case ALLREDUCE: PREFIX##_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;               \
+    case GATHER: PREFIX##_Gather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;         \
+    case SCATTER: PREFIX##_Scatter(in, count, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;       \
+    case ALLGATHER: PREFIX##_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD); break;      \
+    case REDUCE_SCATTER: PREFIX##_Reduce_scatter(in, out, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;    \
+    default: PREFIX##_Reduce_scatter_block(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); break;           \
     }
+
+static inline void call(enum collective what, enum way way, int count)
+{
+    if (way == INTERCEPTED) CALL(MPI) else CALL(PMPI)
 }
 
 static double slowest(double mine)
 {
     double most;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    PMPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return most;
 }
 
@@ -64,12 +72,12 @@ static double median(double *values, int count)
 }
 
 /* The time of a block of calls on the slowest rank. */
-static double block(enum collective what, int count, int calls)
+static double block(enum collective what, enum way way, int count, int calls)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < WARMUP; i++) call(what, count);
+    PMPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < WARMUP; i++) call(what, way, count);
     const double start = MPI_Wtime();
-    for (int i = 0; i < calls; i++) call(what, count);
+    for (int i = 0; i < calls; i++) call(what, way, count);
     return slowest(MPI_Wtime() - start);
 }
 
@@ -80,32 +88,48 @@ static int filling(double seconds, double one, int least, int most)
     return calls < least ? least : calls > most ? most : (int)calls;
 }
 
-static double time_point(enum collective what, int pattern, int count)
+static void repeated(enum collective what, int count, double one, double *seconds)
 {
-    static double times[MOST], all[MOST];
-    const double one = block(what, count, 10) / 10;
-    if (pattern == 0) {
-        const int calls = filling(BLOCK_SECONDS, one, 20, 20000);
-        for (int i = 0; i < BLOCKS; i++) times[i] = block(what, count, calls) / calls;
-        return median(times, BLOCKS);
+    static double times[WAYS][BLOCKS];
+    const int calls = filling(BLOCK_SECONDS, one, 20, 20000);
+    for (int i = 0; i < BLOCKS; i++)
+        for (int turn = 0; turn < WAYS; turn++) {
+            const enum way way = (turn + i) % WAYS;
+            times[way][i] = block(what, way, count, calls) / calls;
+        }
+    for (int way = 0; way < WAYS; way++) seconds[way] = median(times[way], BLOCKS);
+}
+
+static void after_barriers(enum collective what, int count, double one, double *seconds)
+{
+    static double times[WAYS][MOST], all[MOST];
+    const int calls = filling(BARRIER_SECONDS, one, 16, MOST);
+    for (int first = 0; first < calls; first += CHUNK)
+        for (int turn = 0; turn < WAYS; turn++) {
+            const enum way way = (turn + first / CHUNK) % WAYS;
+            for (int i = first; i < first + CHUNK && i < calls; i++) {
+                PMPI_Barrier(MPI_COMM_WORLD);
+                const double start = MPI_Wtime();
+                call(what, way, count);
+                times[way][i] = MPI_Wtime() - start;
+            }
+        }
+    for (int way = 0; way < WAYS; way++) {
+        PMPI_Allreduce(times[way], all, calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        seconds[way] = median(all, calls);
     }
-    const int calls = filling(BARRIER_SECONDS, one, 15, MOST);
-    for (int i = 0; i < calls; i++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        const double start = MPI_Wtime();
-        call(what, count);
-        times[i] = MPI_Wtime() - start;
-    }
-    MPI_Allreduce(times, all, calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return median(all, calls);
 }
 
 static void point(enum collective what, int pattern, long bytes)
 {
     const int count = (int)(bytes / (long)sizeof(float));
     for (int i = 0; i < ranks; i++) counts[i] = count / ranks + (i < count % ranks);
-    const double seconds = time_point(what, pattern, count);
-    if (rank == 0) printf("%s %s %ld %.3e\n", names[what], patterns[pattern], bytes, seconds);
+    const double one = block(what, DIRECT, count, 10) / 10;
+    double seconds[WAYS];
+    if (pattern == 0) repeated(what, count, one, seconds);
+    else after_barriers(what, count, one, seconds);
+    if (rank != 0) return;
+    printf("%s %s %ld %.4e %.4e\n", names[what], patterns[pattern], bytes, seconds[INTERCEPTED], seconds[DIRECT]);
 }
 
 static int listed(FILE *points, long most)

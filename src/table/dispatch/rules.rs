@@ -42,7 +42,7 @@ impl Choice {
 const CLASSES: [OperatorClass; 2] = OperatorClass::ALL;
 const GROUPS: usize = Collective::MEASURED.len() * CLASSES.len();
 
-/// What a table says about communicators of one shape and order of ranks: for programs that use colltune, that is for
+/// What a table says about communicators of one shape and order of ranks, for programs that use colltune: for
 /// [`Deployment::Colltune`].
 #[derive(Clone, Debug)]
 pub struct CommunicatorRules {

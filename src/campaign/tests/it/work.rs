@@ -440,8 +440,8 @@ fn the_placebo_takes_part_where_it_is_asked_for() {
     }
 }
 
-/// What the default campaign measures in a cell on two ranks, of blocks as large as the vector, and whom
-/// each stands for.
+/// The candidates of the default campaign in a cell on two ranks, with blocks as large as the vector, and
+/// the candidates that were merged into them.
 #[test]
 fn on_two_ranks_the_simplest_stands_for_what_is_the_same_schedule() {
     let check = |lines: &str, collective, distinct: &[&str], merged: usize| {

@@ -186,7 +186,9 @@ mod tests {
         assert!(matches!(error, StoreError::Imported { .. }), "{error}");
         assert_eq!(store.launches().expect("readable").len(), 1);
         assert_eq!(store.unfinished_launches().expect("readable"), []);
-        let spent = store.spent_seconds(&import(0).library).expect("readable");
+        let spent = store
+            .spent_seconds(&import(0).library, None)
+            .expect("readable");
         assert_eq!(spent, 0.0, "other people's time");
     }
 }

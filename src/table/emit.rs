@@ -146,6 +146,7 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         candidate,
         speedup,
         confidence,
+        confirmed,
         ..
     } = rule;
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
@@ -183,6 +184,9 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         write!(text, ", speedup: {speedup}")?;
     }
     write!(text, ", confidence: {confidence}")?;
+    if *confirmed {
+        text += ", confirmed: true";
+    }
     Ok(text)
 }
 

@@ -111,6 +111,7 @@ mod tests {
             candidate: algorithm.map_or(Candidate::Default, |(name, _)| candidate(name)),
             speedup: algorithm.and_then(|(_, speedup)| speedup),
             confidence: Confidence::High,
+            confirmed: false,
         }
     }
 

@@ -35,6 +35,9 @@ pub struct DecisionJson {
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
+    /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
+    /// default.
+    pub confirmed: bool,
     /// The rule that decided, in words.
     pub rule: String,
     /// `measured`, `nearest 1x2` or `none`.
@@ -59,6 +62,7 @@ impl Decision<'_> {
             default_seconds: self.default_seconds,
             speedup: self.speedup,
             confidence: self.confidence,
+            confirmed: self.confirmed,
             rule: self.rule.to_string(),
             shape: self.matched.to_string(),
         }

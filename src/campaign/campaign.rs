@@ -13,7 +13,10 @@ use crate::Launching;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, Selection, Strategy, digest};
+use crate::{CampaignError, Confirmation, Selection, Strategy, digest};
+
+/// The share of a campaign's budget that is kept for confirming choices.
+const CONFIRMING_SHARE: f64 = 0.4;
 
 /// What is to be measured, and how; every value has been checked.
 ///
@@ -44,8 +47,10 @@ pub struct Campaign {
     /// The regret of a decision at which a better one is not worth a measurement to a guided search,
     /// as a share.
     pub target_regret: f64,
-    /// Launches that decisions are to rest on: the statistical unit.
+    /// Launches that choices are to rest on: the statistical unit.
     pub launches: u32,
+    /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
+    pub confirmation: Confirmation,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
     /// Whether candidates that are slower for certain are not measured to the end.
@@ -222,6 +227,22 @@ impl Campaign {
             _ => false,
         };
         same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
+    }
+
+    /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
+    pub fn exploring_seconds(&self) -> f64 {
+        match self.confirmation {
+            Confirmation::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
+            Confirmation::Off => self.budget_seconds,
+        }
+    }
+
+    /// The patterns of calls in which choices are confirmed: the campaign's own, then the others that programs
+    /// call in most.
+    pub fn confirming_patterns(&self) -> Vec<Pattern> {
+        let usual = [Pattern::Together, Pattern::Repeated];
+        let others = usual.into_iter().filter(|usual| *usual != self.pattern);
+        std::iter::once(self.pattern).chain(others).collect()
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.

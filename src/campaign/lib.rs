@@ -31,5 +31,5 @@ pub use candidates::{Family, Selection};
 pub use error::CampaignError;
 pub use launching::{Launching, SimulatedOptions};
 pub(crate) use problem::Problem;
-pub use strategy::Strategy;
+pub use strategy::{Confirmation, Strategy};
 pub use template::template;

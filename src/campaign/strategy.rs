@@ -1,4 +1,4 @@
-//! How much of a campaign is measured.
+//! How much of a campaign is measured, and whether once more.
 
 use serde::Deserialize;
 
@@ -21,4 +21,15 @@ impl Strategy {
             Self::Exhaustive => "exhaustive",
         }
     }
+}
+
+/// Whether fresh launches confirm what is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// They do: only what they confirm replaces the default.
+    #[default]
+    On,
+    /// The launches that choose have the last word.
+    Off,
 }

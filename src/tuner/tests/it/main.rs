@@ -2,6 +2,7 @@
 
 mod batch;
 mod cluster;
+mod confirm;
 mod evaluate;
 mod exports;
 mod fake;

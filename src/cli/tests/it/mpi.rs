@@ -23,6 +23,7 @@ shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
 parameters: {block_bytes: [16K]}
 strategy: exhaustive
+confirmation: off
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s

@@ -64,7 +64,7 @@ impl Bench {
         let tuned = tune(&workplace, &mut Silent, &AtomicBool::new(false)).expect("tuned");
         let store = Store::open(&workplace.campaign.output.store).expect("a store");
         let spent = store
-            .measuring_seconds(&workplace.library)
+            .measuring_seconds(&workplace.library, None)
             .expect("readable");
         (workplace.campaign, tuned, spent)
     }

@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::{Output, Slice};
-use crate::{
-    Campaign, Confirmation, Launching, ParameterGrid, Repetitions, SimulatedOptions, Strategy,
-};
+use crate::{Campaign, Confirmation, Launching, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";

@@ -16,8 +16,7 @@ use crate::repetitions::about_repetitions;
 use crate::starts::common_starts;
 use crate::{
     CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,
-    build_table, compare_blocks, decide_for, evaluate, extend, fit_curves, fit_machine, judge,
-    summarise,
+    build_table, compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, summarise,
 };
 
 /// What was measured with one library, and what is asked of it.

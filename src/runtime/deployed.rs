@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use exec::{Call, Communicator, ExecError, LibraryCall, check};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
-use vocabulary::{Candidate, CommShape, RankOrder};
+use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
 use crate::{Loaded, RuntimeError, Settings, Tuner};
 
@@ -106,6 +106,7 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
             hosts: Vec::new(),
             cpu: Provenance::ANY_CPU.to_owned(),
             launches: 0,
+            pattern: Pattern::default(),
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry(Operators::Any)])]),

@@ -69,12 +69,12 @@ impl Store {
 
     /// All launches, by number.
     pub fn launches(&self) -> Result<Vec<LaunchRow>, StoreError> {
-        let query = "SELECT number, digest, library_name, library_version, started, ended, outcome,
+        let query = "SELECT number, digest, library_name, library_version, started, outcome,
                             json_extract(plan, '$.purpose')
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
         self.rows(query, [], |row| {
-            let outcome: Option<Json<Outcome>> = row.get(6)?;
-            let purpose: Option<String> = row.get(7)?;
+            let outcome: Option<Json<Outcome>> = row.get(5)?;
+            let purpose: Option<String> = row.get(6)?;
             Ok(LaunchRow {
                 number: row.get(0)?,
                 campaign: row.get(1)?,
@@ -84,7 +84,6 @@ impl Store {
                     version: row.get(3)?,
                 },
                 started_unix_seconds: row.get(4)?,
-                ended_unix_seconds: row.get(5)?,
                 outcome: outcome.map(|Json(outcome)| outcome),
             })
         })

@@ -3,7 +3,7 @@
 use fit::{DecideOptions, MachineFit, decide, summarise};
 use results::{CellDecision, Verdict};
 use table::{Confidence, Operators};
-use vocabulary::{Candidate, Cell, Datatype, Operator, Sample, Subject};
+use vocabulary::{Candidate, Cell, Datatype, Operator, Pattern, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
@@ -494,7 +494,7 @@ fn the_placebo_is_compared_and_never_chosen() {
     assert_eq!(found.chosen, Candidate::Default);
     let samples = launches(allreduce(4, CELL), &twice);
     let summaries = summarise(&samples).expect("valid");
-    let about = fit::about_repetitions(&samples, &summaries, |_, _| true);
+    let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let [(cell, ratio)] = &about.placebos[..] else {
         panic!("{about:?}");
     };
@@ -506,7 +506,7 @@ fn the_placebo_is_compared_and_never_chosen() {
     ];
     let samples = launches(allreduce(4, CELL), &sound);
     let summaries = summarise(&samples).expect("valid");
-    let about = fit::about_repetitions(&samples, &summaries, |_, _| true);
+    let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
 }
 

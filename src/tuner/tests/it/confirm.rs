@@ -108,6 +108,7 @@ impl Desk {
 
 fn query(bytes: u64) -> Query {
     Query {
+        order: vocabulary::RankOrder::Unknown,
         collective: Collective::Bcast,
         shape: SHAPE,
         bytes,

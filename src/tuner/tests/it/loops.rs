@@ -98,6 +98,7 @@ fn calls_of_another_pattern_are_measured_anew_in_the_same_store() {
     let report = std::fs::read_to_string(&repeated.report_path).expect("a report");
     assert!(report.contains("times of repeated calls"));
     let query = Query {
+        order: vocabulary::RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape: CommShape { nodes: 1, ppn: 4 },
         bytes: 64,

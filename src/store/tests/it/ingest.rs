@@ -89,7 +89,7 @@ fn times_of_different_patterns_are_kept_apart() {
     );
     let check = |pattern, subject: Option<(Subject, f64)>| {
         let mut expected: Vec<Sample> = Vec::new();
-        for (subject, seconds) in subject {
+        if let Some((subject, seconds)) = subject {
             expected.push(sample(1, subject, Candidate::Default, &[seconds]));
             expected.push(sample(1, subject, dual_root(), &[seconds]));
         }

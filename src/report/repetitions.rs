@@ -40,7 +40,7 @@ fn placebos(about: &Repetitions) -> Option<String> {
     let (least, most) = (medians().reduce(f64::min)?, medians().reduce(f64::max)?);
     let text = format!(
         "`{}`, the default under another name, took {least:.2} to {most:.2} times as long as the\n\
-         default, in {} cells.",
+         default; cells with it: {}.",
         Candidate::PLACEBO,
         about.placebos.len()
     );
@@ -51,7 +51,7 @@ fn placebos(about: &Repetitions) -> Option<String> {
     Some(match about.biased().count() {
         0 => text,
         biased => format!(
-            "{text} In {biased} of them it did not take as long for certain, so that the measurement is\n\
+            "{text} In {biased} it did not take as long for certain, so that the measurement is\n\
              biased there, and other ratios are wrong by as much: {}.",
             cells.join("; ")
         ),

@@ -12,6 +12,9 @@ use super::{Confirmation, Key};
 use crate::fresh::Finding;
 use crate::ranking;
 
+/// The place of the campaign's own pattern of calls.
+const OWN: usize = 0;
+
 /// What fresh launches left of a point.
 struct Settled {
     decision: CellDecision,
@@ -23,8 +26,8 @@ struct Settled {
 
 impl Confirmation<'_> {
     /// The decisions of one deployment, by ascending cell and operators: the default, unless fresh launches
-    /// say otherwise. Times and speed-ups of whom they measured are theirs, in the pattern of calls in which
-    /// what is chosen gains least.
+    /// say otherwise. Times of whom they measured are theirs, in the campaign's own pattern of calls;
+    /// speed-ups of what they confirm are those of the pattern in which it gains least.
     ///
     /// Between two points holds what is faster than the default at both, and otherwise the default.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
@@ -94,11 +97,7 @@ impl Confirmation<'_> {
             None => unmeasured(point.cell, operators),
         };
         decision.chosen = chosen.cloned().unwrap_or(Candidate::Default);
-        let pattern = match chosen.map(|chosen| self.fresh.finding(&point.cell, chosen)) {
-            Some(Finding::Confirmed(pattern, _)) => pattern,
-            _ => 0,
-        };
-        self.show(key, pattern, &mut decision);
+        self.show(key, &mut decision);
         let tried = self.tried_at(key, point, nominees);
         (decision.verdict, decision.confidence) = match chosen {
             Some(chosen) if self.fresh.is_certain(&point.cell, chosen, CONFIDENCE) => {
@@ -129,9 +128,9 @@ impl Confirmation<'_> {
     }
 
     /// Puts what fresh launches measured in the place of what exploring ones did.
-    fn show(&self, key: &Key, pattern: usize, decision: &mut CellDecision) {
+    fn show(&self, key: &Key, decision: &mut CellDecision) {
         let cell = decision.cell;
-        let mut summaries = self.fresh.summaries(pattern, &cell);
+        let mut summaries = self.fresh.summaries(OWN, &cell);
         summaries.retain(|summary| self.offers(key, &cell, &summary.candidate));
         let Some(default) = summaries
             .first()
@@ -144,6 +143,9 @@ impl Confirmation<'_> {
         for mut fresh in ranked {
             let finding = self.fresh.finding(&cell, &fresh.candidate);
             fresh.beats_default = matches!(finding, Finding::Confirmed(..));
+            if let Finding::Confirmed(_, least) = finding {
+                fresh.speedup = Some(least);
+            }
             let is_same = |other: &&mut Ranked| other.candidate == fresh.candidate;
             match decision.ranking.iter_mut().find(is_same) {
                 Some(explored) => *explored = fresh,

@@ -69,7 +69,7 @@ fn launches_in_another_order_are_refused() {
         let text = error.to_string();
         let expected = format!(
             "launch 2 has the ranks of {} in {order} order on the nodes, and :memory: holds \
-             measurements of openmpi 4.1.4 in cyclic order: start ranks as before",
+             measurements of openmpi-4.1.4 in cyclic order: start ranks as before",
             shape()
         );
         assert!(text.starts_with(&expected), "{text}");

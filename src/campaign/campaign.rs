@@ -19,6 +19,9 @@ use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
 use crate::{CampaignError, Selection, digest};
 
+/// The share of a campaign's budget that is kept for confirming choices.
+const CONFIRMING_SHARE: f64 = 0.4;
+
 /// What is to be measured, and how; every value has been checked.
 ///
 /// The keys of a campaign file and their defaults are described in `tuning/reference.yaml`.
@@ -48,8 +51,10 @@ pub struct Campaign {
     /// The regret of a decision at which a better one is not worth a measurement to a guided search,
     /// as a share.
     pub target_regret: f64,
-    /// Launches that decisions are to rest on: the statistical unit.
+    /// Launches that choices are to rest on: the statistical unit.
     pub launches: u32,
+    /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
+    pub confirmation: Confirmation,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
     /// Whether candidates that are slower for certain are not measured to the end.
@@ -91,6 +96,17 @@ pub enum Strategy {
     Guided,
     /// Every candidate in every cell in every launch.
     Exhaustive,
+}
+
+/// Whether fresh launches confirm what is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// They do: only what they confirm replaces the default.
+    #[default]
+    On,
+    /// The launches that choose have the last word.
+    Off,
 }
 
 /// The parameter values that algorithms are given; serialized as digests have them.
@@ -257,6 +273,22 @@ impl Campaign {
             true => placement.order(),
             false => RankOrder::Unknown,
         }
+    }
+
+    /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
+    pub fn exploring_seconds(&self) -> f64 {
+        match self.confirmation {
+            Confirmation::On => (1.0 - CONFIRMING_SHARE) * self.budget_seconds,
+            Confirmation::Off => self.budget_seconds,
+        }
+    }
+
+    /// The patterns of calls in which choices are confirmed: the campaign's own, then the others that programs
+    /// call in most.
+    pub fn confirming_patterns(&self) -> Vec<Pattern> {
+        let usual = [Pattern::Together, Pattern::Repeated];
+        let others = usual.into_iter().filter(|usual| *usual != self.pattern);
+        std::iter::once(self.pattern).chain(others).collect()
     }
 
     /// Whether times are those of a simulated machine, and so is the time that a budget is about.

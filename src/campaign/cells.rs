@@ -57,15 +57,12 @@ impl Campaign {
     /// When a candidate has been repeated often enough, if one launch takes `turns` turns: one a
     /// candidate of each cell and one an experiment.
     ///
-    /// `slice: auto` divides the budget evenly between the turns of all launches.
+    /// `slice: auto` divides what of the budget is there for choosing evenly between the turns of all
+    /// launches.
     pub fn repetition(&self, turns: usize) -> Repetition {
         let slice_seconds = match self.repetitions.slice {
             Slice::Seconds(seconds) => seconds,
-            Slice::Auto => {
-                let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
-                REPETITION_SHARE * self.budget_seconds
-                    / (f64::from(self.launches) * f64::from(turns))
-            }
+            Slice::Auto => Self::slice_seconds(self.exploring_seconds(), self.launches, turns),
         };
         Repetition {
             minimum: self.repetitions.minimum,
@@ -74,5 +71,12 @@ impl Campaign {
             confidence: self.confidence,
             slice_seconds,
         }
+    }
+
+    /// The time of a turn, in seconds, if so much is divided evenly between so many launches and the turns
+    /// of each.
+    pub fn slice_seconds(seconds: f64, launches: u32, turns: usize) -> f64 {
+        let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
+        REPETITION_SHARE * seconds / (f64::from(launches) * f64::from(turns))
     }
 }

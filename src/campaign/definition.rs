@@ -13,7 +13,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
 use vocabulary::{Cache, Operator, Pattern, Synchronisation};
 
-use crate::Strategy;
+use crate::{Confirmation, Strategy};
 
 /// The whole file.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,6 +32,7 @@ pub(crate) struct Definition {
     pub(crate) strategy: Option<Strategy>,
     pub(crate) target_regret: Option<f64>,
     pub(crate) launches: Option<u32>,
+    pub(crate) confirmation: Option<Confirmation>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<f64>,
     pub(crate) materiality: Option<f64>,

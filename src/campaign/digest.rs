@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::campaign::{Output, Slice};
-use crate::{Campaign, Launching, Repetitions, SimulatedOptions, Strategy};
+use crate::{Campaign, Confirmation, Launching, Repetitions, SimulatedOptions, Strategy};
 
 /// The version of the canonical text, with which digests begin. Those of version 1 have no such mark.
 const VERSION: &str = "v2";
@@ -63,6 +63,7 @@ fn canonical(campaign: &Campaign) -> String {
         strategy,
         target_regret,
         launches,
+        confirmation,
         repetitions,
         racing,
         confidence,
@@ -94,6 +95,7 @@ fn canonical(campaign: &Campaign) -> String {
         // An exhaustive campaign does not look at it.
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
+        "confirmation": (*confirmation == Confirmation::Off).then_some("off"),
         "repetitions": turns(repetitions, *racing),
         "confidence": confidence,
         "materiality": materiality,

@@ -25,7 +25,7 @@ mod problem;
 mod template;
 mod validate;
 
-pub use campaign::{Campaign, Output, ParameterGrid, Repetitions, Slice, Strategy};
+pub use campaign::{Campaign, Confirmation, Output, ParameterGrid, Repetitions, Slice, Strategy};
 pub use candidates::{Candidates, Family, Selection};
 pub use error::CampaignError;
 pub use launching::{Launching, SimulatedOptions};

@@ -99,6 +99,7 @@ pub(crate) fn campaign(
             DEFAULT_TARGET_REGRET,
         )?,
         launches: check.launches(definition.launches)?,
+        confirmation: definition.confirmation.unwrap_or_default(),
         repetitions: check.repetitions(repetitions)?,
         racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Placement;
 use results::{
     BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
+    Verdict,
 };
 use table::{Deployment, Provenance, Table};
+use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
 use crate::repetitions::about_repetitions;
 use crate::starts::common_starts;
 use crate::{
-    CandidateCurve, DecideOptions, FitError, MachineFit, Orders, build_table, compare_blocks,
-    decide_for, evaluate, extend, fit_curves, fit_machine, judge, summarise,
+    CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,
+    build_table, compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, summarise,
 };
 
 /// What was measured with one library, and what is asked of it.
@@ -44,6 +46,10 @@ pub struct Measurements<'a> {
     pub merged: Option<&'a BTreeMap<Cell, Vec<(Candidate, Candidate)>>>,
     /// What a guided campaign would measure without its search.
     pub everything: Option<Everything>,
+    /// What fresh launches have measured, if they have the last word.
+    pub fresh: Option<&'a Fresh>,
+    /// The cells of the campaign, at which choices are confirmed.
+    pub grid: &'a [Cell],
 }
 
 /// Summaries, fits and decisions of one library.
@@ -91,16 +97,31 @@ impl Analysis {
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
         let mut machine = fit_machine(measured.name, &summaries)?;
         machine.placement = Placement::of(measured.orders.usual);
-        let decide = |deployment| {
-            let (library, machine) = (measured.library, Some(&machine));
-            let failures = &measured.failures;
-            decide_for(deployment, library, &summaries, failures, machine, &options)
+        let explored = Exploration {
+            library: measured.library,
+            summaries: &summaries,
+            failures: &measured.failures,
+            machine: Some(&machine),
+            options: &options,
+            grid: measured.grid,
+        };
+        let confirmation = measured
+            .fresh
+            .map(|fresh| Confirmation::of(explored, fresh));
+        let decide = |deployment| match &confirmation {
+            Some(confirmation) => confirmation.decisions(deployment),
+            None => explored.decide(deployment),
         };
         let mut decisions = decide(Deployment::Colltune);
+        let is_explored = |decision: &&CellDecision| {
+            let cell = Subject::Cell(decision.cell);
+            summaries.iter().any(|summary| summary.subject == cell)
+        };
+        let explored: Vec<CellDecision> = decisions.iter().filter(is_explored).cloned().collect();
         let extended = extend(
             measured.library,
             &summaries,
-            &decisions,
+            &explored,
             &machine,
             options.materiality,
             measured.extend_to,
@@ -165,6 +186,43 @@ impl Analysis {
     pub fn judge(&self, table: &Table, deployment: Deployment) -> Vec<SplitScores> {
         let orders = &self.orders;
         judge(table, deployment, orders, &self.summaries, &self.failures)
+    }
+
+    /// Where a candidate may be faster than the default and is not used, since fresh launches do not say so
+    /// clearly, as sentences.
+    pub fn unconfirmed(&self) -> Vec<String> {
+        let told = [
+            (
+                Verdict::Unconfirmed,
+                "time was up before fresh launches could confirm the choice of another candidate: \
+                 tune again, with a larger `budget`",
+            ),
+            (
+                Verdict::PatternsDisagree,
+                "another candidate beats it in one pattern of calls and not in another",
+            ),
+        ];
+        let sentence = |(verdict, why): (Verdict, &str)| {
+            let mut places: BTreeMap<_, Vec<String>> = BTreeMap::new();
+            for decision in self.decisions.iter().filter(|d| d.verdict == verdict) {
+                let Cell {
+                    collective,
+                    shape,
+                    bytes,
+                    ..
+                } = decision.cell;
+                let sizes = places.entry((collective, shape)).or_default();
+                sizes.push(format_bytes(bytes));
+                sizes.dedup();
+            }
+            let places = places.iter().map(|((collective, shape), sizes)| {
+                format!("{collective} on {shape} at {}", sizes.join(", "))
+            });
+            let places: Vec<String> = places.collect();
+            (!places.is_empty())
+                .then(|| format!("the default stays where {why} ({})", places.join("; ")))
+        };
+        told.into_iter().filter_map(sentence).collect()
     }
 
     /// The decisions for a deployment.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedule::Schedule;
+use schedule::{Collective, Schedule};
 use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Subject};
 
@@ -32,6 +32,8 @@ pub struct DecideOptions {
     /// it is surely slower, where that lets neighbouring sizes share a rule. It beats the default
     /// itself: the default gives way to nothing for the sake of a shorter table.
     pub max_regret: f64,
+    /// Whether fresh launches have the last word, so that materiality alone decides who is proposed to them.
+    pub proposes: bool,
 }
 
 impl Default for DecideOptions {
@@ -41,6 +43,7 @@ impl Default for DecideOptions {
             confidence: CONFIDENCE,
             tie: 0.02,
             max_regret: Self::MAX_REGRET,
+            proposes: false,
         }
     }
 }
@@ -58,7 +61,7 @@ impl DecideOptions {
     /// being above 1 significant.
     pub(crate) fn beats(&self, speedup: &PairedRatio) -> bool {
         speedup.median >= 1.0 + self.materiality
-            && (!self.settled(speedup) || speedup.interval.low > 1.0)
+            && (self.proposes || !self.settled(speedup) || speedup.interval.low > 1.0)
     }
 }
 
@@ -123,31 +126,69 @@ pub fn decide_for(
         .iter()
         .map(|(subject, candidate)| (*subject, candidate))
         .collect();
-    let mut decisions = Vec::new();
-    for (cell, summaries) in &cells {
-        for &operators in classes(cell) {
+    let failed_in = failures.iter().filter_map(|(subject, _)| match subject {
+        Subject::Cell(cell) => Some(*cell),
+        Subject::Experiment(_) => None,
+    });
+    let lonely = take_lonely(&mut cells, &failed_in.collect());
+    let decide_all = |cells: &BTreeMap<Cell, Vec<&Summary>>| {
+        let decisions = cells.iter().flat_map(|(cell, summaries)| {
+            let of_cell = |(subject, _): &&(Subject, &Candidate)| *subject == Subject::Cell(*cell);
             let failed: Vec<Candidate> = failures
                 .range((Subject::Cell(*cell), &Candidate::Default)..)
-                .take_while(|(subject, _)| *subject == Subject::Cell(*cell))
+                .take_while(of_cell)
                 .map(|(_, candidate)| (*candidate).clone())
                 .collect();
-            let admitted: Vec<&Summary> = summaries
-                .iter()
-                .copied()
-                .filter(|s| !failed.contains(&s.candidate))
-                .filter(|s| serves(library, cell, &s.candidate, operators))
-                .collect();
-            decisions.push(decide_alone(
-                *cell, operators, &admitted, failed, machine, options,
-            ));
-        }
-    }
+            classes(cell).iter().map(move |&operators| {
+                let admitted: Vec<&Summary> = summaries
+                    .iter()
+                    .copied()
+                    .filter(|s| !failed.contains(&s.candidate))
+                    .filter(|s| serves(library, cell, &s.candidate, operators))
+                    .collect();
+                decide_alone(
+                    *cell,
+                    operators,
+                    &admitted,
+                    failed.clone(),
+                    machine,
+                    options,
+                )
+            })
+        });
+        decisions.collect::<Vec<_>>()
+    };
+    let mut decisions = decide_all(&cells);
     runs::choose(&mut decisions);
+    // They are nobody's choice, but fresh launches may go there.
+    if options.proposes {
+        decisions.extend(decide_all(&lonely));
+        decisions.sort_by_key(|decision| (decision.cell, decision.operators));
+    }
     decisions
 }
 
+/// Takes the cells out in which the default alone was measured, if candidates were elsewhere: they tell how
+/// long the default takes, and nothing of choices.
+fn take_lonely<'a>(
+    cells: &mut BTreeMap<Cell, Vec<&'a Summary>>,
+    failed: &BTreeSet<Cell>,
+) -> BTreeMap<Cell, Vec<&'a Summary>> {
+    let compared =
+        |cell: &Cell, summaries: &[&Summary]| summaries.len() > 1 || failed.contains(cell);
+    let searched: BTreeSet<Collective> = cells
+        .iter()
+        .filter(|(cell, summaries)| compared(cell, summaries))
+        .map(|(cell, _)| cell.collective)
+        .collect();
+    let is_lonely = |cell: &Cell, of: &mut Vec<&Summary>| {
+        !compared(cell, of) && searched.contains(&cell.collective)
+    };
+    cells.extract_if(.., is_lonely).collect()
+}
+
 /// The classes of operators that are decided apart.
-fn classes(cell: &Cell) -> &'static [Operators] {
+pub(crate) fn classes(cell: &Cell) -> &'static [Operators] {
     if cell.collective.is_reduction() {
         &[Operators::Commutative, Operators::Noncommutative]
     } else {
@@ -195,6 +236,7 @@ fn decide_alone(
         cell,
         operators,
         chosen: Candidate::Default,
+        up_to_next: None,
         verdict: Verdict::DefaultNotMeasured,
         confidence: Confidence::Low,
         ranking: Vec::new(),

@@ -21,13 +21,15 @@ pub struct Everything {
 ///
 /// What was not measured is taken to cost what a turn took that was, in a launch after the first look: the
 /// median of those in the cell, or else in the nearest cell of the collective, by shape and then by size.
-/// Racing may make an exhaustive campaign cheaper, candidates that are much slower make it dearer.
+/// Racing may make an exhaustive campaign cheaper, candidates that are much slower make it dearer. Its choices
+/// would be confirmed like those of the search: that takes as long again.
 pub(crate) fn effort(
     everything: &Everything,
     samples: &[Sample],
     cost: &MeasuringCost,
 ) -> Option<Effort> {
-    if cost.call_seconds <= 0.0 {
+    let exploring_calls: f64 = samples.iter().map(call_seconds).sum();
+    if exploring_calls <= 0.0 {
         return None;
     }
     let mut first: BTreeMap<Cell, u32> = BTreeMap::new();
@@ -60,7 +62,8 @@ pub(crate) fn effort(
     }
     Some(Effort {
         // Starts and warming up cost as much more as they did.
-        exhaustive_seconds: calls * cost.seconds / cost.call_seconds,
+        exhaustive_seconds: calls * (cost.seconds - cost.confirming_seconds) / exploring_calls
+            + cost.confirming_seconds,
         nodes: everything.nodes,
     })
 }

@@ -140,6 +140,7 @@ impl Extension<'_> {
             cell: self.cell,
             operators: self.from.operators,
             chosen,
+            up_to_next: None,
             verdict: Verdict::Extrapolated,
             confidence: Confidence::Low,
             ranking,

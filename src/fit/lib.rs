@@ -11,6 +11,7 @@
 
 mod analysis;
 mod batches;
+mod confirm;
 mod curve;
 mod decide;
 mod eager;
@@ -25,6 +26,7 @@ mod factors;
 mod family;
 mod foreseen;
 mod frame;
+mod fresh;
 mod held_out;
 mod injection;
 mod line;
@@ -49,6 +51,7 @@ mod starts;
 mod summary;
 
 pub use analysis::{Analysis, Measurements};
+pub use confirm::{Confirmation, Exploration, Trial};
 pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{DecideOptions, decide, decide_for, serves};
 pub use effort::Everything;
@@ -58,6 +61,7 @@ pub use evidence::dissent;
 pub use expected::compare_expected;
 pub use extend::extend;
 pub use foreseen::Foreseen;
+pub use fresh::{Fresh, confirming_launches};
 pub use machine::{MachineFit, fit_machine};
 pub use orders::Orders;
 pub use pairs::compare_pairs;

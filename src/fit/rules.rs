@@ -17,8 +17,9 @@ use results::{CellDecision, Ranked, Verdict};
 ///
 /// Neighbouring sizes with the same choice make one rule. A rule ends where the times of its
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
-/// scales, cross; in the geometric middle if they do not. The first starts at 0 bytes, the last
-/// has no end. Rules that hold alike for commutative and noncommutative operators are written once,
+/// scales, cross; in the geometric middle if they do not. Where fresh launches have confirmed choices,
+/// a rule ends at the last size at which they have, or goes on to the next one as they say
+/// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold alike for commutative and noncommutative operators are written once,
 /// with the lower of the two confidences, and so are rules that hold alike for both deployments:
 /// `decisions` are those of [`crate::decide`], `of_library` those for the library's own settings.
 /// Cells without a measured default are left out. `extended` are decisions of [`crate::extend`]: their entries
@@ -104,6 +105,7 @@ fn choose_alike(one: &ShapeRules, other: &ShapeRules) -> bool {
 fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
     for (rule, other) in entry.rules.iter_mut().zip(&other.rules) {
         rule.confidence = rule.confidence.min(other.confidence);
+        rule.confirmed &= other.confirmed;
     }
 }
 
@@ -113,6 +115,30 @@ fn shape_rules(
     deployments: Deployments,
     points: &[Vec<&CellDecision>],
 ) -> ShapeRules {
+    let is_settled = points
+        .iter()
+        .any(|point| point[0].up_to_next.is_some() || point[0].verdict == Verdict::Confirmed);
+    let rules = match is_settled {
+        true => confirmed_rules(points),
+        false => interpolated_rules(points),
+    };
+    let measured = points
+        .iter()
+        .filter_map(|point| measured_point(point[0]))
+        .collect();
+    ShapeRules {
+        shape,
+        order: RankOrder::Unknown,
+        operators,
+        deployments,
+        source: RuleSource::Measured,
+        rules,
+        measured,
+    }
+}
+
+/// One rule a run of sizes with the same choice, with thresholds where times cross.
+fn interpolated_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut previous: Option<&CellDecision> = None;
     for run in points.chunk_by(|a, b| a[0].chosen == b[0].chosen) {
@@ -127,19 +153,66 @@ fn shape_rules(
         rules.push(Rule::new(from_bytes, chosen.clone(), speedup, confidence));
         previous = run.last().map(|point| point[0]);
     }
-    let measured = points
-        .iter()
-        .filter_map(|point| measured_point(point[0]))
-        .collect();
-    ShapeRules {
-        shape,
-        order: RankOrder::Unknown,
-        operators,
-        deployments,
-        source: RuleSource::Measured,
-        rules,
-        measured,
+    rules
+}
+
+/// A range of sizes for which one candidate was found.
+struct Piece<'a> {
+    from_bytes: u64,
+    candidate: &'a Candidate,
+    /// The decisions at its ends.
+    decisions: Vec<&'a CellDecision>,
+}
+
+/// One rule a run of pieces with the same candidate: sizes, and what lies between them.
+fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
+    let mut pieces = Vec::new();
+    for (place, point) in points.iter().enumerate() {
+        let decision = point[0];
+        pieces.push(Piece {
+            from_bytes: if place == 0 { 0 } else { decision.cell.bytes },
+            candidate: &decision.chosen,
+            decisions: vec![decision],
+        });
+        let next = points.get(place + 1).map(|next| next[0]);
+        if let (Some(candidate), Some(next)) = (&decision.up_to_next, next) {
+            pieces.push(Piece {
+                from_bytes: decision.cell.bytes + 1,
+                candidate,
+                decisions: vec![decision, next],
+            });
+        }
     }
+    let runs = pieces.chunk_by(|a, b| a.candidate == b.candidate);
+    runs.map(|run| {
+        let (from_bytes, candidate) = (run[0].from_bytes, run[0].candidate);
+        let is_default = *candidate == Candidate::Default;
+        let mut decisions: Vec<&CellDecision> = Vec::new();
+        for decision in run.iter().flat_map(|piece| &piece.decisions) {
+            if !decisions.iter().any(|known| known.cell == decision.cell) {
+                decisions.push(decision);
+            }
+        }
+        // What lies between two sizes at which it is chosen is as certain as these.
+        if decisions
+            .iter()
+            .any(|decision| decision.chosen == *candidate)
+        {
+            decisions.retain(|decision| decision.chosen == *candidate);
+        }
+        let confidence = decisions.iter().map(|decision| decision.confidence).min();
+        let rule = Rule::new(
+            from_bytes,
+            candidate.clone(),
+            runs::mean_speedup(decisions.into_iter(), candidate),
+            confidence.unwrap_or(Confidence::Low),
+        );
+        Rule {
+            confirmed: !is_default,
+            ..rule
+        }
+    })
+    .collect()
 }
 
 /// Where several datatypes or operators were measured, the first of them stands for all.

@@ -63,6 +63,7 @@ pub(crate) fn paragraphs(view: &View) -> Vec<String> {
             format_count(cost.races.left),
         ));
     }
+    paragraphs.extend(confirming(view));
     paragraphs.extend(search(view));
     paragraphs.extend(repetitions::paragraphs(&view.repetitions));
     paragraphs
@@ -108,18 +109,34 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What of the measuring time confirmed choices; nothing if none did.
+pub(crate) fn confirming(view: &View) -> Option<String> {
+    let cost = view.cost;
+    (cost.confirming_seconds > 0.0).then(|| {
+        format!(
+            "Confirming choices in fresh launches took {} of that, {}.",
+            percent(cost.confirming_seconds / cost.seconds),
+            format_seconds(cost.confirming_seconds),
+        )
+    })
+}
+
 /// What a guided search has spent beside what measuring everything would have.
 pub(crate) fn search(view: &View) -> Option<String> {
     let (cost, effort) = (view.cost, view.cost.effort?);
     let node_hours = |seconds: f64| seconds * f64::from(effort.nodes) / 3600.0;
     Some(format!(
         "The search took {} ({:.3} node-hours); measuring everything would have taken about {}\n\
-         ({:.3} node-hours), {:.1} times as long.",
+         ({:.3} node-hours), {:.1} times as long{}.",
         format_seconds(cost.seconds),
         node_hours(cost.seconds),
         format_seconds(effort.exhaustive_seconds),
         node_hours(effort.exhaustive_seconds),
         effort.exhaustive_seconds / cost.seconds,
+        match cost.confirming_seconds > 0.0 {
+            true => ", both with what confirming choices takes",
+            false => "",
+        },
     ))
 }
 

@@ -6,7 +6,7 @@ use table::OperatorClass;
 use vocabulary::units::format_seconds;
 
 use crate::measuring::search;
-use crate::text::{factor, size_range, title};
+use crate::text::{factor, percent, size_range, title};
 use crate::view::{Basis, Comparison, View};
 
 /// A few plain lines for a terminal: one for the whole, one a comparison.
@@ -17,9 +17,22 @@ pub fn render_summary(view: &View) -> String {
             .iter()
             .map(|comparison| format!("  {}", line(comparison))),
     );
+    lines.extend(time(view));
     // On one line, as all others are.
     lines.extend(search(view).map(|text| text.replace('\n', " ")));
     lines.join("\n") + "\n"
+}
+
+/// What of the measuring time confirmed choices; nothing if none did.
+fn time(view: &View) -> Option<String> {
+    let cost = view.cost;
+    (cost.confirming_seconds > 0.0).then(|| {
+        format!(
+            "Measuring took {}, {} of that to confirm choices in fresh launches.",
+            format_seconds(cost.seconds),
+            percent(cost.confirming_seconds / cost.seconds),
+        )
+    })
 }
 
 /// A replaced default and what replaces it, or would if neighbouring sizes did not share a rule.

@@ -142,6 +142,7 @@ fn decisions(
             },
             confidence: rule.map_or(Confidence::Low, |rule| rule.confidence),
             chosen,
+            up_to_next: None,
             chosen_in_library,
             ranking,
             failed: Vec::new(),

@@ -46,7 +46,14 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::NearFastest if !is_chosen() => {
             return format!("{} chosen instead", short_name(&decision.chosen));
         }
+        Verdict::Confirmed if !is_chosen() => {
+            return format!("{} chosen instead", short_name(&decision.chosen));
+        }
         Verdict::Fastest | Verdict::NearFastest => "chosen",
+        Verdict::Confirmed => "chosen, confirmed",
+        Verdict::NotConfirmed => "default: gain not confirmed",
+        Verdict::PatternsDisagree => "default: patterns disagree",
+        Verdict::Unconfirmed => "default: not measured again",
         Verdict::OfTable if decision.replaces_default() => "chosen",
         Verdict::OfTable => "default: kept",
         Verdict::WithinNoise => "default: as fast within noise",

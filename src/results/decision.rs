@@ -18,6 +18,10 @@ pub struct CellDecision {
     pub operators: Operators,
     /// What to use.
     pub chosen: Candidate,
+    /// What to use from here up to the next size, both excluded, by what fresh launches confirmed at both;
+    /// absent at the largest size, and where choices were not confirmed: then times between sizes are
+    /// interpolated.
+    pub up_to_next: Option<Candidate>,
     /// Why.
     pub verdict: Verdict,
     /// How certain it is that the chosen one beats the default, or that no other does; high only
@@ -58,6 +62,15 @@ pub enum Verdict {
     Extrapolated,
     /// The default was not measured or failed, so that nothing can be compared with it.
     DefaultNotMeasured,
+    /// It beats the default in fresh launches, in every pattern of calls.
+    Confirmed,
+    /// What beats the default in the launches that looked for candidates does not do so in fresh ones.
+    NotConfirmed,
+    /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
+    PatternsDisagree,
+    /// What beats the default in the launches that looked for candidates was not measured again, as time was
+    /// up.
+    Unconfirmed,
     /// A table says so, and only the measurements that it was made from could tell why.
     OfTable,
 }
@@ -85,6 +98,16 @@ impl fmt::Display for Verdict {
             Self::NoRival => "nothing else was measured",
             Self::Extrapolated => "nothing was measured on this shape; the model expects it",
             Self::DefaultNotMeasured => "the default was not measured",
+            Self::Confirmed => "fresh launches confirm that it beats the default by enough to matter",
+            Self::NotConfirmed => {
+                "fresh launches do not confirm that another candidate beats the default by enough to matter"
+            }
+            Self::PatternsDisagree => {
+                "another candidate beats the default in one pattern of calls and not in another"
+            }
+            Self::Unconfirmed => {
+                "no fresh launches confirm that another candidate beats the default: time was up before"
+            }
             Self::OfTable => "the table says so",
         })
     }
@@ -138,10 +161,19 @@ impl CellDecision {
         self.verdict != Verdict::Extrapolated
     }
 
+    /// Whether anything was compared with the default, if only to find that it fails.
+    pub fn is_compared(&self) -> bool {
+        match self.verdict {
+            Verdict::DefaultNotMeasured => false,
+            Verdict::NoRival => !self.failed.is_empty(),
+            _ => true,
+        }
+    }
+
     /// Whether measurements say that something else than the default is to be used.
     pub fn replaces_default(&self) -> bool {
         match self.verdict {
-            Verdict::Fastest | Verdict::NearFastest => true,
+            Verdict::Fastest | Verdict::NearFastest | Verdict::Confirmed => true,
             Verdict::OfTable => self.chosen != Candidate::Default,
             _ => false,
         }

@@ -15,6 +15,8 @@ use crate::{CONFIDENCE, by_name};
 pub struct MeasuringCost {
     /// Wall-clock seconds, warm-up and synchronisation included.
     pub seconds: f64,
+    /// Seconds of `seconds` in launches that confirmed choices.
+    pub confirming_seconds: f64,
     /// Cells with at least one measurement.
     pub cells: usize,
     /// Raw repetitions.

@@ -170,7 +170,7 @@ impl Survey<'_> {
         let others = |place: usize| -> Vec<Cell> {
             // A row may lack sizes that another has.
             let cells = beside.iter().flat_map(|row| row.iter());
-            let measured = cells.filter(|cell| self.known.is_measured(cell));
+            let measured = cells.filter(|cell| self.known.is_compared(cell));
             nearest(measured.copied().collect(), row[place].bytes)
         };
         let mut sites: Vec<Site> = first
@@ -233,7 +233,7 @@ impl Survey<'_> {
 
     fn is_interesting(&self, row: &[Cell], low: usize, high: usize) -> bool {
         let (first, last) = (&row[low], &row[high]);
-        if !self.known.is_measured(first) || !self.known.is_measured(last) {
+        if !self.known.is_compared(first) || !self.known.is_compared(last) {
             return false;
         }
         let size = |cell: &Cell| (cell.bytes.max(1) as f64).ln();
@@ -261,8 +261,12 @@ impl Survey<'_> {
         of_a != of_b && costs(a, &of_b) && costs(b, &of_a)
     }
 
-    /// What a table would say: the kin of the fastest, or the default if nothing beats it by enough.
+    /// What a table would say: the kin of the fastest, or the default if nothing beats it by enough; `None`
+    /// where nothing was compared with the default.
     pub(crate) fn choice(&self, cell: &Cell) -> Option<Candidate> {
+        if !self.known.is_compared(cell) {
+            return None;
+        }
         // The first of those that are the same schedule was measured.
         let fastest = self.standings(cell).first()?;
         match fastest.standing.ratio * (1.0 + self.materiality) <= 1.0 {

@@ -100,13 +100,13 @@ impl Guide<'_> {
             sites.entry(site.cell).or_insert(site);
         }
         // What was begun is finished, even if it no longer looks interesting.
-        let begun = self.known.measured().filter(|cell| is_within(&grid, cell));
+        let begun = self.known.compared().filter(|cell| is_within(&grid, cell));
         let cells: BTreeSet<Cell> = sites.keys().chain(begun).copied().collect();
         let next = |cell: Cell| {
             let site = sites.get(&cell);
             let (mut candidates, round) = match self.known.cell(&cell) {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
-                Some(known) if known.launches() > 0 => {
+                Some(known) if known.has_rivals() => {
                     let rounds = Rounds {
                         campaign: self.campaign,
                         cell: &cell,
@@ -120,7 +120,15 @@ impl Guide<'_> {
                     };
                     (rounds.next(), known.launches())
                 }
-                _ => (self.first_look(site?, &survey), 0),
+                known => {
+                    let candidates = self.first_look(site?, &survey);
+                    let launches = known.map_or(0, |known| known.launches());
+                    let is_alone = candidates == [Candidate::Default];
+                    if is_alone && launches > 0 {
+                        return None;
+                    }
+                    (candidates, launches)
+                }
             };
             if !candidates.is_empty() && self.wants_placebo(&cell) {
                 candidates.push(Candidate::Placebo);
@@ -132,7 +140,30 @@ impl Guide<'_> {
                 is_first_look: round == 0,
             })
         };
-        cells.into_iter().filter_map(next).collect()
+        let requests: Vec<Request> = cells.into_iter().filter_map(next).collect();
+        match requests.is_empty() {
+            true => self.unseen(&grid),
+            false => requests,
+        }
+    }
+
+    /// The default alone where nothing else is worth a measurement: no model knows where a library goes
+    /// from one algorithm to another.
+    fn unseen(&self, grid: &[Cell]) -> Vec<Request> {
+        let has_failed = |cell: &Cell| {
+            let known = self.known.cell(cell);
+            known.is_some_and(|known| known.has_failed(&Candidate::Default))
+        };
+        let unseen = grid
+            .iter()
+            .filter(|cell| self.known.launches(cell) == 0 && !has_failed(cell));
+        let request = |cell: &Cell| Request {
+            cell: *cell,
+            candidates: vec![Candidate::Default],
+            round: 0,
+            is_first_look: true,
+        };
+        unseen.map(request).collect()
     }
 
     /// Whether the placebo is measured wherever the default is.

@@ -68,9 +68,15 @@ impl Known {
         self.cell(cell).map_or(0, KnownCell::launches)
     }
 
-    /// Whether a cell was measured.
-    pub(crate) fn is_measured(&self, cell: &Cell) -> bool {
-        self.launches(cell) > 0
+    /// Whether anything was compared with the default in a cell.
+    pub(crate) fn is_compared(&self, cell: &Cell) -> bool {
+        self.cell(cell).is_some_and(KnownCell::has_rivals)
+    }
+
+    /// The cells in which anything was compared with the default.
+    pub(crate) fn compared(&self) -> impl Iterator<Item = &Cell> {
+        let compared = self.cells.iter().filter(|(_, known)| known.has_rivals());
+        compared.map(|(cell, _)| cell)
     }
 
     /// The measured cells.
@@ -85,6 +91,12 @@ impl KnownCell {
     pub(crate) fn launches(&self) -> u32 {
         let all: BTreeSet<u32> = self.tried.values().flatten().copied().collect();
         u32::try_from(all.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether anything was measured or has failed beside the default.
+    pub(crate) fn has_rivals(&self) -> bool {
+        let mut all = self.tried.keys().chain(&self.failed);
+        self.launches() > 0 && all.any(|candidate| *candidate != Candidate::Default)
     }
 
     /// Who was measured, whether a time came of it or not.

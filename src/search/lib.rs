@@ -13,6 +13,8 @@
 //! 3. *Rounds*: what was measured is measured again in further launches, with ever fewer candidates,
 //!    until the default and its strongest rival are known from as many launches as the campaign asks
 //!    for. In these rounds block sizes are searched: [`blocks`].
+//! 4. Where nothing else is worth a measurement, the default is measured once: no model knows where a library
+//!    goes from one algorithm to another.
 //!
 //! The guide keeps no state. Everything it asks for follows from the campaign and what is known, so
 //! that an interrupted search goes on where it was. Nothing here measures, and nothing is decided: the

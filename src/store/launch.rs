@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
-use vocabulary::Library;
+use vocabulary::{Library, Purpose};
 use wire::{Finish, Plan, Task};
 
 use crate::columns::Json;
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// The tasks that the last launch of a campaign with a library was to carry out and did not, in the order of
-    /// its plan; none if it was complete.
+    /// its plan; none if it was complete, or confirmed choices.
     pub fn undone(&self, library: &Library, campaign: &str) -> Result<Vec<Task>, StoreError> {
         self.read(|connection| {
             let last: Option<(u32, Json<Plan>, Option<Json<Outcome>>)> = connection
@@ -141,6 +141,9 @@ impl Store {
                 return Ok(Vec::new());
             };
             if matches!(outcome, Some(Json(Outcome::Complete))) {
+                return Ok(Vec::new());
+            }
+            if plan.purpose == Some(Purpose::Confirming) {
                 return Ok(Vec::new());
             }
             let done: BTreeSet<u32> = connection

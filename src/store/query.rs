@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
-use vocabulary::{Candidate, Left, Library, Pattern, Sample, Subject};
+use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
 use wire::{Failure, LaunchStart, Spending};
 
 use crate::columns::{Json, Places, Repetitions};
@@ -29,6 +29,8 @@ pub struct LaunchRow {
     pub number: u32,
     /// Digest of its campaign.
     pub campaign: String,
+    /// What it was for; absent if it was made before choices were confirmed, to explore.
+    pub purpose: Option<Purpose>,
     /// The library that was measured.
     pub library: Library,
     /// Begin, in seconds since the Unix epoch.
@@ -67,13 +69,16 @@ impl Store {
 
     /// All launches, by number.
     pub fn launches(&self) -> Result<Vec<LaunchRow>, StoreError> {
-        let query = "SELECT number, digest, library_name, library_version, started, outcome
+        let query = "SELECT number, digest, library_name, library_version, started, outcome,
+                            json_extract(plan, '$.purpose')
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
         self.rows(query, [], |row| {
             let outcome: Option<Json<Outcome>> = row.get(5)?;
+            let purpose: Option<String> = row.get(6)?;
             Ok(LaunchRow {
                 number: row.get(0)?,
                 campaign: row.get(1)?,
+                purpose: purpose.as_deref().map(purpose_of),
                 library: Library {
                     name: row.get(2)?,
                     version: row.get(3)?,
@@ -108,10 +113,29 @@ impl Store {
         })
     }
 
-    /// Every valid repetition measured with a library in calls of one pattern, and all of experiments, by
-    /// subject, candidate, launch and task.
+    /// Every valid repetition of the launches of a library that explored in calls of one pattern, and all of
+    /// experiments, by subject, candidate, launch and task.
     pub fn samples(&self, library: &Library, pattern: Pattern) -> Result<Vec<Sample>, StoreError> {
-        let which = format!("task.pattern IS ?3 OR {EXPERIMENTS}");
+        self.samples_for(library, pattern, Purpose::Exploring)
+    }
+
+    /// The same of the launches that confirmed choices.
+    pub fn confirming_samples(
+        &self,
+        library: &Library,
+        pattern: Pattern,
+    ) -> Result<Vec<Sample>, StoreError> {
+        self.samples_for(library, pattern, Purpose::Confirming)
+    }
+
+    fn samples_for(
+        &self,
+        library: &Library,
+        pattern: Pattern,
+        purpose: Purpose,
+    ) -> Result<Vec<Sample>, StoreError> {
+        let launches = of_launches(purpose);
+        let which = format!("(task.pattern IS ?3 OR {EXPERIMENTS}) AND {launches}");
         let [name, version] = of(library);
         self.read_samples(&which, params![name, version, column_of(pattern)])
     }
@@ -165,8 +189,8 @@ impl Store {
         })
     }
 
-    /// How many distinct launches of a library have measured each candidate of each subject, in calls of one
-    /// pattern where it is a cell.
+    /// How many distinct launches of a library that explored have measured each candidate of each subject, in
+    /// calls of one pattern where it is a cell.
     pub fn counts(
         &self,
         library: &Library,
@@ -175,6 +199,7 @@ impl Store {
         let [name, version] = of(library);
         self.read(|connection| {
             let definitions = Definitions::load(connection)?;
+            let exploring = of_launches(Purpose::Exploring);
             connection
                 .prepare(&format!(
                     "SELECT task.subject, sample.candidate, count(DISTINCT sample.launch)
@@ -182,7 +207,7 @@ impl Store {
                      JOIN task ON task.launch = sample.launch AND task.number = sample.task
                      JOIN launch ON launch.number = sample.launch
                      WHERE library_name = ?1 AND library_version = ?2
-                         AND (task.pattern IS ?3 OR {EXPERIMENTS})
+                         AND (task.pattern IS ?3 OR {EXPERIMENTS}) AND {exploring}
                      GROUP BY 1, 2",
                 ))?
                 .query_map(params![name, version, column_of(pattern)], |row| {
@@ -227,12 +252,20 @@ impl Store {
     }
 
     /// Wall-clock seconds spent in completed tasks of a library, warm-up and synchronisation
-    /// included.
-    pub fn measuring_seconds(&self, library: &Library) -> Result<f64, StoreError> {
+    /// included; `purpose` leaves out launches for another.
+    pub fn measuring_seconds(
+        &self,
+        library: &Library,
+        purpose: Option<Purpose>,
+    ) -> Result<f64, StoreError> {
+        let which = purpose.map_or("TRUE".to_owned(), of_launches);
         self.read(|connection| {
             connection.query_row(
-                "SELECT total(elapsed_seconds) FROM task JOIN launch ON launch.number = task.launch
-                 WHERE library_name = ?1 AND library_version = ?2",
+                &format!(
+                    "SELECT total(elapsed_seconds)
+                     FROM task JOIN launch ON launch.number = task.launch
+                     WHERE library_name = ?1 AND library_version = ?2 AND {which}"
+                ),
                 of(library),
                 |row| row.get(0),
             )
@@ -272,22 +305,30 @@ impl Store {
     /// turns that hung or crashed; a launch that has not ended counts with its tasks, and so does
     /// one that was interrupted, because its end may have been written down long after it, when
     /// the next run found it, and one without a leash, which waits in a queue first. No launch counts with more than its deadline and one watchdog.
-    pub fn spent_seconds(&self, library: &Library) -> Result<f64, StoreError> {
+    /// `purpose` leaves out launches for another.
+    pub fn spent_seconds(
+        &self,
+        library: &Library,
+        purpose: Option<Purpose>,
+    ) -> Result<f64, StoreError> {
         let [name, version] = of(library);
+        let which = purpose.map_or("TRUE".to_owned(), of_launches);
         self.read(|connection| {
             connection.query_row(
-                "WITH cost AS (
-                     SELECT (SELECT total(elapsed_seconds) FROM task
-                             WHERE task.launch = launch.number) AS tasks,
-                            CASE WHEN outcome != ?3 AND json_extract(plan, '$.leash') IS NOT NULL
-                                 THEN max(ended - started, 0) END AS wall,
-                            json_extract(plan, '$.deadline_seconds')
-                                + json_extract(plan, '$.watchdog_seconds') AS most
-                     FROM launch WHERE library_name = ?1 AND library_version = ?2
-                 )
-                 SELECT max(total(tasks),
-                            total(coalesce(min(wall, coalesce(most, wall)), tasks)))
-                 FROM cost",
+                &format!(
+                    "WITH cost AS (
+                         SELECT (SELECT total(elapsed_seconds) FROM task
+                                 WHERE task.launch = launch.number) AS tasks,
+                                CASE WHEN outcome != ?3 AND json_extract(plan, '$.leash') IS NOT NULL
+                                     THEN max(ended - started, 0) END AS wall,
+                                json_extract(plan, '$.deadline_seconds')
+                                    + json_extract(plan, '$.watchdog_seconds') AS most
+                         FROM launch WHERE library_name = ?1 AND library_version = ?2 AND {which}
+                     )
+                     SELECT max(total(tasks),
+                                total(coalesce(min(wall, coalesce(most, wall)), tasks)))
+                     FROM cost"
+                ),
                 params![name, version, Json(Outcome::Interrupted)],
                 |row| row.get(0),
             )
@@ -302,6 +343,25 @@ fn leave_out(seconds: &mut Vec<f64>, places: &[u32]) {
         place += 1;
         places.binary_search(&(place - 1)).is_err()
     });
+}
+
+/// The condition that selects launches for a purpose.
+fn of_launches(purpose: Purpose) -> String {
+    let exploring = Purpose::Exploring.name();
+    let name = purpose.name();
+    // Read once, and not for each of many samples.
+    format!(
+        "launch.number IN (SELECT number FROM launch
+                           WHERE coalesce(json_extract(plan, '$.purpose'), '{exploring}') = '{name}')"
+    )
+}
+
+/// The purpose of a name in a plan.
+fn purpose_of(name: &str) -> Purpose {
+    match name == Purpose::Confirming.name() {
+        true => Purpose::Confirming,
+        false => Purpose::Exploring,
+    }
 }
 
 /// The parameters that select a library's launches.

@@ -154,6 +154,7 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         candidate,
         speedup,
         confidence,
+        confirmed,
         ..
     } = rule;
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
@@ -184,6 +185,9 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         }
     }
     write!(text, ", confidence: {confidence}")?;
+    if *confirmed {
+        text += ", confirmed: true";
+    }
     Ok(text)
 }
 

@@ -38,6 +38,9 @@ pub struct DecisionJson {
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
+    /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
+    /// default.
+    pub confirmed: bool,
     /// The rule that decided, in words.
     pub rule: String,
     /// `measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
@@ -63,6 +66,7 @@ impl Decision<'_> {
             default_seconds: self.default_seconds,
             speedup: self.speedup,
             confidence: self.confidence,
+            confirmed: self.confirmed,
             rule: self.rule.to_string(),
             shape: self.matched.to_string(),
         }

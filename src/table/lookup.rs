@@ -46,6 +46,8 @@ pub struct Decision<'t> {
     pub speedup: Option<f64>,
     /// How certain the decision is.
     pub confidence: Confidence,
+    /// Whether fresh launches confirmed, on this shape, that the candidate is faster than the default.
+    pub confirmed: bool,
     /// Whether the shape was measured.
     pub matched: ShapeMatch,
     /// The rule that decided.
@@ -252,6 +254,7 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             ratio.or(rule.speedup)
         },
         confidence,
+        confirmed: exact && rule.confirmed,
         matched: if exact && entry.source == RuleSource::Model {
             ShapeMatch::Model
         } else if exact {
@@ -280,6 +283,7 @@ fn unknown<'t>(query: &Query) -> Decision<'t> {
         default_seconds: None,
         speedup: Some(1.0),
         confidence: Confidence::Low,
+        confirmed: false,
         matched: ShapeMatch::Absent,
         rule: RulePlace::Absent(*query),
     }

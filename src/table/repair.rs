@@ -44,6 +44,7 @@ impl ShapeRules {
             let is_same = next.candidate == before.candidate;
             if is_same {
                 before.confidence = before.confidence.min(next.confidence);
+                before.confirmed &= next.confirmed;
                 let order = next.speedup.partial_cmp(&before.speedup);
                 if order == Some(Ordering::Less) {
                     before.speedup = next.speedup;

@@ -60,6 +60,7 @@ pub(crate) struct RuleDefinition {
     pub(crate) fanout: Option<u32>,
     speedup: Option<f64>,
     confidence: Confidence,
+    confirmed: Option<bool>,
 }
 
 impl RuleDefinition {
@@ -113,6 +114,7 @@ pub(crate) fn read(
         candidate,
         speedup: definition.speedup,
         confidence: definition.confidence,
+        confirmed: definition.confirmed.unwrap_or(false),
     })
 }
 

@@ -112,10 +112,14 @@ pub struct Rule {
     pub speedup: Option<f64>,
     /// How certain the decision is.
     pub confidence: Confidence,
+    /// Whether fresh launches confirmed that the candidate is faster than the default, at every measured
+    /// size of the rule; false for the default, and in tables from before choices were confirmed.
+    pub confirmed: bool,
 }
 
 impl Rule {
-    /// A rule with its speed-up rounded to three significant digits, so that the file stays short.
+    /// A rule that nobody has confirmed, with its speed-up rounded to three significant digits, so that the
+    /// file stays short.
     pub fn new(
         from_bytes: u64,
         candidate: Candidate,
@@ -128,6 +132,7 @@ impl Rule {
             candidate,
             speedup,
             confidence,
+            confirmed: false,
         }
     }
 }
@@ -209,7 +214,20 @@ impl OperatorClass {
 }
 
 /// How a program gets at the algorithms that a table chooses: what may be chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Display, IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Display,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Deployment {

@@ -4,17 +4,19 @@ mod stock;
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Family, Strategy};
+use campaign::{Campaign, Confirmation, Family, Strategy};
 use fit::Everything;
 use model::Placement;
 use store::{Store, StoreError};
 use vocabulary::{
-    Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Repetition, Sample, Subject,
+    Candidate, Cell, Experiment, Library, NativeAlgorithm, Pattern, Purpose, Repetition, Sample,
+    Subject,
 };
 use wire::{Task, Work};
 
 pub(crate) use self::stock::Stock;
 use crate::TunerError;
+use crate::confirming::{Confirming, confirms};
 use crate::guided::{Search, predicted_block};
 use crate::order::orders;
 
@@ -34,6 +36,11 @@ pub struct Agenda {
     pub pattern: Pattern,
     /// What is asked for by now, if the campaign is guided.
     search: Option<Search>,
+    /// What fresh launches are to measure by now; absent as long as launches explore, and where they alone
+    /// decide.
+    confirming: Option<Confirming>,
+    /// Whether time is kept for confirming choices.
+    keeps_time: bool,
 }
 
 /// In each cell that has any, the candidates that are the same schedule as a simpler one, and that one.
@@ -49,12 +56,17 @@ struct Item<'a> {
     wanted: u32,
     /// How many launches measured any of it: what chance is drawn from.
     round: u32,
+    /// How calls follow each other in a cell.
+    pattern: Pattern,
 }
 
 /// Repetitions of a candidate in a first look, at least.
 const FIRST_LOOK_MINIMUM: u32 = 5;
 /// How precise the median of a first look need be, as a share: who is far behind is not looked at again.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
+
+/// With less of the budget left than this nothing more is explored: programs take that long to start.
+const LEAST_EXPLORING_SECONDS: f64 = 1.0;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,11 +80,62 @@ pub struct Progress {
 impl Agenda {
     /// The agenda of a campaign on a library that lets one force these algorithms. Block sizes are
     /// predicted from the first measurement of each experiment in the store, so that the agenda
-    /// does not change while more are made; without a store none are predicted.
+    /// does not change while more are made; without a store none are predicted. When nothing is left to
+    /// explore, or no time for it, choices are to be confirmed.
     ///
     /// # Errors
-    /// If the experiments in the store cannot be fitted or read.
+    /// If the store cannot be read, or what is in it not be fitted.
     pub fn new(
+        campaign: &Campaign,
+        store: Option<&Store>,
+        library: &Library,
+        natives: &[NativeAlgorithm],
+    ) -> Result<Self, TunerError> {
+        let agenda = Self::exploring(campaign, store, library, natives)?;
+        match store {
+            Some(store) if agenda.has_explored(campaign, store, library)? => {
+                agenda.confirming(campaign, store, library)
+            }
+            _ => Ok(agenda),
+        }
+    }
+
+    /// The same with what choices are to be confirmed, if the campaign asks for that, whatever is left to
+    /// explore.
+    pub(crate) fn confirming(
+        self,
+        campaign: &Campaign,
+        store: &Store,
+        library: &Library,
+    ) -> Result<Self, TunerError> {
+        let confirming = match self.keeps_time {
+            true => Some(Confirming::of(campaign, store, library, &self)?),
+            false => None,
+        };
+        Ok(Self { confirming, ..self })
+    }
+
+    /// Whether launches need explore no more, or may not.
+    fn has_explored(
+        &self,
+        campaign: &Campaign,
+        store: &Store,
+        library: &Library,
+    ) -> Result<bool, TunerError> {
+        let exploring = Some(Purpose::Exploring);
+        let spent = spent_seconds(store, campaign, library, exploring)?;
+        let left = campaign.exploring_seconds() - spent;
+        let stock = Stock::of(store, library, self.pattern)?;
+        let least = match campaign.is_simulated() {
+            true => 0.0,
+            false => LEAST_EXPLORING_SECONDS,
+        };
+        let is_late = self.keeps_time && left <= least;
+        Ok(is_late || self.next(&stock).is_empty())
+    }
+
+    /// What is to be explored.
+    fn exploring(
         campaign: &Campaign,
         store: Option<&Store>,
         library: &Library,
@@ -107,6 +170,11 @@ impl Agenda {
             launches: campaign.launches,
             pattern: campaign.pattern,
             search,
+            confirming: None,
+            keeps_time: match store {
+                Some(store) => confirms(campaign, store, library)?,
+                None => campaign.confirmation == Confirmation::On,
+            },
         })
     }
 
@@ -123,7 +191,43 @@ impl Agenda {
             launches,
             pattern,
             search: None,
+            confirming: None,
+            keeps_time: false,
         }
+    }
+
+    /// Whether time is kept for confirming choices.
+    pub(crate) fn keeps_time(&self) -> bool {
+        self.keeps_time
+    }
+
+    /// What the next launch is for.
+    pub(crate) fn purpose(&self) -> Purpose {
+        match self.confirming {
+            Some(_) => Purpose::Confirming,
+            None => Purpose::Exploring,
+        }
+    }
+
+    /// All cells of the campaign.
+    pub(crate) fn grid(&self) -> Vec<Cell> {
+        self.cells.iter().map(|(cell, _)| *cell).collect()
+    }
+
+    /// Whether a candidate may be tried in a cell because others of its kind are on the agenda at other
+    /// sizes.
+    pub(crate) fn may_confirm(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let alike = self.cells.iter().filter(|(known, _)| {
+            Cell {
+                bytes: cell.bytes,
+                shape: cell.shape,
+                ..*known
+            } == *cell
+        });
+        *candidate == Candidate::Default
+            || alike
+                .flat_map(|(_, candidates)| candidates)
+                .any(|known| is_kin(known, candidate))
     }
 
     /// Candidates of all cells together.
@@ -204,6 +308,7 @@ impl Agenda {
                     done: done.min(self.launches),
                     wanted: self.launches,
                     round: stock.rounds(subject, candidates),
+                    pattern: self.pattern,
                     subject,
                     candidates,
                 })
@@ -215,7 +320,28 @@ impl Agenda {
             done: request.round,
             wanted: self.launches.max(request.round + 1),
             round: request.round,
+            pattern: self.pattern,
         }))
+    }
+
+    /// What choices are to be confirmed of by now.
+    fn trials(&self) -> impl Iterator<Item = Item<'_>> {
+        self.confirming.iter().flat_map(|confirming| {
+            confirming.trials.iter().map(|trial| Item {
+                subject: Subject::Cell(trial.cell),
+                candidates: &trial.candidates,
+                done: trial.done,
+                wanted: confirming.launches,
+                round: confirming.round(trial),
+                pattern: confirming.pattern(trial),
+            })
+        })
+    }
+
+    /// What launches are to measure from now on: nothing is explored any more once choices are confirmed.
+    fn ahead<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
+        let exploring = self.items(stock).filter(|_| self.confirming.is_none());
+        exploring.chain(self.trials())
     }
 
     /// How much is done.
@@ -225,7 +351,13 @@ impl Agenda {
             done: finished,
             total: finished,
         };
-        for item in self.items(stock) {
+        let confirmed = self
+            .confirming
+            .as_ref()
+            .map_or(0, |confirming| confirming.finished);
+        progress.done += confirmed;
+        progress.total += confirmed;
+        for item in self.items(stock).chain(self.trials()) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }
@@ -237,11 +369,11 @@ impl Agenda {
     /// that were never made come alone. Empty when everything is done.
     pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
         let undone = self.undone(stock);
-        if !undone.is_empty() {
+        if !undone.is_empty() && self.confirming.is_none() {
             return undone;
         }
         let open: Vec<Item<'_>> = self
-            .items(stock)
+            .ahead(stock)
             .filter(|item| item.done < item.wanted)
             .collect();
         let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
@@ -262,7 +394,7 @@ impl Agenda {
                 Task {
                     id,
                     round: item.round,
-                    pattern: self.pattern,
+                    pattern: item.pattern,
                     work,
                 }
             })
@@ -299,20 +431,21 @@ impl Agenda {
     /// Whether the next launch only looks at cells that a guided campaign knows nothing of.
     pub(crate) fn is_first_look(&self, tasks: &[Task]) -> bool {
         let is_first = |task: &Task| task.round == 0 && matches!(task.work, Work::Compare { .. });
-        self.search.is_some() && tasks.iter().all(is_first)
+        self.search.is_some() && self.confirming.is_none() && tasks.iter().all(is_first)
     }
 
     /// Turns left after what is in the store; of a search about as many.
     pub(crate) fn turns_left(&self, stock: &Stock) -> u64 {
+        let search = self.search.as_ref().filter(|_| self.confirming.is_none());
         let turns = |item: Item<'_>| {
             let launches = u64::from(item.wanted - item.done.min(item.wanted));
             let able = stock.able(item.subject, item.candidates).count() as u64;
-            match (&self.search, item.subject) {
+            match (search, item.subject) {
                 (Some(search), Subject::Cell(_)) => search.turns_of(launches, able),
                 _ => launches * able,
             }
         };
-        self.items(stock).map(turns).sum()
+        self.ahead(stock).map(turns).sum()
     }
 
     /// Turns that measuring everything in every launch would take.
@@ -345,7 +478,7 @@ impl Agenda {
     /// Launches left after what is in the store.
     pub(crate) fn launches_left(&self, stock: &Stock) -> u32 {
         let left = self
-            .items(stock)
+            .ahead(stock)
             .map(|item| item.wanted.saturating_sub(item.done));
         left.max().unwrap_or(0)
     }
@@ -369,24 +502,61 @@ pub(crate) fn repetition(
         repetition.minimum = repetition.minimum.min(FIRST_LOOK_MINIMUM);
         repetition.precision = repetition.precision.max(FIRST_LOOK_PRECISION);
     }
+    if campaign.repetitions.slice != campaign::Slice::Auto {
+        return repetition;
+    }
+    let (whole, launches, turns) = match &agenda.confirming {
+        None if !agenda.keeps_time => (campaign.budget_seconds, agenda.launches, agenda.turns()),
+        None => (
+            campaign.exploring_seconds(),
+            agenda.launches,
+            agenda.turns(),
+        ),
+        Some(confirming) => (
+            campaign.budget_seconds - campaign.exploring_seconds(),
+            confirming.launches,
+            confirming.turns,
+        ),
+    };
+    repetition.slice_seconds = Campaign::slice_seconds(whole, launches, turns);
     // A simulation is not to depend on where it was interrupted.
-    if campaign.repetitions.slice == campaign::Slice::Auto && !campaign.is_simulated() {
-        let share = left_seconds.max(0.0) / campaign.budget_seconds;
-        let launches = f64::from(agenda.launches) / f64::from(agenda.launches_left(stock).max(1));
-        repetition.slice_seconds *= share * launches;
+    if !campaign.is_simulated() {
+        let share = left_seconds.max(0.0) / whole;
+        let left = agenda.launches_left(stock).max(1);
+        repetition.slice_seconds *= share * f64::from(launches) / f64::from(left);
     }
     repetition
 }
 
-/// What of a campaign's budget is spent: time on the clock, or that of the simulated machine.
+/// What is left for launches of a purpose, in seconds.
+pub(crate) fn left_seconds(
+    store: &Store,
+    campaign: &Campaign,
+    library: &Library,
+    agenda: &Agenda,
+) -> Result<f64, StoreError> {
+    let left = campaign.budget_seconds - spent_seconds(store, campaign, library, None)?;
+    match agenda.purpose() {
+        Purpose::Exploring if agenda.keeps_time => {
+            let exploring = Some(Purpose::Exploring);
+            let spent = spent_seconds(store, campaign, library, exploring)?;
+            Ok(left.min(campaign.exploring_seconds() - spent))
+        }
+        _ => Ok(left),
+    }
+}
+
+/// What of a campaign's budget is spent: time on the clock, or that of the simulated machine; `purpose`
+/// leaves out launches for another.
 pub(crate) fn spent_seconds(
     store: &Store,
     campaign: &Campaign,
     library: &Library,
+    purpose: Option<Purpose>,
 ) -> Result<f64, StoreError> {
     match campaign.is_simulated() {
-        true => store.measuring_seconds(library),
-        false => store.spent_seconds(library),
+        true => store.measuring_seconds(library, purpose),
+        false => store.spent_seconds(library, purpose),
     }
 }
 

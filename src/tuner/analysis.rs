@@ -5,12 +5,12 @@ pub(crate) mod stored;
 use std::collections::BTreeSet;
 
 use campaign::Campaign;
-use fit::{DecideOptions, Measurements};
+use fit::{DecideOptions, Fresh, Measurements};
 use import::Record;
 use results::{MeasuringCost, SplitScores, Starts};
-use store::Store;
+use store::{LaunchRow, Store};
 use table::{Deployment, Deployments, Provenance, Table};
-use vocabulary::{Candidate, Library, Pattern, Subject, Warning};
+use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, Failure};
 
 use self::stored::{
@@ -19,7 +19,16 @@ use self::stored::{
 use crate::agenda::Stock;
 use crate::identity::digest_in;
 use crate::order::orders;
-use crate::{Agenda, Origin, TunerError};
+use crate::{Agenda, Origin, TunerError, confirming};
+
+/// In which other way than its campaign asks for a store is decided from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deciding {
+    /// What a shorter table may cost ([`DecideOptions::max_regret`]).
+    pub max_regret: Option<f64>,
+    /// Whether the launches that choose have the last word, and nothing is confirmed.
+    pub unconfirmed: bool,
+}
 
 /// Summaries, fits and decisions of one library in one store.
 #[derive(Clone, Debug)]
@@ -47,10 +56,10 @@ impl Analysis {
         library: Option<&Library>,
         campaign: Option<&Campaign>,
     ) -> Result<Self, TunerError> {
-        Self::deciding(store, library, campaign, None)
+        Self::deciding(store, library, campaign, Deciding::default())
     }
 
-    /// The same, with another limit to what shorter tables may cost ([`DecideOptions::max_regret`]).
+    /// The same, deciding in another way than the campaign asks for.
     ///
     /// # Errors
     /// As [`Analysis::of`].
@@ -58,7 +67,7 @@ impl Analysis {
         store: &Store,
         library: Option<&Library>,
         campaign: Option<&Campaign>,
-        max_regret: Option<f64>,
+        deciding: Deciding,
     ) -> Result<Self, TunerError> {
         let library = choose(store, library)?;
         let measured = store.measured_launches(&library)?;
@@ -82,7 +91,14 @@ impl Analysis {
         let campaign = campaign.or(stored.as_ref());
         let pattern = campaign.map_or_else(Pattern::default, |campaign| campaign.pattern);
         let samples = samples(store, &library, pattern)?;
-        let measured: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
+        let used: BTreeSet<u32> = samples.iter().map(|sample| sample.launch).collect();
+        let confirms = |launch: &LaunchRow| launch.purpose == Some(Purpose::Confirming);
+        let confirming: BTreeSet<u32> = launches
+            .iter()
+            .filter(|launch| confirms(launch))
+            .map(|launch| launch.number)
+            .collect();
+        let measured = &used | &confirming;
         let mut environments = store.environments(&library)?;
         let natives = natives(&environments);
         let agenda = campaign
@@ -94,7 +110,8 @@ impl Analysis {
         };
         let asked = campaign.map(decide_options).or(imported);
         let mut options = asked.unwrap_or_default();
-        options.max_regret = max_regret.unwrap_or(options.max_regret);
+        options.max_regret = deciding.max_regret.unwrap_or(options.max_regret);
+        let is_confirmed = !deciding.unconfirmed && agenda.as_ref().is_some_and(Agenda::keeps_time);
         let name = campaign.map_or_else(|| stem(store.path()), |campaign| campaign.name.clone());
         let failures = store.failures(&library)?;
         environments.retain(|(launch, _)| measured.contains(launch));
@@ -102,6 +119,18 @@ impl Analysis {
             let agenda = agenda.as_ref();
             agenda.is_none_or(|agenda| agenda.asks_for(subject, candidate))
         };
+        let failed: Vec<(Subject, Candidate)> = failures
+            .iter()
+            .map(|f| (f.subject, f.candidate.clone()))
+            .collect();
+        let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
+            Some((agenda, campaign)) => {
+                let samples = confirming::samples(campaign, store, &library, agenda)?;
+                Some(Fresh::of(&samples, &failed, &options)?)
+            }
+            None => None,
+        };
+        let confirming = Some(Purpose::Confirming);
         let everything = agenda.as_ref().zip(campaign);
         let found = fit::Analysis::of(Measurements {
             name: &name,
@@ -109,12 +138,10 @@ impl Analysis {
             samples: &samples,
             orders: orders(Some(store), &library, campaign)?,
             pattern,
-            failures: failures
-                .iter()
-                .map(|f| (f.subject, f.candidate.clone()))
-                .collect(),
+            failures: failed,
             cost: MeasuringCost {
-                seconds: store.measuring_seconds(&library)?,
+                seconds: store.measuring_seconds(&library, None)?,
+                confirming_seconds: store.measuring_seconds(&library, confirming)?,
                 shares: shares(store, &library)?,
                 ..MeasuringCost::default()
             },
@@ -123,6 +150,8 @@ impl Analysis {
             extend_to: &campaign.map_or_else(Vec::new, Campaign::extended_shapes),
             merged: agenda.as_ref().map(|agenda| &agenda.merged),
             everything: everything.and_then(|(agenda, campaign)| agenda.everything(campaign)),
+            fresh: fresh.as_ref(),
+            grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
         })?;
         Ok(Self {
             origin: Origin {
@@ -226,6 +255,7 @@ impl Analysis {
             warnings: origin
                 .incompleteness()
                 .into_iter()
+                .chain(self.found.unconfirmed())
                 .chain(origin.warnings().iter().map(Warning::to_string))
                 .collect(),
         }

@@ -43,7 +43,7 @@ impl Agenda {
         let (stock, spent_seconds) = match store {
             Some(store) => (
                 Stock::of(store, library, self.pattern)?,
-                spent_seconds(store, campaign, library)?,
+                spent_seconds(store, campaign, library, None)?,
             ),
             None => (Stock::default(), 0.0),
         };

@@ -13,6 +13,7 @@
 mod agenda;
 mod allotment;
 mod analysis;
+mod confirming;
 mod doctor;
 mod error;
 mod explain;
@@ -36,7 +37,7 @@ mod view;
 mod workplace;
 
 pub use agenda::{Agenda, Merged, Progress};
-pub use analysis::Analysis;
+pub use analysis::{Analysis, Deciding};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::explain;

@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::{Standing, switch_variables};
 use store::Store;
-use vocabulary::{Candidate, Cell, Racing, Subject};
+use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, WIRE_VERSION};
 
 use self::conclude::Patience;
 pub(crate) use self::hold::Hold;
-use crate::agenda::{Stock, repetition, spent_seconds};
+use crate::agenda::{Stock, left_seconds, repetition};
 use crate::allotment::{Allotment, on_the_same_nodes};
 use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
@@ -188,6 +188,8 @@ struct Measuring<'a> {
     launches: u32,
     patience: Patience,
     suspect: Option<(Subject, Candidate)>,
+    /// Whether there is no time left for exploring.
+    has_explored: bool,
     /// The launch that goes on without us.
     left: Option<SubmittedJob>,
 }
@@ -213,6 +215,7 @@ impl<'a> Measuring<'a> {
             launches: 0,
             patience: Patience::default(),
             suspect: None,
+            has_explored: false,
             left: None,
         }
     }
@@ -254,15 +257,21 @@ impl<'a> Measuring<'a> {
         let Workplace {
             campaign, library, ..
         } = self.at;
-        let agenda = (self.agenda)(&self.store)?;
+        let mut agenda = (self.agenda)(&self.store)?;
+        if self.has_explored && agenda.purpose() == Purpose::Exploring {
+            agenda = agenda.confirming(campaign, &self.store, library)?;
+        }
         let stock = Stock::of(&self.store, library, agenda.pattern)?;
         let tasks = on_the_same_nodes(campaign, agenda.next(&stock));
         let progress = agenda.progress(&stock);
         if tasks.is_empty() {
+            // The time for exploring ended before that.
+            if progress.done < progress.total {
+                self.observer.notice(Event::BudgetSpent { progress });
+            }
             return Ok(false);
         }
-        let spent = spent_seconds(&self.store, campaign, library)?;
-        let left = campaign.budget_seconds - spent;
+        let left = left_seconds(&self.store, campaign, library, &agenda)?;
         if left <= 0.0 {
             self.observer.notice(Event::BudgetSpent { progress });
             return Ok(false);
@@ -274,6 +283,7 @@ impl<'a> Measuring<'a> {
             version: WIRE_VERSION,
             campaign: digest_in(&self.store, campaign)?,
             launch: number,
+            purpose: Some(agenda.purpose()),
             seed: campaign.seed(),
             library: library.clone(),
             spool: place("spool")?,
@@ -294,10 +304,16 @@ impl<'a> Measuring<'a> {
             cache: campaign.cache,
             tasks,
         };
+        let is_exploring = agenda.keeps_time() && agenda.purpose() == Purpose::Exploring;
         self.observer.notice(Event::Launch { number, progress });
         match self.launch(&plan, allotment, progress)? {
             Verdict::GoOn => Ok(true),
             Verdict::Left => Ok(false),
+            // What is left for exploring does not suffice; choices may still be confirmed.
+            Verdict::NothingBegan if is_exploring && !self.has_explored => {
+                self.has_explored = true;
+                Ok(true)
+            }
             Verdict::NothingBegan => {
                 self.observer.notice(Event::BudgetSpent { progress });
                 Ok(false)

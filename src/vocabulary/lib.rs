@@ -22,7 +22,7 @@ pub use candidate::{Candidate, NativeAlgorithm, Parameters};
 pub use cell::{Cell, CommShape, Datatype, Operator, collective_name};
 pub use experiment::{Experiment, ExperimentKind};
 pub use library::Library;
-pub use method::{Cache, Left, Pattern, Racing, Repetition, Synchronisation};
+pub use method::{Cache, Left, Pattern, Purpose, Racing, Repetition, Synchronisation};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use order::{RankOrder, RankPlace};

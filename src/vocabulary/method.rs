@@ -29,6 +29,27 @@ pub struct Racing {
     pub materiality: f64,
 }
 
+/// What a launch of a campaign is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To find out which candidates may be better than the default.
+    Exploring,
+    /// To measure such a candidate again beside the default: what is chosen by some launches looks
+    /// better in these than it is.
+    Confirming,
+}
+
+impl Purpose {
+    /// The name used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exploring => "exploring",
+            Self::Confirming => "confirming",
+        }
+    }
+}
+
 /// How ranks are brought to a common start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

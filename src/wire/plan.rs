@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use vocabulary::{
-    Cache, Candidate, Cell, Experiment, Library, Pattern, Racing, Repetition, Synchronisation,
+    Cache, Candidate, Cell, Experiment, Library, Pattern, Purpose, Racing, Repetition,
+    Synchronisation,
 };
 
 /// The orders for one launch of the driver.
@@ -19,6 +20,10 @@ pub struct Plan {
     pub campaign: String,
     /// Number of this launch within the store, from 1.
     pub launch: u32,
+    /// What the launch is for, which makes no difference to the driver; absent in plans from before
+    /// choices were confirmed, which explored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
     /// Seed of what is left to chance, together with a task's round: the order of turns, and the
     /// noise of simulations.
     pub seed: u64,

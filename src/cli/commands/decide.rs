@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use table::Table;
+use tuner::Deciding;
 
 use super::stored::StoreArgs;
 use crate::console::Console;
@@ -12,13 +13,14 @@ use crate::values;
 /// Decide from a store, and print or write the table
 ///
 /// Compares the candidates of every cell with the library's default and makes rules of the
-/// winners; the same store always gives the same table.
+/// winners; the same store always gives the same table. Where the campaign confirms its choices, only what
+/// fresh launches confirmed replaces the default, and such rules are marked `confirmed`.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
 /// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`,
 /// `commutative`, `noncommutative`), `deployment` (`any`,
 /// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
-/// for the default), `confidence`.
+/// for the default), `confidence`, `confirmed` (whether fresh launches confirmed the candidate).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -32,6 +34,9 @@ pub(crate) struct Args {
     /// campaign says, or 0.01
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     max_regret: Option<f64>,
+    /// Let the launches that chose candidates have the last word, as with `confirmation: off`
+    #[arg(long)]
+    unconfirmed: bool,
     /// Print the rules as JSON
     #[arg(long)]
     json: bool,
@@ -45,7 +50,11 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = self.store.analyse_with(self.max_regret)?.table()?;
+        let deciding = Deciding {
+            max_regret: self.max_regret,
+            unconfirmed: self.unconfirmed,
+        };
+        let table = self.store.analyse_with(deciding)?.table()?;
         if let Some(path) = &self.output {
             table.save(path)?;
         }
@@ -78,6 +87,7 @@ fn to_json(table: &Table) -> Value {
                     "parameters": rule.candidate.parameters(),
                     "speedup": rule.speedup,
                     "confidence": rule.confidence,
+                    "confirmed": rule.confirmed,
                 })
             }));
         }

@@ -16,7 +16,8 @@ use crate::exit::Answer;
 /// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name),
 /// `algorithm` (bare id, `default` for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
 /// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
-/// unknown); `confidence` (`high`, `medium`, `low`); `rule` (in words); `shape` (`measured`,
+/// unknown); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
+/// this shape, that the candidate is faster than the default); `rule` (in words); `shape` (`measured`,
 /// `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -65,6 +66,7 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
         default_seconds,
         speedup,
         confidence,
+        confirmed,
         rule,
         shape,
         ..
@@ -76,7 +78,12 @@ pub(super) fn describe(decision: &DecisionJson) -> String {
         let speedup = speedup.map_or_else(String::new, |s| format!(", {s:.2} times as long"));
         lines.push(format!("  default     {}{speedup}", time(default_seconds)));
     }
-    lines.push(format!("  confidence  {confidence}"));
+    let confirmed = match (candidate.as_str(), confirmed) {
+        ("default", _) => "",
+        (_, true) => ", confirmed in fresh launches",
+        (_, false) => ", not confirmed in fresh launches",
+    };
+    lines.push(format!("  confidence  {confidence}{confirmed}"));
     lines.push(format!("  rule        {rule}"));
     if shape != "measured" {
         lines.push(format!("  shape       not measured: {shape}"));

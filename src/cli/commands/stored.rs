@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use store::Store;
-use tuner::Analysis;
+use tuner::{Analysis, Deciding};
 use vocabulary::Library;
 
 use super::workplace::store_file;
@@ -37,11 +37,11 @@ impl StoreArgs {
         self.library.analyse(self.path())
     }
 
-    /// The same, deciding with another limit to what shorter tables may cost.
-    pub(super) fn analyse_with(&self, max_regret: Option<f64>) -> Result<Analysis, CliError> {
+    /// The same, deciding in another way than the campaign asks for.
+    pub(super) fn analyse_with(&self, deciding: Deciding) -> Result<Analysis, CliError> {
         let store = Store::open(&store_file(self.path()))?;
         let library = self.library.library.as_ref();
-        Ok(Analysis::deciding(&store, library, None, max_regret)?)
+        Ok(Analysis::deciding(&store, library, None, deciding)?)
     }
 
     fn path(&self) -> &Path {

@@ -11,7 +11,8 @@ use crate::progress::ProgressDisplay;
 
 /// Measure a campaign, fit, decide, and write table, reports and export
 ///
-/// Measures what the campaign asks for and its store does not have yet; an interrupted run is
+/// Measures what the campaign asks for and its store does not have yet, first to find candidates that may
+/// replace the default, then these again, in fresh launches; an interrupted run is
 /// continued by the same command. Then fits the machine's parameters, decides for every cell, and
 /// writes the decision table and the report, as Markdown and as a page with pictures, and, if the
 /// library's own algorithms (`native:*`) were among the candidates and some are worth it, a file beside
@@ -21,7 +22,8 @@ use crate::progress::ProgressDisplay;
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
 /// (paths, the last null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
-/// (candidates left out somewhere), `measuring_seconds` (in all), `saved_seconds` (about how much
+/// (candidates left out somewhere), `measuring_seconds` (in all), `confirming_seconds` (of these in launches
+/// that confirmed choices), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
 /// everything would have taken; null unless the campaign is guided). With --detach, as long as there is
 /// something to measure, it prints what `measure --detach` prints.
@@ -117,6 +119,7 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "total": tuned.measured.progress.total,
         "failures": tuned.analysis.failures.len(),
         "measuring_seconds": tuned.analysis.found.cost.seconds,
+        "confirming_seconds": tuned.analysis.found.cost.confirming_seconds,
         "saved_seconds": tuned.analysis.found.cost.races.saved_seconds,
         "exhaustive_seconds": tuned.analysis.found.cost.effort.map(|effort| effort.exhaustive_seconds),
     })

@@ -57,7 +57,7 @@ pub(super) fn natives(environments: &[(u32, LaunchStart)]) -> &[NativeAlgorithm]
 }
 
 /// When a difference counts, as a campaign asks for it.
-pub(super) fn decide_options(campaign: &Campaign) -> DecideOptions {
+pub(crate) fn decide_options(campaign: &Campaign) -> DecideOptions {
     DecideOptions {
         materiality: campaign.materiality,
         max_regret: campaign.max_regret,

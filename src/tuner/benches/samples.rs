@@ -125,6 +125,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
         version: WIRE_VERSION,
         campaign: "digest".to_owned(),
         launch,
+        purpose: None,
         seed: 1,
         library: library(),
         spool: folder.join(format!("{launch}.spool")),

@@ -5,10 +5,12 @@ use std::time::Duration;
 use campaign::Launching;
 use launcher::BatchEnd;
 use store::Outcome;
+use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
 use super::{Measuring, SubmittedJob, Verdict};
 use crate::agenda::spent_seconds;
+use crate::confirming::confirms;
 use crate::launch::{Ended, Watch};
 use crate::{Event, TunerError};
 
@@ -95,7 +97,15 @@ impl Measuring<'_> {
     /// The driver stopped in time, which was that of the budget or that of its job.
     fn at_deadline(&mut self, plan: &Plan, fruitful: bool) -> Result<Verdict, TunerError> {
         let (campaign, library) = (&self.at.campaign, &self.at.library);
-        let left = campaign.budget_seconds - spent_seconds(&self.store, campaign, library)?;
+        let (whole, purpose) = match plan.purpose {
+            Some(Purpose::Exploring)
+                if self.watch != Watch::Own && confirms(campaign, &self.store, library)? =>
+            {
+                (campaign.exploring_seconds(), plan.purpose)
+            }
+            _ => (campaign.budget_seconds, None),
+        };
+        let left = whole - spent_seconds(&self.store, campaign, library, purpose)?;
         let is_by_wall_time = self.at.launcher.outlives() && left > LITTLE_BUDGET_SECONDS;
         match (is_by_wall_time, fruitful) {
             (true, true) => {

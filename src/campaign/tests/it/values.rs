@@ -169,6 +169,13 @@ fn values_make_sense() {
         "window",
     );
     check(
+        "name: x\nconfirmation: always\n",
+        (2, 15),
+        "confirmation",
+        "unknown confirmation `always`",
+        "off",
+    );
+    check(
         "name: x\ncache: cool\n",
         (2, 8),
         "cache",

@@ -408,8 +408,12 @@ fn collectives_follow_the_candidates() {
 
 #[test]
 fn the_budget_is_divided_between_the_turns() {
-    let given = campaign("budget: 100s\nlaunches: 5\nconfidence: 0.9\n").repetition(10);
+    let keys = "budget: 100s\nlaunches: 5\nconfidence: 0.9\n";
+    let given = campaign(&format!("{keys}confirmation: off\n")).repetition(10);
     assert!((given.slice_seconds - 1.4).abs() < 1e-12, "{given:?}");
+    // 0.4 of it is kept for confirming choices.
+    let kept = campaign(keys).repetition(10);
+    assert!((kept.slice_seconds - 0.84).abs() < 1e-12, "{kept:?}");
     assert!((given.confidence - 0.9).abs() < 1e-12);
     let fixed = campaign("repetitions: {minimum: 3, slice: 20ms}\n").repetition(10);
     assert!((fixed.slice_seconds - 0.02).abs() < 1e-12, "{fixed:?}");

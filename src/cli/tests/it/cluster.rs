@@ -74,6 +74,7 @@ sizes: [64, 64K]
 candidates: {{include: [bcast/binomial, bcast/chain]}}
 parameters: {{block_bytes: 16K, predicted: false}}
 strategy: exhaustive
+confirmation: off
 repetitions: {{minimum: 5, maximum: 20, slice: 10ms}}
 launches: 1
 "

@@ -30,6 +30,7 @@ candidates: {include: ['*/binomial', '*/ring', '*/chain']}
 parameters: {block_bytes: 4K, predicted: false}
 repetitions: {minimum: 10, maximum: 20000, precision: 1.0e-6, slice: 40ms, racing: false}
 strategy: exhaustive
+confirmation: off
 launches: 5
 ";
 

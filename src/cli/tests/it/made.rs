@@ -168,6 +168,7 @@ fn plan(campaign: &Campaign, launch: u32, library: &str) -> Plan {
         version: WIRE_VERSION,
         campaign: campaign.digest(),
         launch,
+        purpose: None,
         seed: 1,
         library: named(library),
         spool: "unused".into(),

@@ -23,6 +23,7 @@ shapes: [1x2]
 sizes: [64, 4K, 64K, 1M]
 parameters: {block_bytes: [16K]}
 strategy: exhaustive
+confirmation: off
 repetitions: {minimum: 10, maximum: 300, slice: 10ms}
 launches: 3
 watchdog: 2s
@@ -375,4 +376,27 @@ fn with_home(mut command: std::process::Command, home: &std::path::Path) -> Stri
     }
     let output = command.env("HOME", home).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Open MPI's default goes from one algorithm to another at 4096 bytes, between sizes of the campaign.
+#[test]
+fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
+    let campaign = "collectives: allreduce\nshapes: 1x2\nsizes: [128, 2K, 32K]\n\
+                    repetitions: {slice: 10ms}\nbudget: 2m\n";
+    let Some(place) = place_with("openmpi", campaign) else {
+        return;
+    };
+    let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let question = "-c allreduce -n 1 -k 2 --json -b";
+    for bytes in ["2K", "4096", "8K"] {
+        let mut args = vec!["lookup", "tables/real.yaml"];
+        args.extend(question.split(' ').chain([bytes]));
+        let answer = run(&place, &args).json();
+        let is_default = answer["candidate"] == "default";
+        assert!(
+            is_default || answer["confirmed"] == true,
+            "{bytes}: {answer}"
+        );
+    }
 }

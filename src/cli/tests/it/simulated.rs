@@ -36,6 +36,7 @@ shapes: [2x2, 4x4]
 collectives: [allreduce, bcast]
 sizes: [64, 2056, 64K]
 strategy: exhaustive
+confirmation: off
 repetitions: {slice: 20ms}
 budget: 10h
 ";

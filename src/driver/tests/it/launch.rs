@@ -35,6 +35,7 @@ impl Bench {
             version: WIRE_VERSION,
             campaign: "test".to_owned(),
             launch: 1,
+            purpose: None,
             seed: 1,
             library,
             spool: folder.path().join("spool"),

@@ -6,6 +6,7 @@ mod evaluate;
 mod machine;
 mod pairs;
 mod patterns;
+mod power;
 mod prediction;
 mod protocols;
 mod repetitions;

@@ -88,6 +88,7 @@ impl Simulation<'_> {
             version: WIRE_VERSION,
             campaign: "digest".to_owned(),
             launch: self.launches,
+            purpose: None,
             seed: self.seed,
             library: self.machine.library().clone(),
             spool: self.folder.join("spool"),

@@ -97,6 +97,7 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
             _ => Verdict::Fastest,
         },
         chosen,
+        up_to_next: None,
         chosen_in_library: Some(Candidate::Default),
         confidence: Confidence::High,
         ranking,

@@ -132,6 +132,7 @@ fn unrivalled(bytes: u64, default_seconds: f64) -> CellDecision {
         cell: cell(bytes),
         operators: Operators::Commutative,
         chosen: Candidate::Default,
+        up_to_next: None,
         verdict: Verdict::NoRival,
         confidence: Confidence::High,
         ranking: vec![Ranked::unmeasured(Candidate::Default, default_seconds)],
@@ -382,6 +383,7 @@ pub(crate) fn view() -> View {
         environment: environment(),
         cost: MeasuringCost {
             seconds: 83.4,
+            confirming_seconds: 0.0,
             cells: 9,
             repetitions: 182_340,
             call_seconds: 58.9,

@@ -182,8 +182,8 @@ fn where_the_choice_changes_neighbours_are_measured_and_elsewhere_sizes_are_left
             .find(|s| s.candidate.algorithm() == "bcast/chain");
         1.0 / chain.map_or(f64::INFINITY, |chain| chain.ratio)
     };
-    let is_measured = |place: &usize| trial.known.launches(&row[*place]) > 0;
-    let measured: Vec<usize> = (0..row.len()).filter(is_measured).collect();
+    let is_compared = |place: &usize| trial.known.standings(&row[*place]).len() > 1;
+    let measured: Vec<usize> = (0..row.len()).filter(is_compared).collect();
     let change = measured
         .windows(2)
         .find(|pair| lead(pair[0]) < 1.05 && lead(pair[1]) >= 1.05);
@@ -195,15 +195,28 @@ fn where_the_choice_changes_neighbours_are_measured_and_elsewhere_sizes_are_left
 }
 
 #[test]
+fn the_default_is_measured_at_every_size_even_where_nothing_else_is() {
+    let mut trial = Trial::new(DENSE);
+    trial.run(&crossing, &Model(None), 0.0);
+    let alone = |cell: &Cell| trial.known.standings(cell).len() == 1;
+    let cells = trial.campaign.cells();
+    assert!(cells.iter().all(|cell| trial.known.launches(cell) > 0));
+    let lonely = cells.iter().filter(|cell| alone(cell)).count();
+    assert!(lonely * 2 > cells.len(), "{lonely} of {}", cells.len());
+}
+
+#[test]
 fn what_was_begun_is_measured_in_all_launches() {
     let mut trial = Trial::new(DENSE);
     trial.run(&crossing, &Model(None), 0.05);
     for cell in trial.campaign.cells() {
         let standings = trial.known.standings(&cell);
-        let Some(default) = standings.iter().find(|s| s.candidate == Candidate::Default) else {
-            assert_eq!(trial.known.launches(&cell), 0);
+        let default = standings.iter().find(|s| s.candidate == Candidate::Default);
+        let default = default.expect("measured everywhere");
+        if standings.len() == 1 {
+            assert_eq!(default.launches, 1, "{cell:?}");
             continue;
-        };
+        }
         let rival = standings.iter().find(|s| s.candidate != Candidate::Default);
         assert!(default.launches >= trial.campaign.launches, "{cell:?}");
         assert!(

@@ -73,6 +73,7 @@ impl Bench {
             version: WIRE_VERSION,
             campaign: "digest".to_owned(),
             launch: 1,
+            purpose: None,
             seed: 1,
             library: launcher(&machine, Placement::Block).library().clone(),
             spool: folder.path().join("spool"),

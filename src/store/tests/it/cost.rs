@@ -91,7 +91,7 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
     for (number, (name, launches, expected)) in cases.into_iter().enumerate() {
         let path: PathBuf = folder.path().join(format!("{number}.db"));
         let store = store_with(&path, launches);
-        let cost = |name| store.spent_seconds(&library(name)).expect("readable");
+        let cost = |name| store.spent_seconds(&library(name), None).expect("readable");
         assert_eq!(cost("openmpi"), expected, "{name}");
         assert_eq!(cost("mpich"), 0.0, "{name}");
     }
@@ -119,6 +119,8 @@ fn waiting_in_a_queue_costs_nothing() {
     clock
         .execute("UPDATE launch SET started = ended - 40", [])
         .expect("turned back");
-    let spent = store.spent_seconds(&library("openmpi")).expect("readable");
+    let spent = store
+        .spent_seconds(&library("openmpi"), None)
+        .expect("readable");
     assert_eq!(spent, 0.5);
 }

@@ -72,6 +72,7 @@ pub(crate) fn plan(launch: u32, library: Library, spool: &Path, cells: u32) -> P
         version: wire::WIRE_VERSION,
         campaign: "digest".to_owned(),
         launch,
+        purpose: None,
         seed: 1,
         library,
         spool: spool.to_owned(),

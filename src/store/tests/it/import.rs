@@ -33,6 +33,8 @@ fn an_import_is_stored_once_as_launches_that_cost_nothing() {
     assert!(matches!(error, StoreError::Imported { .. }), "{error}");
     assert_eq!(store.launches().expect("readable").len(), 1);
     assert_eq!(store.unfinished_launches().expect("readable"), []);
-    let spent = store.spent_seconds(&library("openmpi")).expect("readable");
+    let spent = store
+        .spent_seconds(&library("openmpi"), None)
+        .expect("readable");
     assert_eq!(spent, 0.0, "other people's time");
 }

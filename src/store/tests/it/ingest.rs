@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use store::{Store, StoreError};
-use vocabulary::{Candidate, Left, Library, Pattern, Sample, Subject};
+use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
 use wire::{FailureKind, Finish, Record, Spending};
 
 use crate::fixture::{
@@ -111,6 +111,43 @@ fn times_of_different_patterns_are_kept_apart() {
 }
 
 #[test]
+fn launches_that_explore_and_that_confirm_are_kept_apart() {
+    let explores = first_plan(1);
+    let mut store = store_with(&explores);
+    let mut confirms = plan(2, library("openmpi"), Path::new("spool-2.jsonl"), 1);
+    confirms.purpose = Some(Purpose::Confirming);
+    store.begin_launch(&confirms).expect("begun");
+    for (plan, seconds) in [(&explores, 1.0), (&confirms, 2.0)] {
+        let times = [vec![seconds], vec![seconds]];
+        store.ingest(plan, &done(1, &times)).expect("stored");
+    }
+    let (library, pattern) = (library("openmpi"), Pattern::Together);
+    let launches = |samples: Vec<Sample>| samples.iter().map(|s| s.launch).collect::<Vec<_>>();
+    let samples = store.samples(&library, pattern).expect("readable");
+    assert_eq!(launches(samples), [1, 1]);
+    let samples = store
+        .confirming_samples(&library, pattern)
+        .expect("readable");
+    assert_eq!(launches(samples), [2, 2]);
+    let counts = store.counts(&library, pattern).expect("readable");
+    assert!(counts.values().all(|launches| *launches == 1), "{counts:?}");
+    let seconds = |purpose| {
+        store
+            .measuring_seconds(&library, purpose)
+            .expect("readable")
+    };
+    let both = [Purpose::Exploring, Purpose::Confirming].map(|purpose| seconds(Some(purpose)));
+    assert_eq!(both, [0.25, 0.25]);
+    assert_eq!(seconds(None), 0.5);
+    let purposes = store
+        .launches()
+        .expect("readable")
+        .into_iter()
+        .map(|row| row.purpose);
+    assert!(purposes.eq([None, Some(Purpose::Confirming)]));
+}
+
+#[test]
 fn samples_come_back_bit_for_bit_in_the_order_of_content() {
     let (one, awkward) = (first_plan(2), [0.1 + 0.2, 5e-324, 1e-6, f64::MAX]);
     let mut store = store_with(&one);
@@ -170,7 +207,7 @@ fn samples_come_back_bit_for_bit_in_the_order_of_content() {
     assert_eq!(counts.len(), 5);
     assert_eq!(
         store
-            .measuring_seconds(&library("openmpi"))
+            .measuring_seconds(&library("openmpi"), None)
             .expect("readable"),
         1.0
     );
@@ -241,7 +278,7 @@ fn a_record_counts_once() {
     );
     assert_eq!(
         store
-            .measuring_seconds(&library("openmpi"))
+            .measuring_seconds(&library("openmpi"), None)
             .expect("readable"),
         0.5
     );
@@ -349,7 +386,10 @@ fn libraries_are_kept_apart() {
             store.failures(&library).expect("readable")[0].launch,
             launch
         );
-        assert_eq!(store.measuring_seconds(&library).expect("readable"), 0.25);
+        assert_eq!(
+            store.measuring_seconds(&library, None).expect("readable"),
+            0.25
+        );
         let environments = store.environments(&library).expect("readable");
         assert_eq!(environments.len(), 1);
         assert_eq!(
@@ -368,7 +408,10 @@ fn libraries_are_kept_apart() {
             .expect("readable")
             .is_empty()
     );
-    assert_eq!(store.measuring_seconds(&absent).expect("readable"), 0.0);
+    assert_eq!(
+        store.measuring_seconds(&absent, None).expect("readable"),
+        0.0
+    );
 
     assert_eq!(
         store.forget_failures(&library("mpich")).expect("forgotten"),

@@ -224,6 +224,7 @@ fn json_has_stable_keys() {
       "default_seconds": 0.000005442,
       "speedup": 1.2498851630684427,
       "confidence": "high",
+      "confirmed": false,
       "rule": "allreduce, 1x2, from 1500 bytes",
       "shape": "measured"
     }
@@ -243,6 +244,7 @@ fn json_has_stable_keys() {
       "default_seconds": 0.000000311,
       "speedup": 1.0,
       "confidence": "low",
+      "confirmed": false,
       "rule": "bcast, 1x2, from 0 bytes",
       "shape": "nearest 1x2"
     }
@@ -263,6 +265,7 @@ fn json_has_stable_keys() {
       "default_seconds": null,
       "speedup": 1.0,
       "confidence": "low",
+      "confirmed": false,
       "rule": "no rule for reduce with commutative operators",
       "shape": "none"
     }

@@ -124,6 +124,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
         candidate(collective, operators),
         prop::option::of(positive()),
         select(vec![Confidence::High, Confidence::Medium, Confidence::Low]),
+        any::<bool>(),
     );
     let sizes = btree_set(any::<u64>(), 0..4);
     let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
@@ -138,11 +139,12 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 .iter()
                 .all(|(candidate, ..)| deployments.offer(candidate));
             let sizes = std::iter::once(0).chain(sizes.into_iter().filter(|size| *size > 0));
-            let rule = |(from_bytes, (candidate, speedup, confidence))| Rule {
+            let rule = |(from_bytes, (candidate, speedup, confidence, confirmed))| Rule {
                 from_bytes,
                 candidate,
                 speedup,
                 confidence,
+                confirmed,
             };
             let point = |(bytes, (seconds, default_seconds))| MeasuredPoint {
                 bytes,

@@ -30,6 +30,7 @@ fn rule(from_bytes: u64, algorithm: Option<(&str, Option<f64>)>) -> Rule {
         candidate: algorithm.map_or(Candidate::Default, |(name, _)| candidate(name)),
         speedup: algorithm.and_then(|(_, speedup)| speedup),
         confidence: Confidence::High,
+        confirmed: false,
     }
 }
 

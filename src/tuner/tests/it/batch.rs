@@ -366,7 +366,7 @@ fn waiting_costs_no_budget() {
         .expect("counts")
         .values()
         .sum();
-    let spent = store.spent_seconds(&library()).expect("spent");
+    let spent = store.spent_seconds(&library(), None).expect("spent");
     assert!((spent - 0.01 * f64::from(tasks)).abs() < 1e-9, "{spent}");
 }
 

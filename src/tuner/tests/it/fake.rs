@@ -65,7 +65,7 @@ impl Bench {
         let at = |name: &str| folder.path().join(name).display().to_string();
         let campaign = format!(
             "name: bench\nshapes: [1x2, 1x4]\nsizes: 64..4M x256\nlaunches: 6\n\
-             strategy: exhaustive\nbudget: 60s\n\
+             strategy: exhaustive\nconfirmation: off\nbudget: 60s\n\
              output: {{store: {}, table: {}, report: {}}}\n{further}",
             at("store/bench.db"),
             at("tables/bench.yaml"),

@@ -3,6 +3,7 @@
 mod alike;
 mod batch;
 mod cluster;
+mod confirm;
 mod evaluate;
 mod exports;
 mod fake;

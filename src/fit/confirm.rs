@@ -1,0 +1,298 @@
+//! Which choices fresh launches confirm, and where rules may go by them.
+
+mod points;
+mod settle;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::{CellDecision, Summary};
+use schedule::Collective;
+use table::{Deployment, Operators};
+use vocabulary::{Candidate, Cell, CommShape, Subject};
+
+use self::points::{Point, points};
+use crate::decide::{classes, serves};
+use crate::fresh::{Finding, Fresh};
+use crate::runs::by_series;
+use crate::{DecideOptions, MachineFit, decide_for};
+
+/// What choices are made from, and what fresh launches are to confirm of them.
+#[derive(Clone, Copy)]
+pub struct Exploration<'a> {
+    /// The library's name, from which follows which of its algorithms combine in order.
+    pub library: &'a str,
+    /// What exploring launches measured.
+    pub summaries: &'a [Summary],
+    /// What failed, and where, in whatever launches.
+    pub failures: &'a [(Subject, Candidate)],
+    /// What predicts times that stand beside the measured ones.
+    pub machine: Option<&'a MachineFit>,
+    /// When a difference counts.
+    pub options: &'a DecideOptions,
+    /// The cells of the campaign.
+    pub grid: &'a [Cell],
+}
+
+impl Exploration<'_> {
+    /// What exploring launches alone say.
+    pub(crate) fn decide(&self, deployment: Deployment) -> Vec<CellDecision> {
+        self.decide_with(deployment, self.options)
+    }
+
+    fn decide_with(&self, deployment: Deployment, options: &DecideOptions) -> Vec<CellDecision> {
+        let Self {
+            library,
+            summaries,
+            failures,
+            machine,
+            ..
+        } = *self;
+        decide_for(deployment, library, summaries, failures, machine, options)
+    }
+}
+
+/// What a rule is about, and how it is used.
+type Key = (Deployment, Collective, CommShape, Operators);
+
+/// Candidates to be measured beside the default in a cell, in one pattern of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Where.
+    pub cell: Cell,
+    /// The pattern, by place.
+    pub pattern: usize,
+    /// Of whom, the default first.
+    pub candidates: Vec<Candidate>,
+    /// Launches that have compared all of them.
+    pub done: u32,
+}
+
+/// The choices of exploring launches, and what becomes of them.
+///
+/// A point is a size at which choices are compared with the default once more: each size of the campaign,
+/// each that was explored, and one between neighbours, in the geometric middle. Where exploring launches
+/// compared candidates, those that beat the default there by their medians are tried, one after the other
+/// and [`crate::fresh::MOST_TRIED`] at most; elsewhere, those that are tried at the nearest such sizes, or
+/// on the nearest shapes if there are none.
+///
+/// Everything is tried in sweeps: each candidate that stands for its point goes through all launches, then
+/// those that lost are replaced by the next ones, which are measured in turn, until nobody loses. What is
+/// asked for follows from what was measured alone, so that an interrupted sweep goes on where it was.
+pub struct Confirmation<'a> {
+    explored: Exploration<'a>,
+    fresh: &'a Fresh,
+    series: BTreeMap<Key, Vec<Point>>,
+    /// Who has lost where.
+    lost: BTreeSet<(Cell, Candidate)>,
+    open: Vec<Trial>,
+    /// Launches of cells that are done, in all patterns.
+    finished: u64,
+    /// Turns of a launch that measures the whole sweep.
+    turns: usize,
+}
+
+impl<'a> Confirmation<'a> {
+    /// Looks at the choices of exploring launches and what fresh launches have said of them.
+    pub fn of(explored: Exploration<'a>, fresh: &'a Fresh) -> Self {
+        let mut confirmation = Self {
+            explored,
+            fresh,
+            series: series(&explored),
+            lost: BTreeSet::new(),
+            open: Vec::new(),
+            finished: 0,
+            turns: 0,
+        };
+        loop {
+            let tried = confirmation.tried();
+            confirmation.count(&tried);
+            if !confirmation.open.is_empty() {
+                return confirmation;
+            }
+            let is_lost = |(cell, candidate): &&(Cell, Candidate)| {
+                !matches!(fresh.finding(cell, candidate), Finding::Confirmed(..))
+            };
+            let before = confirmation.lost.len();
+            confirmation
+                .lost
+                .extend(tried.iter().filter(is_lost).cloned());
+            if confirmation.lost.len() == before {
+                return confirmation;
+            }
+        }
+    }
+
+    /// What is still to be measured in this sweep; empty if nobody has lost in the last one.
+    pub fn open(&self) -> &[Trial] {
+        &self.open
+    }
+
+    /// How often a cell was measured that need not be measured again, in all patterns together.
+    pub fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// Turns that one launch of this whole sweep takes, whatever of it is done.
+    pub fn turns(&self) -> usize {
+        self.turns
+    }
+
+    /// Everybody who stands for a point in this sweep.
+    fn tried(&self) -> BTreeSet<(Cell, Candidate)> {
+        let mut tried = BTreeSet::new();
+        for (key, points) in &self.series {
+            for (place, point) in points.iter().enumerate() {
+                let nominees = self.nominees(key, points, place);
+                tried.extend(nominees.into_iter().map(|nominee| (point.cell, nominee)));
+            }
+        }
+        tried
+    }
+
+    /// Who is compared with the default at a point: at most one where candidates were explored, up to two
+    /// elsewhere. Who has lost there is not.
+    fn nominees(&self, key: &Key, points: &[Point], place: usize) -> Vec<Candidate> {
+        let point = &points[place];
+        if point.is_explored() {
+            return self.standing(point).cloned().into_iter().collect();
+        }
+        let mut around = self.around(points, point.cell.bytes);
+        if !points.iter().any(Point::is_explored) {
+            around = self.on_other_shapes(key, point.cell.bytes);
+        }
+        let mut nominees: Vec<Candidate> = Vec::new();
+        for candidate in around {
+            let has_lost = self.lost.contains(&(point.cell, candidate.clone()));
+            if !has_lost
+                && !nominees.contains(candidate)
+                && self.offers(key, &point.cell, candidate)
+            {
+                nominees.push(candidate.clone());
+            }
+        }
+        nominees
+    }
+
+    /// The first nominee of an explored point that has not lost there.
+    fn standing<'p>(&self, point: &'p Point) -> Option<&'p Candidate> {
+        let mut nominees = point.nominees.iter().flatten();
+        nominees.find(|nominee| !self.lost.contains(&(point.cell, (*nominee).clone())))
+    }
+
+    /// Who stands for the explored points nearest to a size, on both sides.
+    fn around<'p>(&self, points: &'p [Point], bytes: u64) -> Vec<&'p Candidate> {
+        let explored = || points.iter().filter(|point| point.is_explored());
+        let below = explored().rfind(|point| point.cell.bytes <= bytes);
+        let above = explored().find(|point| point.cell.bytes >= bytes);
+        let both = [below, above].into_iter().flatten();
+        both.filter_map(|point| self.standing(point)).collect()
+    }
+
+    /// The same on the nearest explored shapes with fewer and with more ranks.
+    fn on_other_shapes(&self, key: &Key, bytes: u64) -> Vec<&Candidate> {
+        let (deployment, collective, shape, operators) = *key;
+        let alike = self.series.iter().filter(|((d, c, _, o), points)| {
+            (*d, *c, *o) == (deployment, collective, operators)
+                && points.iter().any(Point::is_explored)
+        });
+        let by_distance = |other: &CommShape| {
+            let ratio = |a: u32, b: u32| (f64::from(a) / f64::from(b.max(1))).ln().abs();
+            let is_power = |shape: &CommShape| shape.ranks().is_power_of_two();
+            let class = (other.ppn != shape.ppn, is_power(other) != is_power(&shape));
+            (class, ratio(other.ranks(), shape.ranks()))
+        };
+        let (fewer, more): (Vec<_>, Vec<_>) =
+            alike.partition(|((_, _, other, _), _)| other.ranks() <= shape.ranks());
+        let nearest = [fewer, more].into_iter().filter_map(|side| {
+            side.into_iter()
+                .min_by(|((_, _, a, _), _), ((_, _, b, _), _)| {
+                    let ((class_a, far_a), (class_b, far_b)) = (by_distance(a), by_distance(b));
+                    class_a.cmp(&class_b).then(far_a.total_cmp(&far_b))
+                })
+        });
+        nearest
+            .flat_map(|(_, points)| self.around(points, bytes))
+            .collect()
+    }
+
+    /// Whether a series may use a candidate.
+    fn offers(
+        &self,
+        (deployment, _, _, operators): &Key,
+        cell: &Cell,
+        candidate: &Candidate,
+    ) -> bool {
+        deployment.offers(candidate) && serves(self.explored.library, cell, candidate, *operators)
+    }
+
+    /// Finds what is left to measure of a sweep, and how much is done.
+    fn count(&mut self, tried: &BTreeSet<(Cell, Candidate)>) {
+        let mut cells: BTreeMap<Cell, Vec<&Candidate>> = BTreeMap::new();
+        for (cell, candidate) in tried {
+            cells.entry(*cell).or_default().push(candidate);
+        }
+        let (fresh, wanted) = (self.fresh, self.fresh.launches());
+        self.finished = 0;
+        self.open.clear();
+        self.turns = fresh.patterns() * (cells.len() + tried.len());
+        for (cell, nominees) in cells {
+            for pattern in 0..fresh.patterns() {
+                let done = |candidate: &Candidate| fresh.done(pattern, &cell, candidate);
+                let open: Vec<&Candidate> = nominees
+                    .iter()
+                    .copied()
+                    .filter(|nominee| done(nominee) < wanted)
+                    .collect();
+                let Some(least) = open.iter().map(|candidate| done(candidate)).min() else {
+                    self.finished += u64::from(wanted);
+                    continue;
+                };
+                let all = [&Candidate::Default].into_iter().chain(open);
+                self.open.push(Trial {
+                    cell,
+                    pattern,
+                    candidates: all.cloned().collect(),
+                    done: least,
+                });
+            }
+        }
+    }
+}
+
+/// The points of all series, by ascending size.
+fn series(explored: &Exploration<'_>) -> BTreeMap<Key, Vec<Point>> {
+    let options = DecideOptions {
+        proposes: true,
+        ..*explored.options
+    };
+    let mut series = BTreeMap::new();
+    for deployment in Deployment::ALL {
+        let decisions = explored.decide_with(deployment, &options);
+        let mut known: BTreeMap<Key, Vec<CellDecision>> = BTreeMap::new();
+        for ((collective, shape, operators), sizes) in by_series(decisions.into_iter()) {
+            let key = (deployment, collective, shape, operators);
+            // Where several datatypes were measured, the first of them stands for all.
+            let first = sizes.into_values().filter_map(|at| at.into_iter().next());
+            known.insert(key, first.collect());
+        }
+        let collectives: BTreeSet<Collective> = known.keys().map(|key| key.1).collect();
+        let mut grids: BTreeMap<Key, Vec<Cell>> = BTreeMap::new();
+        for cell in explored
+            .grid
+            .iter()
+            .filter(|cell| collectives.contains(&cell.collective))
+        {
+            for &operators in classes(cell) {
+                let key = (deployment, cell.collective, cell.shape, operators);
+                grids.entry(key).or_default().push(*cell);
+            }
+        }
+        for (key, grid) in grids {
+            let decisions = known.remove(&key).unwrap_or_default();
+            series.insert(key, points(decisions, &grid));
+        }
+        let rest = known.into_iter();
+        series.extend(rest.map(|(key, decisions)| (key, points(decisions, &[]))));
+    }
+    series
+}

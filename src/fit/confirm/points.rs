@@ -1,0 +1,84 @@
+//! The sizes at which choices are compared with the default on fresh launches.
+
+use results::CellDecision;
+use vocabulary::{Candidate, Cell};
+
+use crate::fresh::MOST_TRIED;
+
+/// A size of a series.
+pub(super) struct Point {
+    /// Where.
+    pub(super) cell: Cell,
+    /// Who may replace the default by exploring launches, the best first; absent where these compared nobody
+    /// with it.
+    pub(super) nominees: Option<Vec<Candidate>>,
+    /// The decision of exploring launches; absent where they did not measure.
+    pub(super) decision: Option<CellDecision>,
+}
+
+impl Point {
+    /// Whether exploring launches compared candidates with the default.
+    pub(super) fn is_explored(&self) -> bool {
+        self.nominees.is_some()
+    }
+
+    fn unexplored(cell: Cell) -> Self {
+        Self {
+            cell,
+            nominees: None,
+            decision: None,
+        }
+    }
+
+    fn of(decision: CellDecision) -> Self {
+        Self {
+            cell: decision.cell,
+            nominees: nominees(&decision),
+            decision: Some(decision),
+        }
+    }
+}
+
+/// The points of a series by ascending size: where there are decisions, the cells of the campaign (`grid`),
+/// and one between each two neighbours of these if there is a whole element and nothing else between them.
+pub(super) fn points(decisions: Vec<CellDecision>, grid: &[Cell]) -> Vec<Point> {
+    let mut points: Vec<Point> = decisions.into_iter().map(Point::of).collect();
+    let is_known = |points: &[Point], bytes: u64| points.iter().any(|p| p.cell.bytes == bytes);
+    for cell in grid {
+        if !is_known(&points, cell.bytes) {
+            points.push(Point::unexplored(*cell));
+        }
+    }
+    points.sort_by_key(|point| point.cell.bytes);
+    let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
+    let probes: Vec<Cell> = pairs.filter_map(|(low, high)| between(low, high)).collect();
+    points.extend(probes.into_iter().map(Point::unexplored));
+    points.sort_by_key(|point| point.cell.bytes);
+    points
+}
+
+/// The geometric middle, in whole elements; `None` if there is nothing between.
+fn between(low: Cell, high: Cell) -> Option<Cell> {
+    let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
+    let bytes = middle.next_multiple_of(low.datatype.size_bytes());
+    (low.bytes < bytes && bytes < high.bytes).then_some(Cell { bytes, ..low })
+}
+
+/// The choice of exploring launches, then who else beats the default by the median.
+fn nominees(decision: &CellDecision) -> Option<Vec<Candidate>> {
+    if !decision.is_compared() {
+        return None;
+    }
+    if decision.chosen == Candidate::Default {
+        return Some(Vec::new());
+    }
+    let mut nominees = vec![decision.chosen.clone()];
+    let others = decision
+        .ranking
+        .iter()
+        .filter(|ranked| ranked.beats_default);
+    let others = others.map(|ranked| ranked.candidate.clone());
+    nominees.extend(others.filter(|other| *other != decision.chosen));
+    nominees.truncate(MOST_TRIED);
+    Some(nominees)
+}

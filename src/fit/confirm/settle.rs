@@ -1,0 +1,181 @@
+//! What follows from fresh launches: decisions, and what holds between their sizes.
+
+use std::collections::BTreeSet;
+
+use results::{CONFIDENCE, CellDecision, Ranked, Verdict};
+use statistics::PairedRatio;
+use table::{Confidence, Deployment, Operators};
+use vocabulary::{Candidate, Cell};
+
+use super::points::Point;
+use super::{Confirmation, Key};
+use crate::fresh::Finding;
+use crate::ranking;
+
+/// The place of the campaign's own pattern of calls.
+const OWN: usize = 0;
+
+/// What fresh launches left of a point.
+struct Settled {
+    decision: CellDecision,
+    /// Who is faster than the default for certain, with the least gain of all patterns.
+    faster: Vec<(Candidate, PairedRatio)>,
+    /// Whether there is anything to show of it.
+    is_measured: bool,
+}
+
+impl Confirmation<'_> {
+    /// The decisions of one deployment, by ascending cell and operators: the default, unless fresh launches
+    /// say otherwise. Times of whom they measured are theirs, in the campaign's own pattern of calls;
+    /// speed-ups of what they confirm are those of the pattern in which it gains least.
+    ///
+    /// Between two points holds what is faster than the default at both, and otherwise the default.
+    pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
+        let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);
+        let mut decisions: Vec<CellDecision> = of_deployment
+            .flat_map(|(key, points)| self.settle_series(key, points))
+            .collect();
+        decisions.sort_by_key(|decision| (decision.cell, decision.operators));
+        decisions
+    }
+
+    fn settle_series(&self, key: &Key, points: &[Point]) -> Vec<CellDecision> {
+        let places = 0..points.len();
+        let mut settled: Vec<Settled> = places
+            .map(|place| self.settle(key, points, place))
+            .collect();
+        for place in 1..settled.len() {
+            let holds = holds_between(&settled[place - 1], &settled[place]);
+            settled[place - 1].decision.up_to_next = Some(holds);
+        }
+        // Where nothing was measured the default holds, and on both sides of it.
+        let measured = settled.into_iter().filter(|settled| settled.is_measured);
+        measured.map(|settled| settled.decision).collect()
+    }
+
+    fn settle(&self, key: &Key, points: &[Point], place: usize) -> Settled {
+        let point = &points[place];
+        let cell = &point.cell;
+        let nominees = self.nominees(key, points, place);
+        let mut faster = Vec::new();
+        for candidate in self.fresh.candidates(cell) {
+            if let Finding::Confirmed(_, speedup) = self.fresh.finding(cell, &candidate)
+                && self.offers(key, cell, &candidate)
+            {
+                faster.push((candidate, speedup));
+            }
+        }
+        faster.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
+        let is_faster = |nominee: &&Candidate| faster.iter().any(|(other, _)| other == *nominee);
+        // Another one, if who stands for the point was not measured.
+        let others = faster.iter().map(|(candidate, _)| candidate);
+        let chosen = match point.is_explored() {
+            true => nominees.iter().chain(others).find(is_faster),
+            false => {
+                let mut others = others;
+                others.next()
+            }
+        };
+        let decision = self.decision(key, point, chosen, &nominees);
+        Settled {
+            is_measured: !decision.ranking.is_empty(),
+            decision,
+            faster,
+        }
+    }
+
+    fn decision(
+        &self,
+        key: &Key,
+        point: &Point,
+        chosen: Option<&Candidate>,
+        nominees: &[Candidate],
+    ) -> CellDecision {
+        let (_, _, _, operators) = *key;
+        let mut decision = match &point.decision {
+            Some(decision) => decision.clone(),
+            None => unmeasured(point.cell, operators),
+        };
+        decision.chosen = chosen.cloned().unwrap_or(Candidate::Default);
+        self.show(key, &mut decision);
+        let tried = self.tried_at(key, point, nominees);
+        (decision.verdict, decision.confidence) = match chosen {
+            Some(chosen) if self.fresh.is_certain(&point.cell, chosen, CONFIDENCE) => {
+                (Verdict::Confirmed, Confidence::High)
+            }
+            Some(_) => (Verdict::Confirmed, Confidence::Medium),
+            None if tried.contains(&Finding::Open) => (Verdict::Unconfirmed, Confidence::Low),
+            None if tried.contains(&Finding::PatternsDisagree) => {
+                (Verdict::PatternsDisagree, Confidence::Medium)
+            }
+            None if !tried.is_empty() => (Verdict::NotConfirmed, Confidence::Medium),
+            None => (decision.verdict, decision.confidence),
+        };
+        decision
+    }
+
+    /// What was found of everybody who was or is to be tried at a point.
+    fn tried_at(&self, key: &Key, point: &Point, nominees: &[Candidate]) -> Vec<Finding> {
+        let cell = &point.cell;
+        let measured = self.fresh.candidates(cell).into_iter();
+        let own: BTreeSet<Candidate> = measured
+            .filter(|candidate| self.offers(key, cell, candidate))
+            .chain(nominees.iter().cloned())
+            .collect();
+        own.iter()
+            .map(|candidate| self.fresh.finding(cell, candidate))
+            .collect()
+    }
+
+    /// Puts what fresh launches measured in the place of what exploring ones did.
+    fn show(&self, key: &Key, decision: &mut CellDecision) {
+        let cell = decision.cell;
+        let mut summaries = self.fresh.summaries(OWN, &cell);
+        summaries.retain(|summary| self.offers(key, &cell, &summary.candidate));
+        let Some(default) = summaries
+            .first()
+            .filter(|s| s.candidate == Candidate::Default)
+        else {
+            return;
+        };
+        let (machine, options) = (self.explored.machine, self.explored.options);
+        let (ranked, _) = ranking::rank(&cell, &summaries, default, machine, options);
+        for mut fresh in ranked {
+            let finding = self.fresh.finding(&cell, &fresh.candidate);
+            fresh.beats_default = matches!(finding, Finding::Confirmed(..));
+            if let Finding::Confirmed(_, least) = finding {
+                fresh.speedup = Some(least);
+            }
+            let is_same = |other: &&mut Ranked| other.candidate == fresh.candidate;
+            match decision.ranking.iter_mut().find(is_same) {
+                Some(explored) => *explored = fresh,
+                None => decision.ranking.push(fresh),
+            }
+        }
+    }
+}
+
+/// What is faster than the default at both points: what is chosen at one of them rather than another.
+fn holds_between(low: &Settled, high: &Settled) -> Candidate {
+    let is_faster =
+        |at: &Settled, candidate: &Candidate| at.faster.iter().any(|(c, _)| c == candidate);
+    let both = |candidate: &&Candidate| is_faster(low, candidate) && is_faster(high, candidate);
+    let chosen = [&low.decision.chosen, &high.decision.chosen];
+    let others = low.faster.iter().map(|(candidate, _)| candidate);
+    let found = chosen.into_iter().chain(others).find(both);
+    found.cloned().unwrap_or(Candidate::Default)
+}
+
+fn unmeasured(cell: Cell, operators: Operators) -> CellDecision {
+    CellDecision {
+        cell,
+        operators,
+        chosen: Candidate::Default,
+        up_to_next: None,
+        verdict: Verdict::DefaultNotMeasured,
+        confidence: Confidence::Low,
+        ranking: Vec::new(),
+        failed: Vec::new(),
+        chosen_in_library: None,
+    }
+}

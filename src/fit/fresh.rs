@@ -1,0 +1,260 @@
+//! What fresh launches say of candidates that others have chosen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::Summary;
+use statistics::{PairedRatio, paired_ratio, paired_ratios, sign_test, values_for_sign_test};
+use vocabulary::{Candidate, Cell, Sample, Subject};
+
+use crate::{DecideOptions, FitError, summarise};
+
+/// Candidates that are tried at a point, one after the other, at most.
+pub(crate) const MOST_TRIED: usize = 3;
+
+/// Launches that may say the opposite of the others, in patterns of calls other than the first.
+const CONTRARY: usize = 1;
+
+/// Launches that are given up, beyond those wanted: candidates may be timed in batches of other lengths
+/// in some, which say nothing.
+const SPARE: u32 = 3;
+
+/// The level of the sign test of one candidate. Exploring launches play no part in it, so it does not
+/// matter among how many candidates this one was the best there; but a point at which it fails tries the
+/// next one, up to [`MOST_TRIED`].
+fn level(confidence: f64) -> f64 {
+    (1.0 - confidence) / MOST_TRIED as f64
+}
+
+/// Launches in which a candidate must be faster than the default, all of them, so that it may replace it.
+///
+/// A candidate that is as fast is faster in a launch with probability one half, and in all of `n` with
+/// `2^-n`. With at most [`MOST_TRIED`] candidates at a point, the default is replaced without reason with a
+/// probability of `3 * 2^-n` at most, which is to be no more than `1 - confidence`: 6 launches for 0.95, and
+/// 3/64 = 4.7 %. That the median gains as much as the campaign asks for makes it less.
+///
+/// Enough to find what matters: where medians of launches vary by 5 %, ratios vary by 7 %, and a candidate
+/// that is 20 % faster is so in a launch with a probability of 99.5 % and in 6 with 97 %. `power.rs` in the
+/// tests of this crate counts both.
+pub fn confirming_launches(confidence: f64) -> u32 {
+    values_for_sign_test(level(confidence), 0)
+}
+
+/// What is known of a candidate in a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Finding {
+    /// It was not measured in enough launches.
+    Open,
+    /// It is faster than the default. Of the pattern of calls in which it gains least: which, by place, and
+    /// how much.
+    Confirmed(usize, PairedRatio),
+    /// It is not, for all that is known.
+    NotFaster,
+    /// It seems faster in one pattern of calls and not in another.
+    PatternsDisagree,
+    /// It fails, or the default does.
+    Failed,
+}
+
+/// The measurements of launches that confirm choices.
+#[derive(Clone, Debug, Default)]
+pub struct Fresh {
+    /// By pattern of calls, that of the campaign first.
+    patterns: Vec<Known>,
+    failed: BTreeSet<(Cell, Candidate)>,
+    /// Launches that are wanted of each candidate.
+    launches: u32,
+    options: DecideOptions,
+}
+
+/// What is known by calls of one pattern.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    summaries: BTreeMap<(Cell, Candidate), Summary>,
+    /// In how many launches something was measured, also if its times are not used.
+    tried: BTreeMap<(Cell, Candidate), u32>,
+}
+
+impl Fresh {
+    /// Summarises the samples of each pattern of calls, that of the campaign first.
+    ///
+    /// # Errors
+    /// As of [`summarise`].
+    pub fn of(
+        patterns: &[Vec<Sample>],
+        failures: &[(Subject, Candidate)],
+        options: &DecideOptions,
+    ) -> Result<Self, FitError> {
+        let failed = failures
+            .iter()
+            .filter_map(|(subject, candidate)| match subject {
+                Subject::Cell(cell) => Some((*cell, candidate.clone())),
+                Subject::Experiment(_) => None,
+            });
+        Ok(Self {
+            patterns: patterns
+                .iter()
+                .map(|samples| Known::of(samples))
+                .collect::<Result<_, _>>()?,
+            failed: failed.collect(),
+            launches: confirming_launches(options.confidence),
+            options: *options,
+        })
+    }
+
+    /// How many patterns of calls there are.
+    pub(crate) fn patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Launches that are wanted of each candidate in each pattern.
+    pub fn launches(&self) -> u32 {
+        self.launches
+    }
+
+    /// Launches that have measured a cell, in the pattern in which most have.
+    pub fn rounds(&self, cell: &Cell) -> u32 {
+        let key = (*cell, Candidate::Default);
+        let rounds = self
+            .patterns
+            .iter()
+            .filter_map(|known| known.tried.get(&key));
+        rounds.copied().max().unwrap_or(0)
+    }
+
+    /// Launches that have compared a candidate with the default, in a pattern; as many as are wanted if no
+    /// more need do so.
+    pub(crate) fn done(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
+        let known = &self.patterns[pattern];
+        let tried = known.tried.get(&(*cell, candidate.clone()));
+        let is_hopeless = tried.is_some_and(|tried| *tried >= self.launches + SPARE);
+        match is_hopeless || self.has_failed(cell, candidate) {
+            true => self.launches,
+            false => (known.ratios(cell, candidate).len() as u32).min(self.launches),
+        }
+    }
+
+    fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let mut either = [candidate, &Candidate::Default].into_iter();
+        either.any(|candidate| self.failed.contains(&(*cell, candidate.clone())))
+    }
+
+    /// The summaries of a cell in one pattern, the default first.
+    pub(crate) fn summaries(&self, pattern: usize, cell: &Cell) -> Vec<&Summary> {
+        let from = (*cell, Candidate::Default);
+        let of_cell = self.patterns[pattern].summaries.range(from..);
+        let of_cell = of_cell.take_while(|((other, _), _)| other == cell);
+        of_cell.map(|(_, summary)| summary).collect()
+    }
+
+    /// Who was compared with the default in a cell.
+    pub(crate) fn candidates(&self, cell: &Cell) -> BTreeSet<Candidate> {
+        let patterns = 0..self.patterns.len();
+        let all = patterns.flat_map(|pattern| self.summaries(pattern, cell));
+        let rivals = all.filter(|summary| summary.candidate != Candidate::Default);
+        rivals.map(|summary| summary.candidate.clone()).collect()
+    }
+
+    /// What the launches say of a candidate. In the campaign's own pattern it is faster than the default if
+    /// that is so in every launch; in others, if that is so in all but one at most; and in all of them, if
+    /// the median gains as much as the campaign asks for.
+    pub(crate) fn finding(&self, cell: &Cell, candidate: &Candidate) -> Finding {
+        if self.has_failed(cell, candidate) {
+            return Finding::Failed;
+        }
+        let places = 0..self.patterns.len();
+        if places
+            .clone()
+            .any(|pattern| self.done(pattern, cell, candidate) < self.launches)
+        {
+            return Finding::Open;
+        }
+        let speedups: Vec<Option<PairedRatio>> = places
+            .clone()
+            .map(|pattern| self.faster_in(pattern, cell, candidate))
+            .collect();
+        let faster = || {
+            places
+                .clone()
+                .zip(&speedups)
+                .filter_map(|(place, speedup)| Some((place, (*speedup)?)))
+        };
+        let least = faster().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        match least {
+            None => Finding::NotFaster,
+            Some(_) if speedups.contains(&None) => Finding::PatternsDisagree,
+            Some((pattern, speedup)) if self.is_sure(cell, candidate) => {
+                Finding::Confirmed(pattern, speedup)
+            }
+            Some(_) => Finding::NotFaster,
+        }
+    }
+
+    /// How much faster a candidate is in a pattern, unless it is not.
+    fn faster_in(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> Option<PairedRatio> {
+        let known = &self.patterns[pattern];
+        let slower = known
+            .ratios(cell, candidate)
+            .into_iter()
+            .filter(|ratio| *ratio <= 1.0);
+        let is_steady = slower.count() <= CONTRARY;
+        let speedup = known.speedup(cell, candidate, self.options.confidence)?;
+        let is_material = speedup.median >= 1.0 + self.options.materiality;
+        (is_steady && is_material).then_some(speedup)
+    }
+
+    /// Whether it is certain in the first pattern that it is faster at all.
+    fn is_sure(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let ratios = self.patterns[0].ratios(cell, candidate);
+        let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();
+        sign_test(above as u32, ratios.len() as u32) <= level(self.options.confidence)
+    }
+
+    /// Whether the intervals of all patterns lie above 1, at this coverage.
+    pub(crate) fn is_certain(&self, cell: &Cell, candidate: &Candidate, coverage: f64) -> bool {
+        self.patterns.iter().all(|known| {
+            let speedup = known.speedup(cell, candidate, coverage);
+            speedup.is_some_and(|s| s.interval.low > 1.0 && s.interval.coverage >= coverage)
+        })
+    }
+}
+
+impl Known {
+    fn of(samples: &[Sample]) -> Result<Self, FitError> {
+        let mut launches: BTreeMap<(Cell, Candidate), BTreeSet<u32>> = BTreeMap::new();
+        for sample in samples {
+            if let Subject::Cell(cell) = sample.subject {
+                let key = (cell, sample.candidate.clone());
+                launches.entry(key).or_default().insert(sample.launch);
+            }
+        }
+        let of_cells = summarise(samples)?.into_iter().filter_map(|summary| {
+            let Subject::Cell(cell) = summary.subject else {
+                return None;
+            };
+            Some(((cell, summary.candidate.clone()), summary))
+        });
+        Ok(Self {
+            summaries: of_cells.collect(),
+            tried: launches
+                .into_iter()
+                .map(|(key, launches)| (key, launches.len() as u32))
+                .collect(),
+        })
+    }
+
+    fn medians(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
+        let summary = self.summaries.get(&(*cell, candidate.clone()));
+        summary.map_or(&[], |summary| &summary.launch_medians)
+    }
+
+    /// The default's time divided by the candidate's, launch by launch.
+    fn ratios(&self, cell: &Cell, candidate: &Candidate) -> Vec<f64> {
+        let default = self.medians(cell, &Candidate::Default);
+        paired_ratios(default, self.medians(cell, candidate))
+    }
+
+    fn speedup(&self, cell: &Cell, candidate: &Candidate, coverage: f64) -> Option<PairedRatio> {
+        let default = self.medians(cell, &Candidate::Default);
+        paired_ratio(default, self.medians(cell, candidate), coverage)
+    }
+}

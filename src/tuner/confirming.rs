@@ -1,0 +1,125 @@
+//! What fresh launches are asked for, and what they have measured.
+
+use std::collections::BTreeMap;
+
+use campaign::{Campaign, Confirmation};
+use fit::{Exploration, Fresh, Trial, summarise};
+use store::Store;
+use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
+
+use crate::analysis::stored::decide_options;
+use crate::{Agenda, TunerError};
+
+/// What is left to confirm.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Confirming {
+    /// What the sweep under way lacks.
+    pub(crate) trials: Vec<Trial>,
+    /// Launches that each is wanted in.
+    pub(crate) launches: u32,
+    /// Launches of cells of which nothing more is asked for, together.
+    pub(crate) finished: u64,
+    /// Turns of a launch that measures the whole sweep.
+    pub(crate) turns: usize,
+    /// The patterns of calls, by place.
+    patterns: Vec<Pattern>,
+    /// How many launches measured the cells of trials, for whatever purpose.
+    rounds: BTreeMap<Cell, u32>,
+}
+
+/// Whether choices from a store are to be confirmed. What was begun before launches had a purpose goes on as it
+/// began: the launches that choose have the last word.
+pub(crate) fn confirms(
+    campaign: &Campaign,
+    store: &Store,
+    library: &Library,
+) -> Result<bool, TunerError> {
+    if campaign.confirmation == Confirmation::Off {
+        return Ok(false);
+    }
+    let launches = store.launches()?;
+    let mut of_library = launches.iter().filter(|launch| launch.library == *library);
+    Ok(of_library.all(|launch| launch.purpose.is_some()))
+}
+
+impl Confirming {
+    /// What follows from all that the store has.
+    pub(crate) fn of(
+        campaign: &Campaign,
+        store: &Store,
+        library: &Library,
+        agenda: &Agenda,
+    ) -> Result<Self, TunerError> {
+        let mut summaries = summarise(&store.samples(library, campaign.pattern)?)?;
+        summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
+        let failures: Vec<(Subject, Candidate)> = store
+            .failures(library)?
+            .into_iter()
+            .map(|failure| (failure.subject, failure.candidate))
+            .collect();
+        let options = decide_options(campaign);
+        let fresh = Fresh::of(
+            &samples(campaign, store, library, agenda)?,
+            &failures,
+            &options,
+        )?;
+        let explored = Exploration {
+            library: &library.name,
+            summaries: &summaries,
+            failures: &failures,
+            machine: None,
+            options: &options,
+            grid: &agenda.grid(),
+        };
+        let confirmation = fit::Confirmation::of(explored, &fresh);
+        let explored = store.counts(library, campaign.pattern)?;
+        let rounds = |cell: &Cell| {
+            let key = (Subject::Cell(*cell), Candidate::Default);
+            fresh.rounds(cell) + explored.get(&key).copied().unwrap_or(0)
+        };
+        let trials = confirmation.open().to_vec();
+        Ok(Self {
+            rounds: trials
+                .iter()
+                .map(|trial| (trial.cell, rounds(&trial.cell)))
+                .collect(),
+            trials,
+            launches: fresh.launches(),
+            finished: confirmation.finished(),
+            turns: confirmation.turns(),
+            patterns: campaign.confirming_patterns(),
+        })
+    }
+
+    /// How calls follow each other in a trial.
+    pub(crate) fn pattern(&self, trial: &Trial) -> Pattern {
+        self.patterns[trial.pattern]
+    }
+
+    /// How many launches measured the cell of a trial: what chance is drawn from.
+    pub(crate) fn round(&self, trial: &Trial) -> u32 {
+        self.rounds.get(&trial.cell).copied().unwrap_or(0)
+    }
+}
+
+/// What fresh launches have measured of what an agenda asks for, by pattern of calls.
+pub(crate) fn samples(
+    campaign: &Campaign,
+    store: &Store,
+    library: &Library,
+    agenda: &Agenda,
+) -> Result<Vec<Vec<Sample>>, TunerError> {
+    let of_pattern = |pattern: Pattern| -> Result<Vec<Sample>, TunerError> {
+        let mut samples = store.confirming_samples(library, pattern)?;
+        samples.retain(|sample| match &sample.subject {
+            Subject::Cell(cell) => agenda.may_confirm(cell, &sample.candidate),
+            Subject::Experiment(_) => false,
+        });
+        Ok(samples)
+    };
+    campaign
+        .confirming_patterns()
+        .into_iter()
+        .map(of_pattern)
+        .collect()
+}

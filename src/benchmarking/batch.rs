@@ -10,13 +10,13 @@ const STEPS: f64 = 50.0;
 const MOST_CALLS: u32 = 1024;
 
 /// The fewest calls in a block of repeated calls.
-const LEAST_OF_BLOCK: f64 = 20.0;
+const LEAST_OF_BLOCK: u32 = 20;
 
 /// The shortest time that a block should take, in seconds.
 const BLOCK_SECONDS: f64 = 200e-6;
 
 /// The most calls in a block, however short they seem.
-const MOST_OF_BLOCK: f64 = 4096.0;
+const MOST_OF_BLOCK: u32 = 4096;
 
 /// How many calls are timed together if one takes about `call_seconds`, without any barrier: 1
 /// where it lasts 50 steps of the clock, otherwise the next power of two of as many as do, and 1024
@@ -54,8 +54,8 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
 
 /// The number of calls in a block of repeated calls, of which one takes about `call_seconds`.
 ///
-/// It is a power of two, at least 20, large enough for the block to last 200 us and 50 steps of the clock,
-/// and at most 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take
+/// It is 20 or, where 20 calls do not last 200 us and 50 steps of the clock, the next power of two of as many
+/// as do, and at most 4096. It is halved, down to 1, as long as two such blocks of a candidate whose calls take
 /// `slowest_seconds` would last longer than `most_seconds`.
 ///
 /// All ranks, candidates and launches need the same number, as in [`calls`].
@@ -64,9 +64,9 @@ pub fn calls(call_seconds: f64, clock: &Clock) -> u32 {
 /// use statistics::clock::Clock;
 ///
 /// let clock = Clock { overhead_seconds: 20e-9, resolution_seconds: 40e-9 };
-/// assert_eq!(benchmarking::batch::block(1e-3, 1e-3, 10.0, &clock), 32);
+/// assert_eq!(benchmarking::batch::block(1e-3, 1e-3, 10.0, &clock), 20);
 /// assert_eq!(benchmarking::batch::block(2e-6, 1e-3, 10.0, &clock), 128);
-/// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 4);
+/// assert_eq!(benchmarking::batch::block(1e-3, 1.0, 10.0, &clock), 5);
 /// ```
 pub fn block(call_seconds: f64, slowest_seconds: f64, most_seconds: f64, clock: &Clock) -> u32 {
     let steps_seconds = STEPS * clock.resolution_seconds;
@@ -75,8 +75,10 @@ pub fn block(call_seconds: f64, slowest_seconds: f64, most_seconds: f64, clock: 
         false => BLOCK_SECONDS,
     };
     let calls = (least_seconds / call_seconds.max(0.0) * (1.0 - 1e-9)).ceil();
-    let calls = calls.clamp(LEAST_OF_BLOCK, MOST_OF_BLOCK) as u32;
-    let mut calls = calls.next_power_of_two();
+    let mut calls = match calls.min(f64::from(MOST_OF_BLOCK)) as u32 {
+        ..=LEAST_OF_BLOCK => LEAST_OF_BLOCK,
+        more => more.next_power_of_two(),
+    };
     while calls > 1 && 2.0 * f64::from(calls) * slowest_seconds > most_seconds {
         calls /= 2;
     }

@@ -4,6 +4,9 @@ use vocabulary::Pattern;
 
 use crate::arrivals;
 
+/// The fewest blocks of repeated calls: each is a mean of many calls already.
+const LEAST_BLOCKS: u32 = 3;
+
 /// The calls of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Calls {
@@ -85,6 +88,14 @@ impl Calls {
     /// The number by which the time of a repetition is divided, which is recorded as its batch.
     pub(crate) fn batch(self) -> u32 {
         self.starts() as u32 * self.timed()
+    }
+
+    /// The fewest repetitions, where a single call is to be repeated `minimum` times.
+    pub(crate) fn least_repetitions(self, minimum: u32) -> u32 {
+        match self {
+            Self::Repeated { .. } => minimum.min(LEAST_BLOCKS),
+            Self::Together(_) | Self::Skewed { .. } => minimum,
+        }
     }
 
     /// The calls of the repetition that follows `repetitions` others.

@@ -100,7 +100,12 @@ impl CellBenchmark<'_> {
     ) -> Result<Race, E::Error> {
         let admitted = || entrants.iter().flatten();
         let candidates = admitted().map(|entrant| self.candidate(entrant));
-        let mut race = Race::between(candidates, self.racing, *self.repetition);
+        let mut wanted = *self.repetition;
+        // The calls are the same for all.
+        if let Some(entrant) = admitted().next() {
+            wanted.minimum = entrant.calls.least_repetitions(wanted.minimum);
+        }
+        let mut race = Race::between(candidates, self.racing, wanted);
         let call_seconds = admitted().map(|entrant| entrant.call_seconds);
         let fastest_seconds = call_seconds.fold(f64::INFINITY, f64::min);
         let mut random = self.random();

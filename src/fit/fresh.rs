@@ -11,8 +11,11 @@ use crate::{DecideOptions, FitError, summarise};
 /// Candidates that are tried at a point, one after the other, at most.
 pub(crate) const MOST_TRIED: usize = 3;
 
-/// Launches that may say the opposite of the others, in patterns of calls other than the first.
-const CONTRARY: usize = 1;
+/// Launches that may say the opposite of the others: none by calls of the campaign's own pattern, one by
+/// calls of another.
+fn contrary_launches(pattern: usize) -> usize {
+    usize::from(pattern != 0)
+}
 
 /// Launches that are given up, beyond those wanted: candidates may be timed in batches of other lengths
 /// in some, which say nothing.
@@ -122,15 +125,26 @@ impl Fresh {
     }
 
     /// Launches that have compared a candidate with the default, in a pattern; as many as are wanted if no
-    /// more need do so.
+    /// more need do so: it fails, or it is refuted in any pattern.
     pub(crate) fn done(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
         let known = &self.patterns[pattern];
         let tried = known.tried.get(&(*cell, candidate.clone()));
         let is_hopeless = tried.is_some_and(|tried| *tried >= self.launches + SPARE);
-        match is_hopeless || self.has_failed(cell, candidate) {
+        let is_refuted = || (0..self.patterns.len()).any(|p| self.is_refuted(p, cell, candidate));
+        match is_hopeless || self.has_failed(cell, candidate) || is_refuted() {
             true => self.launches,
             false => (known.ratios(cell, candidate).len() as u32).min(self.launches),
         }
+    }
+
+    /// Whether a candidate cannot be confirmed any more, whatever launches are still to come: it was slower in
+    /// more of them than may say so, or gained less than the campaign asks for in more than half of them.
+    fn is_refuted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> bool {
+        let ratios = self.patterns[pattern].ratios(cell, candidate);
+        let below = |least: f64| ratios.iter().filter(|ratio| **ratio < least).count();
+        let contrary = ratios.iter().filter(|ratio| **ratio <= 1.0).count();
+        let most = (self.launches as usize).max(ratios.len());
+        contrary > contrary_launches(pattern) || 2 * below(1.0 + self.options.materiality) > most
     }
 
     fn has_failed(&self, cell: &Cell, candidate: &Candidate) -> bool {
@@ -162,6 +176,15 @@ impl Fresh {
             return Finding::Failed;
         }
         let places = 0..self.patterns.len();
+        if self.is_refuted(0, cell, candidate) {
+            return Finding::NotFaster;
+        }
+        if places
+            .clone()
+            .any(|pattern| self.is_refuted(pattern, cell, candidate))
+        {
+            return Finding::PatternsDisagree;
+        }
         if places
             .clone()
             .any(|pattern| self.done(pattern, cell, candidate) < self.launches)
@@ -189,17 +212,11 @@ impl Fresh {
         }
     }
 
-    /// How much faster a candidate is in a pattern, unless it is not.
+    /// How much faster a candidate is in a pattern, by enough to matter.
     fn faster_in(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> Option<PairedRatio> {
         let known = &self.patterns[pattern];
-        let slower = known
-            .ratios(cell, candidate)
-            .into_iter()
-            .filter(|ratio| *ratio <= 1.0);
-        let is_steady = slower.count() <= CONTRARY;
         let speedup = known.speedup(cell, candidate, self.options.confidence)?;
-        let is_material = speedup.median >= 1.0 + self.options.materiality;
-        (is_steady && is_material).then_some(speedup)
+        (speedup.median >= 1.0 + self.options.materiality).then_some(speedup)
     }
 
     /// Whether it is certain in the first pattern that it is faster at all.

@@ -2,9 +2,9 @@
 
 use campaign::Campaign;
 use store::{Lock, Store};
-use vocabulary::Library;
+use vocabulary::{Library, Purpose};
 
-use crate::agenda::{Stock, repetition, spent_seconds};
+use crate::agenda::{Stock, left_seconds, repetition, spent_seconds};
 use crate::{Agenda, Progress, TunerError, Workplace};
 
 /// Wall-clock time that starting and ending a launch takes beside its tasks.
@@ -27,6 +27,8 @@ pub struct Forecast {
     /// Time to come, that of the simulated machine in simulations, at most about this: precise
     /// candidates end their turns early; 0 if the budget is spent.
     pub seconds: f64,
+    /// What of that confirms choices that are not made yet, in further launches.
+    pub confirming_seconds: f64,
 }
 
 impl Agenda {
@@ -40,14 +42,22 @@ impl Agenda {
         store: Option<&Store>,
         library: &Library,
     ) -> Result<Forecast, TunerError> {
-        let (stock, spent_seconds) = match store {
+        let is_exploring = self.keeps_time() && self.purpose() == Purpose::Exploring;
+        let (stock, spent_seconds, left) = match store {
             Some(store) => (
                 Stock::of(store, library, self.pattern)?,
                 spent_seconds(store, campaign, library, None)?,
+                left_seconds(store, campaign, library, self)?,
             ),
-            None => (Stock::default(), 0.0),
+            None if is_exploring => (Stock::default(), 0.0, campaign.exploring_seconds()),
+            None => (Stock::default(), 0.0, campaign.budget_seconds),
         };
-        let left = (campaign.budget_seconds - spent_seconds).max(0.0);
+        let left = left.max(0.0);
+        let unspent = (campaign.budget_seconds - spent_seconds).max(0.0);
+        let confirming_seconds = match is_exploring {
+            true => unspent.min(campaign.budget_seconds - campaign.exploring_seconds()),
+            false => 0.0,
+        };
         let slice = repetition(campaign, self, &stock, &[], left).slice_seconds;
         let turns_left = self.turns_left(&stock);
         let turns = turns_left as f64;
@@ -61,9 +71,9 @@ impl Agenda {
             } else {
                 f64::from(launches_left) * LAUNCH_SECONDS
             };
-            starting + (turns * slice).min(left)
+            starting + (turns * slice).min(left) + confirming_seconds
         } else {
-            0.0
+            confirming_seconds
         };
         Ok(Forecast {
             progress: self.progress(&stock),
@@ -72,6 +82,7 @@ impl Agenda {
             calibrated,
             spent_seconds,
             seconds,
+            confirming_seconds,
         })
     }
 }

@@ -22,4 +22,4 @@ pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 5;
+pub const WIRE_VERSION: u32 = 6;

@@ -29,7 +29,8 @@ use crate::exit::Answer;
 /// as a simpler one), `calibrated` (whether predicted block sizes are among them), `done` and `total`
 /// (measurements of one cell in one launch; of a guided campaign by what is known now), `strategy`,
 /// `turns_left` and `exhaustive_turns` (one a candidate, cell and launch), `budget_seconds`,
-/// `spent_seconds`, `estimated_seconds`, `collectives` (each with `collective`, `cells`, `bytes`,
+/// `spent_seconds`, `estimated_seconds`, `confirming_seconds` (of these to confirm what is chosen, in
+/// further launches), `collectives` (each with `collective`, `cells`, `bytes`,
 /// `candidates` by full name, `merged`, a number by shape), `warnings`; with --render also `scripts` (each
 /// with `nodes`, `ppn`, `script`).
 #[derive(Debug, clap::Args)]
@@ -181,6 +182,7 @@ impl Plan<'_> {
             "budget_seconds": at.campaign.budget_seconds,
             "spent_seconds": forecast.spent_seconds,
             "estimated_seconds": forecast.seconds,
+            "confirming_seconds": forecast.confirming_seconds,
             "collectives": collectives.collect::<Vec<_>>(),
             "warnings": at.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })
@@ -234,10 +236,7 @@ impl Plan<'_> {
                     forecast.progress.total
                 ),
             ),
-            (
-                "launches",
-                format!("{} each, {} to go", agenda.launches, forecast.launches_left),
-            ),
+            ("launches", self.describe_launches()),
             ("strategy", self.describe_strategy()),
             ("time", self.describe_time()),
             ("table", output.table.display().to_string()),
@@ -251,6 +250,22 @@ impl Plan<'_> {
             .map(|(name, text)| format!("{name:<width$} {text}"))
             .collect();
         lines.join("\n")
+    }
+
+    fn describe_launches(&self) -> String {
+        let Forecast {
+            launches_left,
+            confirming_seconds,
+            ..
+        } = self.forecast;
+        let confirming = match confirming_seconds > 0.0 {
+            true => ", then those that confirm what is chosen",
+            false => "",
+        };
+        format!(
+            "{} each, {launches_left} to go{confirming}",
+            self.agenda.launches
+        )
     }
 
     fn describe_strategy(&self) -> String {

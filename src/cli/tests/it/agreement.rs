@@ -37,12 +37,18 @@ fn analysis(seed: u32, edit: impl Fn(String) -> String) -> Analysis {
     Analysis::of(&store, None, None).unwrap()
 }
 
-/// What is chosen in each cell for commutative operators.
+/// What is chosen in each cell of the campaign for commutative operators. Between these, runs confirm what
+/// they have chosen, each at other sizes.
 fn choices(analysis: &Analysis) -> BTreeMap<Cell, Candidate> {
+    let is_explored = |cell: Cell| {
+        let summaries = &analysis.found.summaries;
+        summaries.iter().any(|s| s.subject == Subject::Cell(cell))
+    };
     let decisions = analysis.found.decisions.iter();
     let commutative =
         decisions.filter(|decision| decision.operators != table::Operators::Noncommutative);
     commutative
+        .filter(|decision| is_explored(decision.cell))
         .map(|decision| (decision.cell, decision.chosen.clone()))
         .collect()
 }

@@ -130,6 +130,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
     assert_eq!(
         keys(&outcome),
         [
+            "confirming_seconds",
             "done",
             "exhaustive_seconds",
             "export",

@@ -382,6 +382,7 @@ fn with_home(mut command: std::process::Command, home: &std::path::Path) -> Stri
 #[test]
 fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
     let campaign = "collectives: allreduce\nshapes: 1x2\nsizes: [128, 2K, 32K]\n\
+                    candidates: {include: [\"*/dual_root\", \"*/recursive_doubling\"]}\n\
                     repetitions: {slice: 10ms}\nbudget: 2m\n";
     let Some(place) = place_with("openmpi", campaign) else {
         return;

@@ -61,6 +61,7 @@ fn plan_knows_what_is_done() {
             "candidates",
             "cells",
             "collectives",
+            "confirming_seconds",
             "done",
             "driver",
             "estimated_seconds",

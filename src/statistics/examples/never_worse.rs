@@ -149,11 +149,14 @@ fn report(first: &str, fresh: &str) -> Result<ExitCode, Box<dyn Error>> {
     let (empty, table) = (read(first, "empty")?, read(first, "table")?);
     let remaining = remaining(&read_fresh(&table, fresh)?);
     println!(
-        "{} points, {} suspects in the first launches, {} slower in fresh ones.\n",
+        "{} points, {} suspects in the first launches, {} slower in fresh ones.",
         table.len(),
         slower(&table).len(),
         remaining.len()
     );
+    if !remaining.is_empty() {
+        println!();
+    }
     for ((collective, pattern, bytes), ratio, more) in &remaining {
         let nanoseconds = more * 1e9;
         println!(

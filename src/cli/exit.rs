@@ -203,6 +203,7 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::NotText { .. }
         | LaunchError::File { .. }
         | LaunchError::Record { .. } => Code::Input,
+        LaunchError::Interrupted => Code::Interrupted,
         LaunchError::NoMpi { .. }
         | LaunchError::NotInstalled { .. }
         | LaunchError::Unusable { .. }

@@ -12,6 +12,7 @@ mod run;
 mod script;
 
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -34,6 +35,8 @@ const IDLE_ALONE: Duration = Duration::from_secs(5);
 /// How long a batch system that does not answer is asked to take a job.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
+/// How soon it is noticed there that one is to stop.
+const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.
 ///
@@ -43,7 +46,7 @@ pub struct BatchLauncher {
     options: BatchOptions,
     /// Of the campaign; jobs are called after it.
     name: String,
-    commands: Commands,
+    commands: Commands<'static>,
     open: Mutex<Option<Allocation>>,
 }
 
@@ -128,9 +131,9 @@ impl BatchLauncher {
     }
 
     /// Submits a job that begins with a launch.
-    fn submit(&self, job: &Job, place: &Place) -> Result<BatchRun, LaunchError> {
+    fn submit(&self, job: &Job, place: &Place, stop: &AtomicBool) -> Result<BatchRun, LaunchError> {
         let folder = Folder::create(&place.launches, &place.number)?;
-        let submission = self.prepare(job, place, &folder).inspect_err(|_| {
+        let submission = self.prepare(job, place, &folder, stop).inspect_err(|_| {
             // Nobody will look into it.
             let _ = std::fs::remove_dir_all(folder.path());
         })?;
@@ -154,6 +157,7 @@ impl BatchLauncher {
         job: &Job,
         place: &Place,
         folder: &Folder,
+        stop: &AtomicBool,
     ) -> Result<Submission, LaunchError> {
         order::write(&folder.script(), &self.script(job, place, folder)?)?;
         place.order(folder, job.timeout)?;
@@ -164,7 +168,7 @@ impl BatchLauncher {
             output: &folder.output(),
             begin_in: job.begin_in.unwrap_or_default(),
         };
-        let id = self.hand_over(&request)?;
+        let id = self.hand_over(&request, stop)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let submitted = now.map_or(0, |now| now.as_secs());
         Ok(self.submission(job, folder, id, submitted))
@@ -185,11 +189,11 @@ impl BatchLauncher {
     }
 
     /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
-    /// has it.
-    fn hand_over(&self, request: &Request<'_>) -> Result<JobId, LaunchError> {
+    /// has it. If one is to stop before that is known, a job that it may have finds nothing to do.
+    fn hand_over(&self, request: &Request<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // What cannot be at all is refused before it stands in the queue for ever.
-        let (system, commands) = (self.options.system, &self.commands);
+        let (system, commands) = (self.options.system, &self.commands.until(stop));
         let mut asked = system.check(commands, request);
         let mut submitted = false;
         loop {
@@ -202,7 +206,13 @@ impl BatchLauncher {
             });
             match answer {
                 Err(LaunchError::Silent { .. }) if Instant::now() < deadline => {
-                    thread::sleep(SUBMIT_PAUSE);
+                    let again = Instant::now() + SUBMIT_PAUSE;
+                    while Instant::now() < again {
+                        if stop.load(Ordering::Relaxed) {
+                            return Err(LaunchError::Interrupted);
+                        }
+                        thread::sleep(STOP_PAUSE);
+                    }
                     asked = Ok(());
                 }
                 answer => return answer,
@@ -218,10 +228,14 @@ impl BatchLauncher {
 
 impl Launcher for BatchLauncher {
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError> {
+        self.start_unless(job, &AtomicBool::new(false))
+    }
+
+    fn start_unless(&self, job: &Job, stop: &AtomicBool) -> Result<Box<dyn Running>, LaunchError> {
         let place = Place::of(job)?;
         let run = match self.join(job, &place)? {
             Some(run) => run,
-            None => self.submit(job, &place)?,
+            None => self.submit(job, &place, stop)?,
         };
         Ok(Box::new(run))
     }

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,12 +17,16 @@ use super::tree::MARK;
 
 /// How long a command may take. Busy schedulers take their time.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How much longer it may take when one is to stop: what it changes had better be known.
+const STOP_GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The commands of a batch system, by the directories that have them.
 #[derive(Clone, Debug)]
-pub struct Commands {
+pub struct Commands<'a> {
     path: OsString,
+    /// Set when one is to stop.
+    stop: Option<&'a AtomicBool>,
 }
 
 /// What a command answered.
@@ -32,16 +37,28 @@ pub(crate) struct Answer {
     errors: String,
 }
 
-impl Commands {
+impl Commands<'_> {
     /// Those that are found on `path`, the value of `$PATH`.
     pub(crate) fn on(path: impl Into<OsString>) -> Self {
-        Self { path: path.into() }
+        Self {
+            path: path.into(),
+            stop: None,
+        }
+    }
+
+    /// The same, which are ended soon after `stop` is set.
+    pub(crate) fn until<'b>(&self, stop: &'b AtomicBool) -> Commands<'b> {
+        Commands {
+            path: self.path.clone(),
+            stop: Some(stop),
+        }
     }
 
     /// Runs a command to its end.
     ///
     /// # Errors
-    /// [`LaunchError::NoCommand`] if it is not there, [`LaunchError::Silent`] if it takes too long.
+    /// [`LaunchError::NoCommand`] if it is not there, [`LaunchError::Silent`] if it takes too long,
+    /// [`LaunchError::Interrupted`] if it was ended because one is to stop.
     pub(crate) fn ask(
         &self,
         program: &'static str,
@@ -55,6 +72,7 @@ impl Commands {
                     program,
                     message: format!("no answer for {} s", COMMAND_TIMEOUT.as_secs()),
                 },
+                io::ErrorKind::Interrupted => LaunchError::Interrupted,
                 _ => LaunchError::NoCommand { program, source },
             })
     }
@@ -72,15 +90,23 @@ impl Commands {
             .stderr(errors.try_clone()?)
             .spawn()?;
         let deadline = Instant::now() + COMMAND_TIMEOUT;
+        let mut stopped = None;
         let status = loop {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            if Instant::now() > deadline {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                stopped.get_or_insert_with(Instant::now);
+            }
+            let is_cut = stopped.is_some_and(|since| since.elapsed() > STOP_GRACE);
+            if is_cut || Instant::now() > deadline {
                 // What is gone by now need not be killed.
                 let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
                 child.wait()?;
-                return Err(io::ErrorKind::TimedOut.into());
+                return Err(match is_cut {
+                    true => io::ErrorKind::Interrupted.into(),
+                    false => io::ErrorKind::TimedOut.into(),
+                });
             }
             thread::sleep(PAUSE);
         };

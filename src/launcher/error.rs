@@ -144,6 +144,9 @@ pub enum LaunchError {
         /// In its own words.
         message: String,
     },
+    /// Somebody asked to stop before it was done.
+    #[error("interrupted before the job was submitted")]
+    Interrupted,
     /// A job that goes on although it was cancelled.
     #[error("job {id} still runs {seconds} s after it was cancelled")]
     NotCancelled {
@@ -265,6 +268,7 @@ impl LaunchError {
             | Self::Watch(_)
             | Self::Refused { .. }
             | Self::File { .. }
+            | Self::Interrupted
             | Self::Failed { .. } => return None,
         })
     }

@@ -24,6 +24,7 @@ mod tree;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,14 @@ pub trait Launcher {
     /// # Errors
     /// When it cannot be started at all; a job that fails later says so in its [`Exit`].
     fn start(&self, job: &Job) -> Result<Box<dyn Running>, LaunchError>;
+
+    /// As [`Launcher::start`]. Where starting may take long, it is given up soon after `stop` is set.
+    ///
+    /// # Errors
+    /// As for [`Launcher::start`]; [`LaunchError::Interrupted`] if it was given up.
+    fn start_unless(&self, job: &Job, _stop: &AtomicBool) -> Result<Box<dyn Running>, LaunchError> {
+        self.start(job)
+    }
 
     /// Whether jobs go on when this process ends; then [`Launcher::resume`] finds them again, and
     /// plans must not name a leash.

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use libraries::Nodes;
+use tempfile::TempDir;
 use vocabulary::CommShape;
 
 use super::command::{Start, command};
@@ -23,6 +24,8 @@ use crate::{LocalOptions, Oversubscribe};
 const GRACE: Duration = Duration::from_secs(3);
 /// Time for the launcher to start `true` on all ranks.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The variable that says where temporary files are kept.
+const TMPDIR: &str = "TMPDIR";
 /// How much of a log an error repeats.
 const TAIL_LINES: usize = 12;
 const TAIL_BYTES: u64 = 8192;
@@ -108,8 +111,9 @@ impl LocalLauncher {
             .arg("true")
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let mut tree = self.spawn(command)?;
-        Ok(tree
+        let mut spawned = self.spawn(command)?;
+        Ok(spawned
+            .tree
             .wait(PROBE_TIMEOUT)?
             .is_some_and(|status| status.success()))
     }
@@ -149,9 +153,33 @@ impl LocalLauncher {
         command(&self.installation, &start, shape, binding)
     }
 
-    fn spawn(&self, command: Command) -> Result<ProcessTree, LaunchError> {
+    /// Starts the launcher with a temporary folder of its own: Open MPI 4 keeps what it needs during a launch
+    /// in a folder of the user there, which launches that begin or end at the same time make and remove under
+    /// each other's feet.
+    fn spawn(&self, mut command: Command) -> Result<Spawned, LaunchError> {
+        let asked = command.get_envs().find(|(name, _)| *name == TMPDIR);
+        let asked = asked.and_then(|(_, value)| value).map(PathBuf::from);
+        // What the campaign sets reaches ranks on other hosts, where there is no such folder.
+        let session = match (&asked, &self.options.hosts) {
+            (Some(_), Some(_)) => None,
+            _ => {
+                let place = asked.unwrap_or_else(std::env::temp_dir);
+                let folder = tempfile::Builder::new()
+                    .prefix("colltune-")
+                    .tempdir_in(&place);
+                let folder =
+                    folder.map_err(|e| LaunchError::file("create a folder in", &place, e))?;
+                command.env(TMPDIR, folder.path());
+                Some(folder)
+            }
+        };
         let launcher = self.installation.launcher.clone();
-        ProcessTree::spawn(command).map_err(|source| LaunchError::Start { launcher, source })
+        let tree = ProcessTree::spawn(command)
+            .map_err(|source| LaunchError::Start { launcher, source })?;
+        Ok(Spawned {
+            tree,
+            _session: session,
+        })
     }
 }
 
@@ -173,10 +201,10 @@ impl Launcher for LocalLauncher {
             source,
         })?;
         command.arg(driver).arg(plan).stdout(out).stderr(err);
-        let tree = self.spawn(command)?;
+        let spawned = self.spawn(command)?;
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         Ok(Box::new(LocalRun {
-            tree,
+            spawned,
             log: log.clone(),
             deadline,
             ended: None,
@@ -184,9 +212,16 @@ impl Launcher for LocalLauncher {
     }
 }
 
+/// The launcher with its processes.
+struct Spawned {
+    tree: ProcessTree,
+    /// Removed after they have ended.
+    _session: Option<TempDir>,
+}
+
 /// A job that runs on this machine.
 struct LocalRun {
-    tree: ProcessTree,
+    spawned: Spawned,
     log: PathBuf,
     deadline: Option<Instant>,
     /// How it ended, if that is not for the launcher's status to say.
@@ -196,9 +231,9 @@ struct LocalRun {
 impl LocalRun {
     fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
         // Whoever ends a job that has already ended on its own does not change how it ended.
-        if self.tree.poll()?.is_none() {
+        if self.spawned.tree.poll()?.is_none() {
             self.ended = Some(outcome);
-            self.tree.kill(GRACE)?;
+            self.spawned.tree.kill(GRACE)?;
         }
         Ok(())
     }
@@ -212,7 +247,7 @@ impl Running for LocalRun {
         {
             self.end(Outcome::TimedOut)?;
         }
-        let Some(status) = self.tree.poll()? else {
+        let Some(status) = self.spawned.tree.poll()? else {
             return Ok(None);
         };
         let outcome = self.ended.unwrap_or_else(|| outcome(status));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use launcher::{BatchEnd, Job, Standing};
+use launcher::{BatchEnd, Job, LaunchError, Standing};
 use store::{SpoolReader, Store};
 use vocabulary::{Candidate, Subject};
 use wire::{Finish, Plan, Record, Work};
@@ -120,7 +120,10 @@ impl<'a> Launch<'a> {
             Some(leash) => Some(Leash::hold(leash)?),
             None => None,
         };
-        let mut running = at.launcher.start(&job)?;
+        let mut running = match at.launcher.start_unless(&job, stop) {
+            Err(LaunchError::Interrupted) => return Err(TunerError::Interrupted),
+            started => started?,
+        };
         let ended = self.attend(at, running.as_mut(), watch, stop);
         drop(leash);
         ended

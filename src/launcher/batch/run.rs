@@ -31,7 +31,7 @@ const ASKED_TO_END: i32 = 143;
 
 pub(super) struct BatchRun {
     system: &'static dyn BatchSystem,
-    commands: Commands,
+    commands: Commands<'static>,
     job: JobId,
     folder: Folder,
     number: String,
@@ -58,7 +58,7 @@ struct Over {
 impl BatchRun {
     pub(super) fn follow(
         system: &'static dyn BatchSystem,
-        commands: Commands,
+        commands: Commands<'static>,
         submission: &Submission,
         place: &Place,
         timeout: Option<Duration>,

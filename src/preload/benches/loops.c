@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 9, MOST = 400, CHUNK = 8, WARMUP = 5 };
+enum { BLOCKS = 9, MOST = 400, CHUNK = 8, WARMUP = 2 };
 static const double BLOCK_SECONDS = 1e-3, BARRIER_SECONDS = 4e-3;
 
 enum collective { BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, COLLECTIVES };
@@ -91,7 +91,7 @@ static int filling(double seconds, double one, int least, int most)
 static void repeated(enum collective what, int count, double one, double *seconds)
 {
     static double times[WAYS][BLOCKS];
-    const int calls = filling(BLOCK_SECONDS, one, 20, 20000);
+    const int calls = filling(BLOCK_SECONDS, one, 8, 20000);
     for (int i = 0; i < BLOCKS; i++)
         for (int turn = 0; turn < WAYS; turn++) {
             const enum way way = (turn + i) % WAYS;
@@ -132,16 +132,44 @@ static void point(enum collective what, int pattern, long bytes)
     printf("%s %s %ld %.4e %.4e\n", names[what], patterns[pattern], bytes, seconds[INTERCEPTED], seconds[DIRECT]);
 }
 
-static int listed(FILE *points, long most)
+/* Ends all ranks. */
+static void fail(const char *what, const char *which)
+{
+    fprintf(stderr, "loops: %s%s\n", what, which);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static int named(const char *name, const char *const *known, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, known[i]) == 0) return i;
+    fail("no such collective or pattern: ", name);
+    return 0;
+}
+
+static void listed(const char *path, long most)
 {
     char name[64], pattern[64];
     long bytes;
-    const int read = fscanf(points, "%63s %63s %ld", name, pattern, &bytes);
-    if (read != 3) return 0;
-    if (bytes > most) MPI_Abort(MPI_COMM_WORLD, 2);
+    int read;
+    FILE *points = fopen(path, "r");
+    if (!points) fail("cannot read ", path);
+    while ((read = fscanf(points, "%63s %63s %ld", name, pattern, &bytes)) == 3) {
+        if (bytes < 4 || bytes > most) fail("bytes below 4 or above MAX_BYTES in ", path);
+        point(named(name, names, COLLECTIVES), named(pattern, patterns, 2), bytes);
+    }
+    if (read != EOF) fail("not a collective, a pattern and bytes on a line of ", path);
+    fclose(points);
+}
+
+static void all(long most)
+{
     for (int what = 0; what < COLLECTIVES; what++)
-        if (strcmp(name, names[what]) == 0) point(what, strcmp(pattern, patterns[1]) == 0, bytes);
-    return 1;
+        for (int pattern = 0; pattern < 2; pattern++)
+            for (double exact = 8; exact < most + 0.5; exact *= 1.41421356) {
+                const long bytes = (long)(exact / sizeof(float) + 0.5) * (long)sizeof(float);
+                if (bytes <= most) point(what, pattern, bytes);
+            }
 }
 
 int main(int arguments, char **argument)
@@ -150,24 +178,13 @@ int main(int arguments, char **argument)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const long most = arguments > 1 ? atol(argument[1]) : 0;
-    if (most < 8) {
-        if (rank == 0) fprintf(stderr, "usage: loops MAX_BYTES [POINTS]\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
+    if (most < 8) fail("usage: loops MAX_BYTES [POINTS]", "");
     const size_t room = (size_t)most * ranks + 64;
     in = malloc(room), out = malloc(room), counts = malloc(ranks * sizeof *counts);
-    if (!in || !out || !counts) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!in || !out || !counts) fail("out of memory", "");
     memset(in, 0, room), memset(out, 0, room);
-    if (arguments > 2) {
-        FILE *points = fopen(argument[2], "r");
-        if (!points) MPI_Abort(MPI_COMM_WORLD, 1);
-        while (listed(points, most)) continue;
-        fclose(points);
-    } else {
-        for (int what = 0; what < COLLECTIVES; what++)
-            for (int pattern = 0; pattern < 2; pattern++)
-                for (double bytes = 8; bytes < most + 0.5; bytes *= 1.41421356) point(what, pattern, (long)(bytes / 4 + 0.5) * 4);
-    }
+    if (arguments > 2) listed(argument[2], most);
+    else all(most);
     MPI_Finalize();
     return 0;
 }

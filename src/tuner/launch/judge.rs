@@ -64,6 +64,7 @@ impl Launch<'_> {
             Outcome::Code(code) if self.started && asked_to_end(code) => {
                 Ok(Ended::Killed { message })
             }
+            Outcome::Code(code) if self.started && was_killed(code) => self.suspect(message),
             outcome if self.started && is_unexplained(outcome, &exit.tail) => self.suspect(message),
             _ if self.in_flight.is_some() => self.blame(FailureKind::Crash, message),
             _ if self.started => Ok(Ended::Killed { message }),
@@ -84,8 +85,8 @@ impl Launch<'_> {
         }
     }
 
-    /// The launcher may have been asked to end, or the candidate whose turn it was be to blame: it is
-    /// if the same happens again in its next turn.
+    /// The launcher may have been asked to end or a rank been killed from outside, or the candidate whose
+    /// turn it was be to blame: it is if the same happens again in its next turn.
     fn suspect(&mut self, message: String) -> Result<Ended, TunerError> {
         let in_flight = self
             .in_flight
@@ -125,6 +126,12 @@ fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
 /// also the bare number.
 fn asked_to_end(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
+}
+
+/// Whether an exit code means that a rank ended by SIGKILL, which somebody may have sent, or the kernel because
+/// memory ran out.
+fn was_killed(code: i32) -> bool {
+    matches!(code, 137 | 9)
 }
 
 /// Whether a launcher ended early without a word about a process that did: so do launchers that are

@@ -351,6 +351,48 @@ fn with_real_launchers(check: impl Fn(&LocalLauncher)) {
     }
 }
 
+/// Open MPI's launchers share a folder for each user. Here it comes and goes all the time.
+#[test]
+fn openmpi_launches_at_the_same_moment_do_not_get_into_each_others_way() {
+    const ENDED: &str = "ended";
+    with_real_launchers(|launcher| {
+        let fakes = Fakes::new();
+        let shared = fakes.path("shared");
+        std::fs::create_dir(&shared).expect("created");
+        let launch = |number: usize| {
+            let job = Job {
+                driver: PathBuf::from("/bin/true"),
+                log: fakes.path(&format!("log.{number}")),
+                environment: vec![("TMPDIR".into(), shared.clone().into())],
+                ..job(&fakes, 1)
+            };
+            for _ in 0..8 {
+                let exit = finish(start(launcher, &job).as_mut());
+                assert_eq!(exit.outcome, Outcome::Success, "{exit:?}");
+            }
+        };
+        std::thread::scope(|scope| {
+            let remover = scope.spawn(|| {
+                while !shared.join(ENDED).exists() {
+                    let entries = std::fs::read_dir(&shared).expect("readable");
+                    let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+                    // As launchers do: only if it is empty.
+                    for name in names.filter(|path| path.to_string_lossy().contains("/ompi.")) {
+                        let _ = std::fs::remove_dir(name);
+                    }
+                }
+            });
+            let launches = [0, 1, 2].map(|number| scope.spawn(move || launch(number)));
+            let ended = launches.map(|thread| thread.join());
+            std::fs::write(shared.join(ENDED), "").expect("written");
+            remover.join().expect("no panic");
+            assert!(ended.iter().all(Result::is_ok));
+        });
+        let left: Vec<_> = std::fs::read_dir(&shared).expect("readable").collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    });
+}
+
 #[test]
 fn real_launchers_start_all_ranks() {
     with_real_launchers(|launcher| {

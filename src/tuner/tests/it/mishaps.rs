@@ -23,6 +23,8 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
         // It may have been somebody else, once.
         (Outcome::Code(1), None, FailureKind::Crash, 2),
         (Outcome::Success, Some(process), FailureKind::Crash, 2),
+        (Outcome::Code(137), Some(process), FailureKind::Crash, 2),
+        (Outcome::Code(9), Some(process), FailureKind::Crash, 2),
         (Outcome::Code(exit_code::HANG), None, FailureKind::Hang, 1),
         (
             Outcome::Code(exit_code::TURN),
@@ -73,8 +75,8 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
 }
 
 #[test]
-fn a_launch_that_somebody_asks_to_end_is_blamed_on_nobody() {
-    let codes = [143, 130, 129, 15, 1].map(Outcome::Code);
+fn a_launch_that_somebody_ends_is_blamed_on_nobody() {
+    let codes = [143, 130, 129, 15, 1, 137, 9].map(Outcome::Code);
     for outcome in [&codes[..], &[Outcome::Success, Outcome::Signal(15)]].concat() {
         let mut bench = Bench::new("");
         bench.mishaps.insert(

@@ -1,7 +1,8 @@
 //! Launches go through a job, several through one, and none is lost between two.
 
 use std::fs;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use launcher::{BATCH_SYSTEMS, BatchSystem};
 use launcher::{BatchEnd, LaunchError, Launcher, Outcome, Standing};
@@ -257,4 +258,38 @@ fn a_job_that_nobody_needs_ends() {
     });
     let output = fs::read_to_string(cluster.allocation("0001", "output")).expect("an output");
     assert!(output.contains("nothing to do for 5 s"), "{output}");
+}
+
+/// Whether the scheduler says at once that it is away, or its command hangs.
+#[test]
+fn a_submission_that_goes_on_and_on_can_be_interrupted() {
+    for system in BATCH_SYSTEMS.map(BatchSystem::name) {
+        for hangs in [false, true] {
+            let cluster = Cluster::new(system);
+            cluster.mark("away", "");
+            if hangs {
+                for command in ["sbatch", "qsub"] {
+                    cluster.fakes.script(command, "sleep 50");
+                }
+            }
+            let (launcher, job) = (cluster.launcher(), cluster.job(1, "true"));
+            let stop = AtomicBool::new(false);
+            let error = std::thread::scope(|scope| {
+                let started = scope.spawn(|| launcher.start_unless(&job, &stop).err());
+                std::thread::sleep(Duration::from_millis(500));
+                assert!(!started.is_finished(), "it is not waited for");
+                stop.store(true, Ordering::Relaxed);
+                let asked = Instant::now();
+                let error = started.join().expect("no panic");
+                assert!(
+                    asked.elapsed() < Duration::from_secs(20),
+                    "{system} {hangs}"
+                );
+                error
+            });
+            assert!(matches!(error, Some(LaunchError::Interrupted)), "{error:?}");
+            let left = fs::read_dir(cluster.launches()).expect("a folder").count();
+            assert_eq!(left, 1, "more than the plan is left");
+        }
+    }
 }

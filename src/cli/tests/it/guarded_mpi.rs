@@ -1,11 +1,17 @@
 //! `validate` and `check` on real MPI: exported files in place, and forced algorithms.
 
+use std::os::unix::process::CommandExt;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use schedule::Collective;
+use serde_json::Value;
 use table::{Confidence, Deployments, Rule, Table};
 use vocabulary::{Candidate, Parameters};
 
-use crate::mpi::{assert_nobody_left, place_with, run};
-use crate::run::Place;
+use crate::mpi::{assert_nobody_left, command, place_with, run, wait};
+use crate::run::{Place, Ran};
 
 /// With the library's own algorithms: a few seconds.
 const CAMPAIGN: &str = "
@@ -126,5 +132,94 @@ fn an_exported_table_is_in_place_under_mpich() {
     // Launches differ: fresh ones must say the same before it counts.
     let is_in_place = (0..3).any(|_| agree());
     assert!(is_in_place, "{seen:?}");
+    assert_nobody_left(&place);
+}
+
+/// Runs the binary in a process group of its own. If it takes too long, the group is told to end, and killed if it
+/// does not.
+fn run_in_time(place: &Place, args: &[&str]) -> Ran {
+    const LONGEST: Duration = Duration::from_secs(60);
+    const GRACE: Duration = Duration::from_secs(5);
+    let mut child = command(place, args).process_group(0).spawn().unwrap();
+    let group = Pid::from_raw(child.id().cast_signed());
+    let mut ends_within = |time| {
+        let end = Instant::now() + time;
+        while child.try_wait().unwrap().is_none() {
+            if Instant::now() > end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    };
+    if !ends_within(LONGEST) {
+        killpg(group, Signal::SIGTERM).unwrap();
+        if !ends_within(GRACE) {
+            killpg(group, Signal::SIGKILL).unwrap();
+        }
+        panic!("{args:?} took too long: {:?}", wait(place, child));
+    }
+    wait(place, child)
+}
+
+/// By itself the library sends 4 KiB from one of two ranks to the other as two messages, both eager; the table, as
+/// one with a rendezvous. At the measured sizes below and above either sends messages of the same kind.
+#[test]
+fn a_probe_finds_where_openmpi_is_faster_by_itself_between_measured_sizes() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    let asked = std::process::Command::new("mpirun.openmpi")
+        .arg("--version")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(asked.stdout).unwrap();
+    let version = text.lines().next().unwrap().rsplit(' ').next().unwrap();
+    let collectives = "
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: commutative
+        rules:
+          - {from: 0, candidate: allreduce/dual_root, blocks: 1, speedup: 1.2, confidence: low}
+        measured:
+          bytes:                [2K,  8K]
+          microseconds:         [1,   3]
+          default_microseconds: [1.2, 3.6]
+";
+    place.write(
+        TABLE,
+        testkit::tables::yaml("absent", "openmpi", version, collectives),
+    );
+    let args = [
+        "validate",
+        TABLE,
+        "--launches",
+        "4",
+        "--budget",
+        "40s",
+        "--json",
+    ];
+    let mut seen = Vec::new();
+    let mut is_found = || {
+        let ran = run_in_time(&place, &args);
+        assert!([Some(0), Some(1)].contains(&ran.code), "{ran:?}");
+        let found = ran.json();
+        let points = found["points"].as_array().unwrap();
+        let is_it = |point: &Value| {
+            point["place"] == "probe"
+                && point["judgement"] == "slower"
+                && (4000..8192).contains(&point["bytes"].as_u64().unwrap())
+        };
+        let is_found = points.iter().any(is_it);
+        assert!(!is_found || ran.code == Some(1), "{ran:?}");
+        seen.push(found);
+        is_found
+    };
+    // Launches differ: fresh ones must say the same before it counts.
+    let is_found = (0..3).any(|_| is_found());
+    assert!(is_found, "{seen:#?}");
     assert_nobody_left(&place);
 }

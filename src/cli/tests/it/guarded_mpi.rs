@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
+use launcher::{LibraryChoice, LibraryName, discover, select};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use schedule::Collective;
@@ -169,12 +170,12 @@ fn a_probe_finds_where_openmpi_is_faster_by_itself_between_measured_sizes() {
     let Some(place) = place_with("openmpi", "") else {
         return;
     };
-    let asked = std::process::Command::new("mpirun.openmpi")
-        .arg("--version")
-        .output()
-        .unwrap();
-    let text = String::from_utf8(asked.stdout).unwrap();
-    let version = text.lines().next().unwrap().rsplit(' ').next().unwrap();
+    let choice = LibraryChoice {
+        name: Some(LibraryName::OpenMpi),
+        ..LibraryChoice::default()
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = select(&choice, &discover(&path)).unwrap();
     let collectives = "
   allreduce:
     message_size: bytes of one rank's vector
@@ -191,7 +192,7 @@ fn a_probe_finds_where_openmpi_is_faster_by_itself_between_measured_sizes() {
 ";
     place.write(
         TABLE,
-        testkit::tables::yaml("absent", "openmpi", version, collectives),
+        testkit::tables::yaml("absent", "openmpi", &installed.version, collectives),
     );
     let args = [
         "validate",

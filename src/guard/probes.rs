@@ -29,9 +29,9 @@ const FEWEST: usize = 4;
 /// rule replaces the default. A library whose default switches between two measured sizes is seen there
 /// alone.
 ///
-/// A size is drawn uniformly in its logarithm. An octave counts once, and once more for each doubling of speed
-/// that the table expects there, since that is at stake. All stretches together, one after the other, are cut into parts
-/// that count the same, as many as there are to be probes, and each part has one. What is drawn twice, or is a
+/// Sizes are drawn uniformly in their logarithm. An octave counts once, and once more for each doubling of speed
+/// that the table expects there, since that is at stake. The gaps, one after the other, are cut into as many parts
+/// that count the same as there are to be probes, and one size is drawn in each. What is drawn twice, or is a
 /// point already, is measured once.
 pub fn add_probes(
     points: &mut Vec<Point>,

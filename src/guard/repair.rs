@@ -36,8 +36,8 @@ impl fmt::Display for TurnedBack {
 }
 
 /// Turns the surroundings of wrong points, probes among them, back to the default: within the point's rule, up
-/// to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in between, and the
-/// default is never wrong. Says so in the table's provenance.
+/// to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in between,
+/// and the default is never wrong. Says so in the table's provenance.
 pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
     let mut by_rule: BTreeMap<String, Vec<&ValidatedPoint>> = BTreeMap::new();
     let mut places: BTreeMap<String, RulePlace> = BTreeMap::new();

@@ -23,8 +23,9 @@ use crate::values;
 /// what it chooses is slower than one of these, or takes longer than the table says, for certain and by
 /// enough to matter; or where it fails. Some points are probes: sizes drawn at random between measured ones,
 /// where the table does not keep the default; there, what it chooses must not be slower than the default.
-/// What was measured with ranks in another order on their nodes than the table's says nothing. A few launches look for suspects; these are measured again, and only
-/// the further launches decide, so that a table that holds is called wrong in 5 % of all runs at most.
+/// What was measured with ranks in another order on their nodes than the table's says nothing. A few launches
+/// look for suspects; these are measured again, and only the further launches decide, so that a table that
+/// holds is called wrong in 5 % of all runs at most.
 ///
 /// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
 /// measured, as where the library has another version than the table's.
@@ -33,10 +34,10 @@ use crate::values;
 /// why they are not known), `further_launches` (that decided about suspects), `seed` (of the probes),
 /// `other_order` (sentences: where ranks stood in another order than the table's), `points`, each with
 /// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`, `probe`), `rule`, `chosen`,
-/// `runner_up`, `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown), `launches`,
-/// `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`, each with
-/// `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`, `undecided`
-/// (time was up).
+/// `runner_up`, `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown),
+/// `launches`, `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`,
+/// each with `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`,
+/// `undecided` (time was up).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

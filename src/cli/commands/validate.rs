@@ -21,10 +21,10 @@ use crate::values;
 ///
 /// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
 /// are drawn at random between measured sizes, wherever it does not keep the default: a library whose default
-/// switches between two measured sizes shows there alone. For the deployment `colltune`, both are measured in the same launches. For the
-/// deployment `library`, the exported table is put in place (--via export): launches without and with it
-/// take turns and are compared in pairs; with --via force, what it chooses is forced within the same
-/// launches instead.
+/// switches between two measured sizes shows there alone. For the deployment `colltune`, both are measured in
+/// the same launches. For the deployment `library`, the exported table is put in place (--via export): launches
+/// without and with it take turns and are compared in pairs; with --via force, what it chooses is forced within
+/// the same launches instead.
 ///
 /// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
 /// 1 if anything is slower or fails, unless --repair has turned that back to the default, up to the next sizes

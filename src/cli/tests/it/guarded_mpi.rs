@@ -21,6 +21,7 @@ shapes: [1x2]
 sizes: [64, 1M]
 parameters: {block_bytes: [16K]}
 strategy: exhaustive
+confirmation: off
 repetitions: {minimum: 10, maximum: 100, slice: 10ms}
 launches: 2
 watchdog: 5s
@@ -73,6 +74,8 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "library",
         "--tolerance",
         "99",
+        "--probes",
+        "0",
     ];
     let strict = [&check[..], &["--materiality", "0.2"]].concat();
     let checked = run(&place, &strict);
@@ -87,6 +90,8 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "library",
         "--launches",
         "4",
+        "--probes",
+        "2",
     ];
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
@@ -113,7 +118,15 @@ fn an_exported_table_is_in_place_under_mpich() {
     let Some(place) = place("mpich", Collective::Allreduce, rules) else {
         return;
     };
-    let validate = ["validate", TABLE, "--deployment", "library", "--json"];
+    let validate = [
+        "validate",
+        TABLE,
+        "--deployment",
+        "library",
+        "--probes",
+        "0",
+        "--json",
+    ];
     let mut seen = Vec::new();
     let mut agree = || {
         let mut speedups = ["export", "force"].map(|via| {
@@ -136,8 +149,8 @@ fn an_exported_table_is_in_place_under_mpich() {
     assert_nobody_left(&place);
 }
 
-/// Runs the binary in a process group of its own. If it takes too long, the group is told to end, and killed if it
-/// does not.
+/// Runs the binary in a process group of its own. If it takes too long, the group is told to end, and killed if
+/// it does not.
 fn run_in_time(place: &Place, args: &[&str]) -> Ran {
     const LONGEST: Duration = Duration::from_secs(60);
     const GRACE: Duration = Duration::from_secs(5);
@@ -163,8 +176,9 @@ fn run_in_time(place: &Place, args: &[&str]) -> Ran {
     wait(place, child)
 }
 
-/// By itself the library sends 4 KiB from one of two ranks to the other as two messages, both eager; the table, as
-/// one with a rendezvous. At the measured sizes below and above either sends messages of the same kind.
+/// By itself the library sends 4 KiB from one of two ranks to the other as two messages, both eager; what the
+/// table chooses, as one with a rendezvous. At the measured sizes below and above, both send messages of the
+/// same kind.
 #[test]
 fn a_probe_finds_where_openmpi_is_faster_by_itself_between_measured_sizes() {
     let Some(place) = place_with("openmpi", "") else {

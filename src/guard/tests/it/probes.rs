@@ -121,8 +121,8 @@ fn every_entry_for_a_shape_is_probed_at_a_size() {
     }
 }
 
-/// Its default broadcasts on 8 nodes by a binomial tree below 12 KiB, then by a scatter with an allgather, and from
-/// 512 KiB on by one with a ring.
+/// Its default broadcasts on 8 nodes by a binomial tree below 12 KiB, then by a scatter with an allgather, and
+/// from 512 KiB on by one with a ring.
 const MACHINE: &str = "name: desk\nranks_per_node: 2\n\
     network: {alpha: 2e-6, overhead: 0.4e-6, beta: 0.1e-9, eager_limit: 8192}\n\
     node: {alpha: 0.4e-6, overhead: 0.2e-6, beta: 0.1e-9, eager_limit: 4096}\n\
@@ -162,8 +162,8 @@ fn tuned(at: &Workplace) -> Tuned {
     tune(at, &mut Silent, &AtomicBool::new(false)).expect("tuned")
 }
 
-/// A table of what was measured in a workplace, without fresh launches, in which what is best at the largest size is
-/// chosen everywhere.
+/// A table of what was measured in a workplace, without fresh launches, in which what is best at the largest
+/// size is chosen everywhere.
 fn spread(at: &Workplace) -> Table {
     let mut table = tuned(at).table;
     let entries = table.collectives.values_mut().flatten();

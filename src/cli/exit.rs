@@ -185,6 +185,7 @@ fn of_guard(error: &GuardError) -> Code {
         GuardError::Interrupted => Code::Interrupted,
         GuardError::OtherLibrary { .. }
         | GuardError::NoLauncher { .. }
+        | GuardError::OtherOrder { .. }
         | GuardError::NothingMeasured => Code::Environment,
         GuardError::Export(_)
         | GuardError::NoCampaign { .. }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use tuner::{Observer, Workplace};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{broken, measure_more};
+use crate::measurer::{broken, measure_more, orders};
 use crate::{Broken, Deployed, GuardError, Measurer, Times};
 
 /// A library with and without its table: the default is measured in both, in stores of their own, since they
@@ -116,7 +116,7 @@ impl Measurer for Alternating<'_> {
                 ..broken.clone()
             })
         });
-        Times::of_samples(&samples, failed.collect())
+        Times::of_samples(&samples, failed.collect(), orders(self.at)?)
     }
 }
 

@@ -8,7 +8,7 @@ use vocabulary::Candidate;
 
 use crate::point::cells;
 use crate::suspects::{confirmed, is_suspicious, launches_to_decide};
-use crate::{GuardError, Measurer, Point, Rivals, Times};
+use crate::{GuardError, Measurer, Misplaced, Point, Rivals, Times};
 
 /// When a table no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -173,6 +173,8 @@ impl CheckedPoint {
 pub struct Checked {
     /// The points, as they were given.
     pub points: Vec<CheckedPoint>,
+    /// Those of which nothing can be told.
+    pub misplaced: Vec<Misplaced>,
     /// Launches that were asked for to decide about suspects; 0 without any.
     pub further_launches: u32,
 }
@@ -211,10 +213,12 @@ impl Question<'_> {
 
 /// Measures points again, what they choose beside the default and the runners-up, and tells where the table
 /// does not hold: where what it chooses is slower than one of these, or than it was, significantly (with
-/// [`crate::LEVEL`] over all) and by more than the options allow; or fails.
+/// [`crate::LEVEL`] over all) and by more than the options allow; or fails. Of a probe neither runner-up nor
+/// recorded time is known: what is chosen there must not be slower than the default.
 ///
 /// # Errors
-/// If nothing can be launched, or nothing was measured.
+/// If nothing can be launched, or nothing was measured; if ranks stood in another order than the table's
+/// everywhere.
 pub fn check(
     points: &[Point],
     rivals: &Rivals,
@@ -226,6 +230,7 @@ pub fn check(
     if first.medians.is_empty() && first.broken.is_empty() {
         return Err(GuardError::NothingMeasured);
     }
+    let (points, misplaced) = first.in_order(points)?;
     let questions: Vec<Question<'_>> = points
         .iter()
         .flat_map(|point| questions(point, rivals, options))
@@ -265,6 +270,7 @@ pub fn check(
     });
     Ok(Checked {
         points: checked.collect(),
+        misplaced,
         further_launches,
     })
 }

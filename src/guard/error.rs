@@ -8,7 +8,7 @@ use export::ExportError;
 use store::StoreError;
 use thiserror::Error;
 use tuner::TunerError;
-use vocabulary::Library;
+use vocabulary::{CommShape, Library, RankOrder};
 
 /// A table that could not be looked at.
 #[derive(Debug, Error)]
@@ -43,6 +43,18 @@ pub enum GuardError {
         table: Library,
         /// That of the campaign.
         found: Library,
+    },
+    /// Ranks in another order than those of the table.
+    #[error(
+        "on {shape}, ranks stand in {found} order on their nodes here, and the table is about {table} order"
+    )]
+    OtherOrder {
+        /// Where.
+        shape: CommShape,
+        /// The order of the table.
+        table: RankOrder,
+        /// That of the launches.
+        found: RankOrder,
     },
     /// A library that reads no exported files.
     #[error("{library} reads no exported tables")]
@@ -83,6 +95,11 @@ impl GuardError {
             }
             Self::OtherLibrary { .. } => {
                 "`--any-version` measures what there is, and a new table would be better".to_owned()
+            }
+            Self::OtherOrder { .. } => {
+                "have the launcher place ranks as for the table (`placement` and `options` in the \
+                 campaign), or tune for this order"
+                    .to_owned()
             }
             Self::ReadsNoTables { .. } => {
                 "`--via force` has the driver force what the table chooses".to_owned()

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Point ────── a size at which an entry of the table decides, most at stake first
+//! Probe ────── a point that was drawn at random between the sizes that were measured for the table
 //! Site ─────── launcher and library of the table, with a store for the while
 //! Measurer ─── launches points: on a site, with an exported file in place or not, or in a test
 //! Verdicts ─── what launches say: suspects of the first ones, confirmed or not by further ones
@@ -19,6 +20,7 @@ mod deployed;
 mod error;
 mod measurer;
 mod point;
+mod probes;
 mod repair;
 mod rivals;
 mod site;
@@ -29,8 +31,9 @@ pub use alternating::Alternating;
 pub use check::{Against, CheckOptions, Checked, CheckedPoint, Finding, check};
 pub use deployed::Deployed;
 pub use error::GuardError;
-pub use measurer::{Broken, Launches, Measurer, Times};
+pub use measurer::{Broken, Launches, Measurer, Misplaced, Times};
 pub use point::{Place, Point, points};
+pub use probes::{Probing, add_probes};
 pub use repair::{TurnedBack, repair};
 pub use rivals::Rivals;
 pub use site::{Site, SiteOptions, campaign_of};

@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use launcher::LaunchError;
 use store::Store;
 use tuner::{Observer, TunerError, Workplace, measure_cells};
-use vocabulary::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample, Subject};
 
-use crate::GuardError;
+use crate::{GuardError, Point};
 
 /// What some launches measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,18 @@ pub struct Times {
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
     pub broken: Vec<Broken>,
+    /// In which order ranks stood on their nodes, where launches told it.
+    pub orders: BTreeMap<CommShape, RankOrder>,
+}
+
+/// A point of which nothing can be told, as ranks stood in another order on their nodes than when its rules
+/// were made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Misplaced {
+    /// The point.
+    pub point: Point,
+    /// The order of ranks in the launches.
+    pub found: RankOrder,
 }
 
 /// A candidate that could not be measured.
@@ -31,6 +43,32 @@ pub struct Broken {
 }
 
 impl Times {
+    /// The points of which these times tell, and those of rules for another order of ranks than that of the
+    /// launches.
+    pub(crate) fn in_order(
+        &self,
+        points: &[Point],
+    ) -> Result<(Vec<Point>, Vec<Misplaced>), GuardError> {
+        let (mut told, mut misplaced) = (Vec::new(), Vec::new());
+        for point in points.iter().cloned() {
+            let shape = point.cell.shape;
+            match self.orders.get(&shape).map(|order| order.on(shape)) {
+                Some(found) if !point.order.on(shape).may_be(found) => {
+                    misplaced.push(Misplaced { point, found });
+                }
+                _ => told.push(point),
+            }
+        }
+        match misplaced.first().filter(|_| told.is_empty()) {
+            Some(first) => Err(GuardError::OtherOrder {
+                shape: first.point.cell.shape,
+                table: first.point.order,
+                found: first.found,
+            }),
+            None => Ok((told, misplaced)),
+        }
+    }
+
     /// The medians of a candidate; none if it was not measured.
     pub fn of(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
         let known = self.medians.get(&(*cell, candidate.clone()));
@@ -87,20 +125,28 @@ impl Measurer for Launches<'_> {
     ) -> Result<Times, GuardError> {
         self.asked += launches;
         let samples = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
-        Times::of_samples(&samples, broken(self.at)?)
+        Times::of_samples(&samples, broken(self.at)?, orders(self.at)?)
     }
 }
 
 impl Times {
-    /// What samples and failures say.
-    pub(crate) fn of_samples(samples: &[Sample], broken: Vec<Broken>) -> Result<Self, GuardError> {
+    /// What samples and failures say, and how ranks stood.
+    pub(crate) fn of_samples(
+        samples: &[Sample],
+        broken: Vec<Broken>,
+        orders: BTreeMap<CommShape, RankOrder>,
+    ) -> Result<Self, GuardError> {
         let mut medians = BTreeMap::new();
         for summary in fit::summarise(samples).map_err(TunerError::from)? {
             if let Subject::Cell(cell) = summary.subject {
                 medians.insert((cell, summary.candidate), summary.launch_medians);
             }
         }
-        Ok(Self { medians, broken })
+        Ok(Self {
+            medians,
+            broken,
+            orders,
+        })
     }
 }
 
@@ -129,6 +175,11 @@ pub(crate) fn measure_more(
     let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;
     samples.retain(|sample| sample.launch >= first);
     Ok(samples)
+}
+
+/// How ranks stood in the launches of the workplace's store.
+pub(crate) fn orders(at: &Workplace) -> Result<BTreeMap<CommShape, RankOrder>, GuardError> {
+    Ok(Store::open(&at.campaign.output.store)?.rank_orders(&at.library)?)
 }
 
 /// What failed in the workplace's store.

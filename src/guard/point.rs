@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlace, RuleSource};
 use table::{ShapeRules, Table};
-use vocabulary::{Candidate, Cell, Datatype, Operator};
+use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
 
 /// Why a size is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,6 +17,8 @@ pub enum Place {
     Threshold,
     /// The last whole element before a rule begins.
     BelowThreshold,
+    /// It was drawn at random between two measured sizes.
+    Probe,
 }
 
 /// A size at which an entry of a table decides, or several that decide alike.
@@ -26,6 +28,8 @@ pub struct Point {
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
+    /// In which order the ranks stood when the entry was made; with ranks in another one it says nothing.
+    pub order: RankOrder,
     /// Why this size.
     pub place: Place,
     /// The rules that decide, one an entry.
@@ -43,6 +47,22 @@ impl Point {
     pub fn keeps_default(&self) -> bool {
         self.chosen == Candidate::Default
     }
+
+    /// Whether measuring one of two points tells all about the other.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        let place = |point: &Self| (point.cell, point.order);
+        place(self) == place(other) && self.chosen == other.chosen
+    }
+
+    /// Whether what is chosen can be had here.
+    pub(crate) fn is_measurable(&self) -> bool {
+        !matches!(self.chosen, Candidate::Foreign { .. })
+    }
+
+    /// Whether the point was drawn at random.
+    pub fn is_probe(&self) -> bool {
+        self.place == Place::Probe
+    }
 }
 
 /// The points of what a table says for a deployment: all measured sizes and, if `thresholds`, those at which
@@ -59,40 +79,50 @@ pub fn points(
     thresholds: bool,
 ) -> Vec<Point> {
     let mut points = Vec::new();
-    for (&collective, entries) in &table.collectives {
-        let (datatype, operator) = match collective.is_reduction() {
-            true => (elements.0, Some(elements.1)),
-            false => (Datatype::Byte, None),
-        };
-        let of_deployment = entries.iter().filter(|entry| {
-            entry.deployments.cover(deployment) && entry.source == RuleSource::Measured
-        });
-        for entry in of_deployment {
-            let sizes = sizes(entry, datatype.size_bytes(), thresholds);
-            let cells = sizes.into_iter().map(|(bytes, place)| {
-                let shape = entry.shape;
-                let cell = Cell {
-                    collective,
-                    shape,
-                    bytes,
-                    datatype,
-                    operator,
-                };
-                (cell, place)
-            });
-            points.extend(cells.map(|(cell, place)| point(table, entry, deployment, cell, place)));
-        }
+    for (cell, entry) in entries(table, deployment, elements) {
+        let sizes = sizes(entry, cell.datatype.size_bytes(), thresholds);
+        points.extend(sizes.into_iter().map(|(bytes, place)| {
+            let cell = Cell { bytes, ..cell };
+            point(table, entry, deployment, cell, place)
+        }));
     }
-    points.retain(|point| !matches!(point.chosen, Candidate::Foreign { .. }));
+    points.retain(Point::is_measurable);
     by_stake(merged(points))
 }
 
+/// The entries for a deployment that were made from measurements, each with a cell that lacks its size.
+pub(crate) fn entries(
+    table: &Table,
+    deployment: Deployment,
+    elements: (Datatype, Operator),
+) -> impl Iterator<Item = (Cell, &ShapeRules)> {
+    let all = table
+        .collectives
+        .iter()
+        .flat_map(move |(&collective, entries)| {
+            let (datatype, operator) = match collective.is_reduction() {
+                true => (elements.0, Some(elements.1)),
+                false => (Datatype::Byte, None),
+            };
+            let cell = move |entry: &ShapeRules| Cell {
+                collective,
+                shape: entry.shape,
+                bytes: 0,
+                datatype,
+                operator,
+            };
+            entries.iter().map(move |entry| (cell(entry), entry))
+        });
+    all.filter(move |(_, entry)| {
+        entry.deployments.cover(deployment) && entry.source == RuleSource::Measured
+    })
+}
+
 /// Entries for some operators each that choose the same at a size are measured once.
-fn merged(points: Vec<Point>) -> Vec<Point> {
+pub(crate) fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut all: Vec<Point> = Vec::new();
     for point in points {
-        let alike = |known: &&mut Point| known.cell == point.cell && known.chosen == point.chosen;
-        match all.iter_mut().find(alike) {
+        match all.iter_mut().find(|known| known.is_alike(&point)) {
             Some(known) => {
                 known.rules.extend(point.rules);
                 known.operators = Operators::Any;
@@ -124,7 +154,8 @@ fn sizes(entry: &ShapeRules, element: u64, thresholds: bool) -> BTreeMap<u64, Pl
     sizes
 }
 
-fn point(
+/// What an entry says at a size.
+pub(crate) fn point(
     table: &Table,
     entry: &ShapeRules,
     deployment: Deployment,
@@ -149,6 +180,7 @@ fn point(
     Point {
         cell,
         operators: entry.operators,
+        order: entry.order,
         place,
         rules: vec![decision.rule],
         chosen: decision.candidate.clone(),

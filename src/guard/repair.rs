@@ -35,9 +35,9 @@ impl fmt::Display for TurnedBack {
     }
 }
 
-/// Turns the surroundings of wrong points back to the default: within the point's rule, up to the next sizes
-/// at which it was measured and not found wrong, or to its ends. Nothing is known in between, and the
-/// default is never wrong. Says so in the table's provenance.
+/// Turns the surroundings of wrong points, probes among them, back to the default: within the point's rule, up
+/// to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in between,
+/// and the default is never wrong. Says so in the table's provenance.
 pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
     let mut by_rule: BTreeMap<String, Vec<&ValidatedPoint>> = BTreeMap::new();
     let mut places: BTreeMap<String, RulePlace> = BTreeMap::new();
@@ -116,7 +116,7 @@ fn wrong_sizes(
     let measured = entry.measured.iter().map(|point| point.bytes);
     let good: BTreeSet<u64> = measured
         .filter(|size| rule.contains(size))
-        .chain(points.iter().map(|point| bytes(&point)))
+        .chain(points.iter().filter(|p| p.is_cleared()).map(|p| bytes(&p)))
         .filter(|size| !wrong.contains(size))
         .collect();
     let mut ranges: Vec<Range<u64>> = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use results::{CellDecision, Ranked, Verdict};
 use schedule::Collective;
 use store::Store;
 use table::{Deployment, Operators, Table};
@@ -21,8 +22,9 @@ pub struct Rivals {
 
 impl Rivals {
     /// Those that the store tells which a table was made from: at each point the fastest of its ranking
-    /// that is neither chosen nor the same schedule as what is chosen, nor the default. Without such a store none
-    /// is known: tables do not name them.
+    /// that is neither chosen nor the same schedule as what is chosen, nor the default, nor was faster and is
+    /// not used for another reason, as that fresh launches did not confirm it. Without such a store none is
+    /// known: tables do not name them.
     ///
     /// # Errors
     /// For a store that exists and cannot be read.
@@ -63,7 +65,7 @@ impl Rivals {
                 .iter()
                 .filter(|decision| key(&decision.cell) == key(&point.cell))
                 .filter(|decision| is_about(point.operators, decision.operators));
-            let mut ranked = rivals.flat_map(|decision| &decision.ranking);
+            let mut ranked = rivals.flat_map(eligible);
             let rival = ranked.find(|ranked| {
                 let is_measurable = !matches!(
                     ranked.candidate,
@@ -82,6 +84,27 @@ impl Rivals {
     pub fn of(&self, point: &Point) -> Option<&Candidate> {
         self.of.get(&(point.cell, point.operators))
     }
+}
+
+/// Who may be the runner-up of a decision. Not who was faster by its median and is not used for another reason,
+/// since fresh launches, another pattern of calls or another datatype spoke against it, or time was up: it would
+/// be found faster again.
+fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
+    let verdict = decision.verdict;
+    let nobody = matches!(
+        verdict,
+        Verdict::NotConfirmed
+            | Verdict::PatternsDisagree
+            | Verdict::Unconfirmed
+            | Verdict::TypesDisagree
+    );
+    let chosen = decision.ranked(&decision.chosen);
+    let is_eligible = move |ranked: &&Ranked| {
+        let is_faster = chosen.is_some_and(|chosen| ranked.median_seconds < chosen.median_seconds);
+        let is_rejected = verdict == Verdict::Confirmed && is_faster && !ranked.beats_default;
+        !nobody && !is_rejected
+    };
+    decision.ranking.iter().filter(is_eligible)
 }
 
 /// What tables tell cells apart by.

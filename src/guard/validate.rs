@@ -5,7 +5,7 @@ use vocabulary::Candidate;
 
 use crate::point::cells;
 use crate::suspects::{confirmed, launches_to_decide};
-use crate::{GuardError, Measurer, Point, Times};
+use crate::{GuardError, Measurer, Misplaced, Point, Times};
 
 /// How a table is validated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +80,11 @@ impl ValidatedPoint {
     pub fn is_wrong(&self) -> bool {
         matches!(self.judgement, Judgement::Slower | Judgement::Broken(_))
     }
+
+    /// Whether launches found nothing wrong with what is chosen.
+    pub fn is_cleared(&self) -> bool {
+        matches!(self.judgement, Judgement::Faster | Judgement::Same)
+    }
 }
 
 /// All points together.
@@ -98,6 +103,8 @@ pub struct Summary {
 pub struct Validated {
     /// The points, as they were given.
     pub points: Vec<ValidatedPoint>,
+    /// Those of which nothing can be told.
+    pub misplaced: Vec<Misplaced>,
     /// Launches that were asked for to decide about suspects; 0 without any.
     pub further_launches: u32,
 }
@@ -131,7 +138,8 @@ impl Validated {
 /// [`crate::LEVEL`] over all).
 ///
 /// # Errors
-/// If nothing can be launched, or nothing was measured though there are points.
+/// If nothing can be launched, or nothing was measured though there are points; if ranks stood in another
+/// order than the table's at all of them.
 pub fn validate(
     points: &[Point],
     measurer: &mut dyn Measurer,
@@ -140,6 +148,7 @@ pub fn validate(
     if points.is_empty() {
         return Ok(Validated {
             points: Vec::new(),
+            misplaced: Vec::new(),
             further_launches: 0,
         });
     }
@@ -150,6 +159,7 @@ pub fn validate(
     if first.medians.is_empty() && first.broken.is_empty() {
         return Err(GuardError::NothingMeasured);
     }
+    let (points, misplaced) = first.in_order(points)?;
     let bound = 1.0 + options.materiality;
     let suspects: Vec<&Point> = points
         .iter()
@@ -187,6 +197,7 @@ pub fn validate(
     });
     Ok(Validated {
         points: judged.collect(),
+        misplaced,
         further_launches,
     })
 }

@@ -3,11 +3,11 @@ mod markdown;
 
 use std::path::{Path, PathBuf};
 
-use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, check, points};
+use guard::{CheckOptions, Checked, CheckedPoint, Launches, Rivals, add_probes, check, points};
 use serde_json::{Value, json};
 
 use super::grid::grid;
-use super::guarded::{TableArgs, joined, name_of, point_json, time};
+use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
 use super::workplace::store_of;
 use crate::console::Console;
 use crate::error::CliError;
@@ -21,19 +21,23 @@ use crate::values;
 /// Measures the points of the table with most at stake again: what the table chooses, the library's default,
 /// and the runner-up, which the store knows that the table was made from. The table no longer holds where
 /// what it chooses is slower than one of these, or takes longer than the table says, for certain and by
-/// enough to matter; or where it fails. A few launches look for suspects; these are measured again, and only
-/// the further launches decide, so that a table that holds is called wrong in 5 % of all runs at most.
+/// enough to matter; or where it fails. Some points are probes: sizes drawn at random between measured ones,
+/// where the table does not keep the default; there, what it chooses must not be slower than the default.
+/// What was measured with ranks in another order on their nodes than the table's says nothing. A few launches
+/// look for suspects; these are measured again, and only the further launches decide, so that a table that
+/// holds is called wrong in 5 % of all runs at most.
 ///
 /// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
 /// measured, as where the library has another version than the table's.
 ///
 /// With --json, prints one object: `table`, `library` (that was measured), `holds`, `runners_up` (null, or
-/// why they are not known), `further_launches` (that decided about suspects), `points`, each with
-/// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`), `rule`, `chosen`, `runner_up`,
-/// `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown), `launches`,
-/// `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`, each with
-/// `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`, `undecided`
-/// (time was up).
+/// why they are not known), `further_launches` (that decided about suspects), `seed` (of the probes),
+/// `other_order` (sentences: where ranks stood in another order than the table's), `points`, each with
+/// `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place` (`measured`, `probe`), `rule`, `chosen`,
+/// `runner_up`, `seconds`, `default_seconds`, `runner_up_seconds`, `recorded_seconds` (null if unknown),
+/// `launches`, `regression`, `broken` (how what is chosen failed, or null), `reasons` (sentences), `findings`,
+/// each with `against` (`default`, `runner_up`, `recorded`), `ratio`, `bound`, `launches`, `confirmed`,
+/// `undecided` (time was up).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -72,6 +76,8 @@ struct Found<'a> {
     library: &'a str,
     /// Why runners-up are not known.
     silence: Option<&'a str>,
+    /// What probes were drawn from.
+    seed: u64,
     checked: &'a Checked,
 }
 
@@ -86,6 +92,8 @@ impl Args {
             return Err(guard::GuardError::NothingToMeasure { deployment }.into());
         }
         points.truncate(self.cells as usize);
+        let probing = self.table.probing(Some(self.cells));
+        add_probes(&mut points, &table, deployment, elements, probing);
         let store = store_of(&table, self.store.as_deref())?;
         let rivals = Rivals::find(&table, &store, deployment, &points)?;
         let options = CheckOptions {
@@ -108,8 +116,12 @@ impl Args {
             table: &self.table.path,
             library: &library,
             silence: rivals.silence.as_deref(),
+            seed: probing.seed,
             checked: &checked,
         };
+        for sentence in other_orders(&found.checked.misplaced) {
+            console.warn(format_args!("{sentence}."));
+        }
         self.tell(&found, console)?;
         Ok(match checked.holds() {
             true => Answer::Good,
@@ -157,6 +169,12 @@ impl Found<'_> {
         }
     }
 
+    /// Which points are probes, as a sentence.
+    fn probes(&self) -> Option<String> {
+        let points = self.checked.points.iter();
+        probes_of(points.map(|checked| &checked.point), self.seed)
+    }
+
     /// What is known of runners-up, as a sentence, if they are not.
     fn silence(&self) -> Option<String> {
         let why = self.silence?;
@@ -173,6 +191,8 @@ fn to_json(found: &Found<'_>) -> Value {
         "holds": found.checked.holds(),
         "runners_up": found.silence,
         "further_launches": found.checked.further_launches,
+        "seed": found.seed,
+        "other_order": other_orders(&found.checked.misplaced),
         "points": found.checked.points.iter().map(checked_json).collect::<Vec<_>>(),
     })
 }
@@ -229,6 +249,7 @@ fn describe(found: &Found<'_>) -> String {
     ];
     let mut lines = vec![grid(columns, rows), String::new()];
     lines.extend(found.silence());
+    lines.extend(found.probes());
     for checked in &found.checked.points {
         let reasons = checked.reasons().into_iter();
         lines.extend(reasons.map(|reason| format!("{}: {reason}.", name_of(&checked.point))));

@@ -1,9 +1,11 @@
 //! What the verbs share that measure a table again.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use campaign::Campaign;
-use guard::{Point, Site, SiteOptions};
+use guard::{Misplaced, Point, Probing, Site, SiteOptions};
 use serde_json::{Value, json};
 use table::{Deployment, Operators, Table};
 
@@ -31,6 +33,14 @@ pub(super) struct TableArgs {
     /// Measure whatever version of the library there is, or simulated machine, if it is not the table's
     #[arg(long)]
     any_version: bool,
+    /// Probes to measure besides, sizes drawn at random between measured ones; by default a third of `--cells`,
+    /// or without `--cells` one for every four gaps between measured sizes, and four for each collective and
+    /// shape at least
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000))]
+    probes: Option<u32>,
+    /// The seed that probes are drawn from, to measure the same ones again; by default a new one
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
     /// Write what was found to this file, in Markdown
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
@@ -46,6 +56,18 @@ impl TableArgs {
         warn_of_simulation(&table, console);
         let campaign = guard::campaign_of(&table, self.campaign.as_deref(), &places().homes)?;
         Ok((table, campaign))
+    }
+
+    /// How probes are drawn beside so many points, or beside all.
+    pub(super) fn probing(&self, cells: Option<u32>) -> Probing {
+        let number = self.probes.or(cells.map(|cells| cells.div_ceil(3)));
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        // Short enough to be typed, and a whole number wherever JSON is read.
+        let by_the_clock = || since.map_or(0, |since| since.as_micros() as u64 % 1_000_000_000);
+        Probing {
+            seed: self.seed.unwrap_or_else(by_the_clock),
+            number: number.map(|number| number as usize),
+        }
     }
 
     /// Finds what launches of these points need, and says what makes their numbers less trustworthy.
@@ -78,6 +100,36 @@ impl TableArgs {
     }
 }
 
+/// Which points are probes, and how to measure them again, as a sentence; nothing if there are none.
+pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) -> Option<String> {
+    match points.filter(|point| point.is_probe()).count() {
+        0 => None,
+        1 => Some(format!(
+            "One point is a probe, drawn between measured sizes; `--seed {seed}` draws it again."
+        )),
+        probes => Some(format!(
+            "{probes} points are probes, drawn between measured sizes; `--seed {seed}` draws them again."
+        )),
+    }
+}
+
+/// Where ranks stood in another order than the table's, as sentences without a full stop.
+pub(super) fn other_orders(misplaced: &[Misplaced]) -> Vec<String> {
+    let mut points: BTreeMap<_, usize> = BTreeMap::new();
+    for Misplaced { point, found } in misplaced {
+        *points
+            .entry((point.cell.shape, point.order, found))
+            .or_default() += 1;
+    }
+    let sentences = points.into_iter().map(|((shape, order, found), points)| {
+        format!(
+            "on {shape}, ranks stand in {found} order on their nodes, and rules of the table are about \
+             {order} order: nothing is said about {points} of its points"
+        )
+    });
+    sentences.collect()
+}
+
 /// What tells a point from others, as the first keys of an object.
 pub(super) fn point_json(point: &Point) -> Value {
     json!({
@@ -100,7 +152,7 @@ pub(super) fn joined(mut first: Value, second: Value) -> Value {
     first
 }
 
-/// A point in a few words, as in `allreduce 1x2 4K, commutative`.
+/// A point in a few words, as in `allreduce 1x2 5003, commutative (probe)`.
 pub(super) fn name_of(point: &Point) -> String {
     let cell = &point.cell;
     let mut name = format!("{} {}", cell.collective, cell.shape);
@@ -109,6 +161,9 @@ pub(super) fn name_of(point: &Point) -> String {
     }
     if point.operators != Operators::Any {
         name += &format!(", {}", point.operators);
+    }
+    if point.is_probe() {
+        name += " (probe)";
     }
     name
 }

@@ -1,14 +1,14 @@
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Deployed, GuardError, Launches, Point, Site, TurnedBack, ValidateOptions,
-    Validated, ValidatedPoint, points, repair, validate,
+    Alternating, Deployed, GuardError, Launches, Point, Probing, Site, TurnedBack, ValidateOptions,
+    Validated, ValidatedPoint, add_probes, points, repair, validate,
 };
 use serde_json::{Value, json};
 use table::{Deployment, Table};
 
 use super::grid::grid;
-use super::guarded::{TableArgs, joined, name_of, point_json, time};
+use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
 use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
@@ -19,21 +19,26 @@ use crate::values;
 
 /// Measure what a table is worth: the library's default against what it chooses
 ///
-/// Measures the sizes that the table was made from, and those just below and at its thresholds, wherever it
-/// does not keep the default. For the deployment `colltune`, both are measured in the same launches. For the
-/// deployment `library`, the exported table is put in place (--via export): launches without and with it
-/// take turns and are compared in pairs; with --via force, what it chooses is forced within the same
-/// launches instead.
+/// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
+/// are drawn at random between measured sizes, wherever it does not keep the default: a library whose default
+/// switches between two measured sizes shows there alone. For the deployment `colltune`, both are measured in
+/// the same launches. For the deployment `library`, the exported table is put in place (--via export): launches
+/// without and with it take turns and are compared in pairs; with --via force, what it chooses is forced within
+/// the same launches instead.
 ///
 /// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
-/// 1 if anything is slower or fails, unless --repair has turned that back to the default.
+/// 1 if anything is slower or fails, unless --repair has turned that back to the default, up to the next sizes
+/// on both sides at which nothing is wrong. What was measured with ranks in another order on their nodes than
+/// the table's says nothing.
 ///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
 /// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
-/// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches` (that decided about what seemed slower),
-/// `repaired` (sentences), `points`, each with `collective`, `nodes`, `ppn`, `bytes`, `operators`, `place`
-/// (`measured`, `threshold`, `below_threshold`), `rule`, `chosen`, `judgement`, `speedup`, `interval` (`low`,
-/// `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null if unknown), `failure`.
+/// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches`
+/// (that decided about what seemed slower), `seed` (of the probes), `other_order` (sentences: where ranks stood
+/// in another order than the table's), `repaired` (sentences), `points`, each with `collective`, `nodes`, `ppn`,
+/// `bytes`, `operators`, `place` (`measured`, `threshold`, `below_threshold`, `probe`), `rule`, `chosen`,
+/// `judgement`, `speedup`, `interval` (`low`, `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null
+/// if unknown), `failure`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -82,6 +87,8 @@ struct Found {
     via: &'static str,
     /// Points at which the table keeps the default.
     kept: usize,
+    /// What probes were drawn from.
+    seed: u64,
     validated: Validated,
     repaired: Vec<TurnedBack>,
 }
@@ -89,7 +96,8 @@ struct Found {
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (mut table, campaign) = self.table.read(console)?;
-        let (points, kept) = self.points(&table, &campaign)?;
+        let probing = self.table.probing(self.cells);
+        let (points, kept) = self.points(&table, &campaign, probing)?;
         let site = self
             .table
             .site(&table, campaign, &points, self.launches, console)?;
@@ -109,9 +117,13 @@ impl Args {
                 (Deployment::Library, _) => "force",
             },
             kept,
+            seed: probing.seed,
             validated,
             repaired,
         };
+        for sentence in other_orders(&found.validated.misplaced) {
+            console.warn(format_args!("{sentence}."));
+        }
         self.tell(&found, console)?;
         Ok(match found.validated.is_good() || self.repair {
             true => Answer::Good,
@@ -125,7 +137,12 @@ impl Args {
     }
 
     /// What is to be measured, and at how many points the table keeps the default.
-    fn points(&self, table: &Table, campaign: &Campaign) -> Result<(Vec<Point>, usize), CliError> {
+    fn points(
+        &self,
+        table: &Table,
+        campaign: &Campaign,
+        probing: Probing,
+    ) -> Result<(Vec<Point>, usize), CliError> {
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.operator);
         let mut points = points(table, deployment, elements, true);
@@ -136,13 +153,14 @@ impl Args {
         let all = points.len();
         points.retain(|point| !point.keeps_default());
         let kept = all - points.len();
-        if self.exports() {
-            let class = Deployed::operators(&table.provenance.library, self.assume_commutative);
-            points.retain(|point| {
-                !point.cell.collective.is_reduction() || point.operators.cover(class)
-            });
-        }
+        let class = Deployed::operators(&table.provenance.library, self.assume_commutative);
+        let is_told = |point: &Point| {
+            !self.exports() || !point.cell.collective.is_reduction() || point.operators.cover(class)
+        };
+        points.retain(is_told);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
+        add_probes(&mut points, table, deployment, elements, probing);
+        points.retain(is_told);
         Ok((points, kept))
     }
 
@@ -228,6 +246,8 @@ impl Found {
             validated.count("not_measured"),
             self.kept
         ));
+        let points = validated.points.iter();
+        lines.extend(probes_of(points.map(|found| &found.point), self.seed));
         let changes = self.repaired.iter();
         lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));
         lines
@@ -283,6 +303,8 @@ impl Found {
             "undecided": validated.count("undecided"),
             "not_measured": validated.count("not_measured"),
             "further_launches": validated.further_launches,
+            "seed": self.seed,
+            "other_order": other_orders(&validated.misplaced),
             "repaired": self.repaired.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "points": validated.points.iter().map(validated_json).collect::<Vec<_>>(),
         })

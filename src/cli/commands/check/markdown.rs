@@ -10,8 +10,8 @@ pub(super) fn render(found: &Found<'_>) -> String {
         found.table.display(),
         found.verdict()
     );
-    if let Some(silence) = found.silence() {
-        text += &format!("\n{silence}\n");
+    for remark in found.silence().into_iter().chain(found.probes()) {
+        text += &format!("\n{remark}\n");
     }
     let wrong = found
         .checked

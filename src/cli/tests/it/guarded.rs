@@ -16,6 +16,7 @@ shapes: [4x4]
 collectives: [allreduce, bcast]
 sizes: [64, 2056, 64K, 1M]
 strategy: exhaustive
+confirmation: off
 parameters: {block_bytes: 16K, predicted: false, radix: 4}
 repetitions: {slice: 20ms}
 budget: 10h
@@ -104,21 +105,34 @@ fn a_table_that_holds_passes_its_check() {
     let place = place();
     let before = place.read(TABLE);
     let files = ["--junit", "out/check.xml", "--markdown", "out/check.md"];
-    let args = [&["check", TABLE, "--cells", "5", "--json"], &files[..]].concat();
+    let cells = ["check", TABLE, "--cells", "5", "--seed", "7", "--json"];
+    let args = [&cells[..], &files[..]].concat();
     let found = ended(&place, place.run(&args), 0).json();
     let expected = [
         "further_launches",
         "holds",
         "library",
+        "other_order",
         "points",
         "runners_up",
+        "seed",
         "table",
     ];
     assert_eq!(keys(&found), expected);
     assert_eq!(found["holds"], true);
     assert_eq!(found["runners_up"], serde_json::Value::Null);
-    let points = found["points"].as_array().unwrap();
-    assert_eq!(points.len(), 5);
+    assert_eq!(found["seed"], 7);
+    let (probes, points): (Vec<_>, Vec<_>) = found["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .partition(|point| point["place"] == "probe");
+    assert_eq!((points.len(), probes.len()), (5, 2));
+    for probe in probes {
+        assert_eq!(probe["regression"], false);
+        assert!(probe["default_seconds"].as_f64().unwrap() > 0.0);
+        assert!(probe["recorded_seconds"].is_null() && probe["runner_up"].is_null());
+    }
     for point in points {
         assert_eq!(point["regression"], false);
         assert!(point["seconds"].as_f64().unwrap() > 0.0);
@@ -130,13 +144,18 @@ fn a_table_that_holds_passes_its_check() {
     }
     let elements = elements(&place.read("out/check.xml"));
     let count = |name: &str| elements.iter().filter(|(found, _)| found == name).count();
-    assert_eq!((count("testcase"), count("failure")), (5, 0));
-    for count in ["tests=\"5\"", "failures=\"0\"", "skipped=\"0\""] {
+    assert_eq!((count("testcase"), count("failure")), (7, 0));
+    for count in ["tests=\"7\"", "failures=\"0\"", "skipped=\"0\""] {
         assert!(elements[1].1.contains(count), "{elements:?}");
     }
     let markdown = place.read("out/check.md");
     assert!(
-        markdown.contains("The table holds at 5 points"),
+        markdown.contains("The table holds at 7 points"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("2 points are probes")
+            && markdown.contains("`--seed 7` draws them again"),
         "{markdown}"
     );
     assert_eq!(place.read(TABLE), before);
@@ -163,7 +182,8 @@ fn a_table_that_no_longer_holds_fails_its_check() {
     let named_to_be_escaped = "a<b&c.yaml";
     fs::copy(place.path(TABLE), place.path(named_to_be_escaped)).unwrap();
     let files = ["--junit", "check.xml", "--markdown", "check.md"];
-    let ran = place.run(&[&["check", named_to_be_escaped], &files[..]].concat());
+    let check = ["check", named_to_be_escaped, "--probes", "0"];
+    let ran = place.run(&[&check[..], &files[..]].concat());
     let told = ended(&place, ran, 1).out;
     assert!(told.contains("bcast/linear takes"), "{told}");
     assert!(told.contains("times the default, in"), "{told}");
@@ -223,6 +243,25 @@ fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
 }
 
 #[test]
+fn a_table_for_another_order_of_ranks_is_not_judged() {
+    let place = place();
+    let cyclic = CAMPAIGN.replace("seed: 7", "seed: 7, placement: cyclic");
+    place.write("cyclic.yaml", cyclic);
+    for verb in ["check", "validate"] {
+        let args = [verb, TABLE, "--campaign", "cyclic.yaml", "--probes", "1"];
+        let refused = place.run(&[&args[..], &["--any-version"]].concat());
+        assert_eq!(refused.code, Some(3), "{refused:?}");
+        assert!(
+            refused
+                .err
+                .contains("on 4x4, ranks stand in cyclic order on their nodes here"),
+            "{}",
+            refused.err
+        );
+    }
+}
+
+#[test]
 fn without_the_tables_library_nothing_can_be_said() {
     let place = made::place();
     place
@@ -266,6 +305,8 @@ fn a_good_table_is_validated() {
         "validate",
         TABLE,
         "--repair",
+        "--seed",
+        "11",
         "--markdown",
         "valid.md",
         "--json",
@@ -280,6 +321,8 @@ fn a_good_table_is_validated() {
         points.iter().any(|point| point["place"] == "threshold"),
         "{found}"
     );
+    let probes = points.iter().filter(|point| point["place"] == "probe");
+    assert_eq!((probes.count(), &found["seed"]), (8, &11.into()), "{found}");
     for point in points {
         assert_ne!(point["chosen"], "default");
         assert!(
@@ -289,6 +332,11 @@ fn a_good_table_is_validated() {
     }
     let markdown = place.read("valid.md");
     assert!(markdown.contains("in geometric mean over"), "{markdown}");
+    assert!(markdown.contains(" (probe) | "), "{markdown}");
+    assert!(
+        markdown.contains("`--seed 11` draws them again"),
+        "{markdown}"
+    );
     // There is nothing to repair.
     assert_eq!(place.read(TABLE), before);
     let none = place.run(&["validate", TABLE, "--deployment", "library"]);
@@ -301,9 +349,11 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
     let place = place();
     spoil(&place);
     let before = place.read(TABLE);
-    let told = ended(&place, place.run(&["validate", TABLE]), 1).out;
+    let told = ended(&place, place.run(&["validate", TABLE, "--probes", "0"]), 1).out;
     assert!(
-        told.contains("SLOWER") && told.contains("significantly slower at 3;"),
+        !told.contains("probe")
+            && told.contains("SLOWER")
+            && told.contains("significantly slower at 3;"),
         "{told}"
     );
     assert_eq!(place.read(TABLE), before);

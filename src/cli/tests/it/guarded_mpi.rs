@@ -1,11 +1,18 @@
 //! `validate` and `check` on real MPI: exported files in place, and forced algorithms.
 
+use std::os::unix::process::CommandExt;
+use std::time::{Duration, Instant};
+
+use launcher::{LibraryChoice, LibraryName, discover, select};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use schedule::Collective;
+use serde_json::Value;
 use table::{Confidence, Deployments, Rule, Table};
 use vocabulary::{Candidate, Parameters};
 
-use crate::mpi::{assert_nobody_left, place_with, run};
-use crate::run::Place;
+use crate::mpi::{assert_nobody_left, command, place_with, run, wait};
+use crate::run::{Place, Ran};
 
 /// With the library's own algorithms: a few seconds.
 const CAMPAIGN: &str = "
@@ -14,6 +21,7 @@ shapes: [1x2]
 sizes: [64, 1M]
 parameters: {block_bytes: [16K]}
 strategy: exhaustive
+confirmation: off
 repetitions: {minimum: 10, maximum: 100, slice: 10ms}
 launches: 2
 watchdog: 5s
@@ -66,6 +74,8 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "library",
         "--tolerance",
         "99",
+        "--probes",
+        "0",
     ];
     let strict = [&check[..], &["--materiality", "0.2"]].concat();
     let checked = run(&place, &strict);
@@ -80,6 +90,8 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "library",
         "--launches",
         "4",
+        "--probes",
+        "2",
     ];
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
@@ -106,7 +118,15 @@ fn an_exported_table_is_in_place_under_mpich() {
     let Some(place) = place("mpich", Collective::Allreduce, rules) else {
         return;
     };
-    let validate = ["validate", TABLE, "--deployment", "library", "--json"];
+    let validate = [
+        "validate",
+        TABLE,
+        "--deployment",
+        "library",
+        "--probes",
+        "0",
+        "--json",
+    ];
     let mut seen = Vec::new();
     let mut agree = || {
         let mut speedups = ["export", "force"].map(|via| {
@@ -126,5 +146,95 @@ fn an_exported_table_is_in_place_under_mpich() {
     // Launches differ: fresh ones must say the same before it counts.
     let is_in_place = (0..3).any(|_| agree());
     assert!(is_in_place, "{seen:?}");
+    assert_nobody_left(&place);
+}
+
+/// Runs the binary in a process group of its own. If it takes too long, the group is told to end, and killed if
+/// it does not.
+fn run_in_time(place: &Place, args: &[&str]) -> Ran {
+    const LONGEST: Duration = Duration::from_secs(60);
+    const GRACE: Duration = Duration::from_secs(5);
+    let mut child = command(place, args).process_group(0).spawn().unwrap();
+    let group = Pid::from_raw(child.id().cast_signed());
+    let mut ends_within = |time| {
+        let end = Instant::now() + time;
+        while child.try_wait().unwrap().is_none() {
+            if Instant::now() > end {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    };
+    if !ends_within(LONGEST) {
+        killpg(group, Signal::SIGTERM).unwrap();
+        if !ends_within(GRACE) {
+            killpg(group, Signal::SIGKILL).unwrap();
+        }
+        panic!("{args:?} took too long: {:?}", wait(place, child));
+    }
+    wait(place, child)
+}
+
+/// By itself the library sends 4 KiB from one of two ranks to the other as two messages, both eager; what the
+/// table chooses, as one with a rendezvous. At the measured sizes below and above, both send messages of the
+/// same kind.
+#[test]
+fn a_probe_finds_where_openmpi_is_faster_by_itself_between_measured_sizes() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    let choice = LibraryChoice {
+        name: Some(LibraryName::OpenMpi),
+        ..LibraryChoice::default()
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let installed = select(&choice, &discover(&path)).unwrap();
+    let collectives = "
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: commutative
+        rules:
+          - {from: 0, candidate: allreduce/dual_root, blocks: 1, speedup: 1.2, confidence: low}
+        measured:
+          bytes:                [2K,  8K]
+          microseconds:         [1,   3]
+          default_microseconds: [1.2, 3.6]
+";
+    place.write(
+        TABLE,
+        testkit::tables::yaml("absent", "openmpi", &installed.version, collectives),
+    );
+    let args = [
+        "validate",
+        TABLE,
+        "--launches",
+        "4",
+        "--budget",
+        "40s",
+        "--json",
+    ];
+    let mut seen = Vec::new();
+    let mut is_found = || {
+        let ran = run_in_time(&place, &args);
+        assert!([Some(0), Some(1)].contains(&ran.code), "{ran:?}");
+        let found = ran.json();
+        let points = found["points"].as_array().unwrap();
+        let is_it = |point: &Value| {
+            point["place"] == "probe"
+                && point["judgement"] == "slower"
+                && (4000..8192).contains(&point["bytes"].as_u64().unwrap())
+        };
+        let is_found = points.iter().any(is_it);
+        assert!(!is_found || ran.code == Some(1), "{ran:?}");
+        seen.push(found);
+        is_found
+    };
+    // Launches differ: fresh ones must say the same before it counts.
+    let is_found = (0..3).any(|_| is_found());
+    assert!(is_found, "{seen:#?}");
     assert_nobody_left(&place);
 }

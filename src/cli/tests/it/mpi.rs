@@ -1,7 +1,7 @@
 //! Whole campaigns on real MPI, left alone and disturbed.
 
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -46,12 +46,17 @@ pub(crate) fn place_with(library: &str, campaign: &str) -> Option<Place> {
 }
 
 pub(crate) fn start(place: &Place, args: &[&str]) -> Child {
+    command(place, args).spawn().unwrap()
+}
+
+/// The binary with what it needs to launch real ranks.
+pub(crate) fn command(place: &Place, args: &[&str]) -> Command {
     let inherited = |name: &str| std::env::var_os(name).unwrap_or_default();
     let mut command = place.command(args);
     for name in ["PATH", "COLLTUNE_LIBDIR", "LD_LIBRARY_PATH", "HOME"] {
         command.env(name, inherited(name));
     }
-    command.spawn().unwrap()
+    command
 }
 
 pub(crate) fn wait(place: &Place, child: Child) -> Ran {

@@ -3,6 +3,7 @@
 mod alternating;
 mod points;
 mod power;
+mod probes;
 mod repair;
 mod script;
 mod simulation;

@@ -1,17 +1,22 @@
 //! What repairing makes of a table.
 
-use guard::{Judgement, ValidatedPoint, points, repair};
+use guard::{Judgement, Place, ValidatedPoint, points, repair};
 use table::{Deployment, Table};
 use vocabulary::{Datatype, Operator};
 
-use crate::script::table;
+use crate::script::{self, table};
 
 /// The table after these sizes were found slower, and what changed.
 fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
+    repaired_with(wrong, &[])
+}
+
+/// The same with probes, each judged so.
+fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<String>) {
     let mut table = table();
     let elements = (Datatype::Float64, Operator::Sum);
     let points = points(&table, Deployment::Library, elements, true).into_iter();
-    let validated: Vec<ValidatedPoint> = points
+    let validated = points
         .filter(|point| !point.keeps_default())
         .map(|point| ValidatedPoint {
             judgement: match wrong.contains(&point.cell.bytes) {
@@ -22,8 +27,19 @@ fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
             speedup: None,
             seconds: None,
             default_seconds: None,
-        })
-        .collect();
+        });
+    let mut validated: Vec<ValidatedPoint> = validated.collect();
+    for (bytes, judgement) in probes {
+        let mut probe = validated
+            .iter()
+            .find(|p| p.point.cell.bytes == 4096)
+            .expect("a point")
+            .clone();
+        probe.point.cell.bytes = *bytes;
+        probe.point.place = Place::Probe;
+        probe.judgement = judgement.clone();
+        validated.push(probe);
+    }
     let changes = repair(&mut table, &validated);
     // What is written can be read.
     let text = table.to_yaml();
@@ -108,4 +124,29 @@ fn what_was_changed_is_told_and_stands_in_the_table() {
     assert_eq!(point.seconds, point.default_seconds);
     let (table, changes) = repaired(&[]);
     assert!(changes.is_empty() && table.provenance.warnings.is_empty());
+}
+
+#[test]
+fn a_wrong_probe_turns_back_what_nobody_cleared() {
+    use Judgement::{NotMeasured, Same, Slower, Undecided};
+    let check = |probes: &[(u64, Judgement)], sizes: &str| {
+        let (table, changes) = repaired_with(&[], probes);
+        let [change] = &changes[..] else {
+            panic!("{changes:?}");
+        };
+        assert!(change.ends_with(sizes), "{change}");
+        // What was measured there was not wrong.
+        assert_eq!(
+            table.entries().next().expect("one").measured,
+            script::table().entries().next().expect("one").measured
+        );
+    };
+    // Up to the measured sizes around.
+    check(&[(2000, Slower)], "from 1025 to 4095 bytes");
+    check(&[(2000, Slower), (3000, Slower)], "from 1025 to 4095 bytes");
+    check(&[(2000, Slower), (3000, Same)], "from 1025 to 2999 bytes");
+    check(
+        &[(2000, Slower), (3000, Undecided), (1500, NotMeasured)],
+        "from 1025 to 4095 bytes",
+    );
 }

@@ -1,9 +1,11 @@
 //! Launches whose times are written down beforehand.
 
+use std::collections::BTreeMap;
+
 use guard::{Broken, GuardError, Measurer, Times};
 use table::Table;
 use testkit::tables;
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, Cell, CommShape, RankOrder};
 
 /// A table of one collective; every tenth of a size decides alike.
 pub(crate) fn table() -> Table {
@@ -41,6 +43,8 @@ pub(crate) struct Script<F> {
     pub(crate) seconds: F,
     /// What was asked for: cells and launches.
     pub(crate) asked: Vec<(Vec<u64>, u32)>,
+    /// How ranks stand.
+    pub(crate) orders: BTreeMap<CommShape, RankOrder>,
     launch: u32,
 }
 
@@ -49,6 +53,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Script<F> {
         Self {
             seconds,
             asked: Vec::new(),
+            orders: BTreeMap::new(),
             launch: 0,
         }
     }
@@ -62,7 +67,10 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
     ) -> Result<Times, GuardError> {
         let sizes = cells.iter().map(|(cell, _)| cell.bytes).collect();
         self.asked.push((sizes, launches));
-        let mut times = Times::default();
+        let mut times = Times {
+            orders: self.orders.clone(),
+            ..Times::default()
+        };
         for _ in 0..launches {
             self.launch += 1;
             for (cell, candidates) in cells {

@@ -29,7 +29,7 @@ pub(crate) fn tuned() -> Tuned {
     let folder = TempDir::new().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let text = format!(
-        "name: guarded\nlauncher: {{simulated: {{machine: {}, seed: 7}}}}\nshapes: [4x4, 8x2]\n\
+        "name: guarded\nconfirmation: off\nlauncher: {{simulated: {{machine: {}, seed: 7}}}}\nshapes: [4x4, 8x2]\n\
          collectives: [allreduce, bcast]\nsizes: [64, 2056, 64K, 1M]\nstrategy: exhaustive\n\
          parameters: {{block_bytes: 16K, predicted: false, radix: 4}}\nrepetitions: {{slice: 20ms}}\n\
          budget: 10h\noutput: {{store: {}, table: {}, report: {}}}\n",

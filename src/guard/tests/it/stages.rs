@@ -1,11 +1,11 @@
 //! First launches, suspects, and who is found.
 
 use guard::{
-    Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Point, Rivals,
+    Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,
     ValidateOptions, check, points, validate,
 };
 use table::Deployment;
-use vocabulary::{Candidate, Cell, Datatype, Operator};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
 
 use crate::script::{Script, Take, table};
 
@@ -210,4 +210,53 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
     };
     let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
     assert!(checked.holds() && checked.points.iter().all(CheckedPoint::is_undecided));
+}
+
+#[test]
+fn rules_for_another_order_of_ranks_are_not_judged() {
+    let shape = CommShape { nodes: 2, ppn: 2 };
+    let flat = CommShape { nodes: 4, ppn: 1 };
+    let mut all = all();
+    for (point, shape) in all.iter_mut().zip([shape, shape, flat, shape]) {
+        point.cell.shape = shape;
+        point.order = RankOrder::Block;
+    }
+    all[1].order = RankOrder::Unknown;
+    // Everything is twice as slow as the default.
+    let seconds = |_: &Cell, candidate: &Candidate, _| {
+        Take::Seconds(if *candidate == Candidate::Default {
+            1.0
+        } else {
+            2.0
+        })
+    };
+    let validated = |points: &[Point], order| {
+        let mut script = Script::new(seconds);
+        script
+            .orders
+            .extend([(shape, order), (flat, RankOrder::Block)]);
+        validate(points, &mut script, &ValidateOptions::default())
+    };
+    let same = validated(&all, RankOrder::Block).expect("validated");
+    assert_eq!((same.points.len(), same.misplaced.len()), (4, 0));
+    let other = validated(&all, RankOrder::Cyclic).expect("validated");
+    let of = |points: &[Misplaced]| points.iter().map(|m| m.point.clone()).collect::<Vec<_>>();
+    assert_eq!(of(&other.misplaced), [all[0].clone(), all[3].clone()]);
+    assert!(other.misplaced.iter().all(|m| m.found == RankOrder::Cyclic));
+    assert_eq!(other.count("slower"), 2);
+    let refused = validated(&all[..1], RankOrder::Cyclic);
+    assert!(
+        matches!(refused, Err(GuardError::OtherOrder { .. })),
+        "{refused:?}"
+    );
+
+    let mut script = Script::new(seconds);
+    script.orders.insert(shape, RankOrder::Other);
+    let options = CheckOptions {
+        tolerance: 1e9,
+        ..CheckOptions::default()
+    };
+    let checked = check(&all, &Rivals::default(), &mut script, &options).expect("checked");
+    assert_eq!((checked.points.len(), checked.misplaced.len()), (2, 2));
+    assert!(checked.points.iter().all(CheckedPoint::is_regression));
 }

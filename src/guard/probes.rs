@@ -1,0 +1,168 @@
+//! Sizes at which nobody has looked.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fastrand::Rng;
+use schedule::Collective;
+use table::{Deployment, ShapeRules, Table};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
+
+use crate::point::{entries, merged, point};
+use crate::{Place, Point};
+
+/// How many probes are drawn, and from what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probing {
+    /// The seed: the same table gives the same probes.
+    pub seed: u64,
+    /// How many, all together; if absent, for each collective and shape one for every four gaps, and at least
+    /// four.
+    pub number: Option<usize>,
+}
+
+/// Gaps that one probe is for.
+const GAPS: usize = 4;
+/// Probes of a collective and shape at least.
+const FEWEST: usize = 4;
+
+/// Adds probes to points: sizes drawn at random in the gaps between neighbouring measured sizes, wherever a
+/// rule replaces the default. A library whose default switches between two measured sizes is seen there
+/// alone.
+///
+/// Sizes are drawn uniformly in their logarithm. An octave counts once, and once more for each doubling of speed
+/// that the table expects there, since that is at stake. The gaps, one after the other, are cut into as many parts
+/// that count the same as there are to be probes, and one size is drawn in each. What is drawn twice, or is a
+/// point already, is measured once.
+pub fn add_probes(
+    points: &mut Vec<Point>,
+    table: &Table,
+    deployment: Deployment,
+    elements: (Datatype, Operator),
+    probing: Probing,
+) {
+    let mut series: BTreeMap<(Collective, CommShape), Vec<(Cell, &ShapeRules)>> = BTreeMap::new();
+    for (cell, entry) in entries(table, deployment, elements) {
+        let of_series = series.entry((cell.collective, cell.shape)).or_default();
+        of_series.push((cell, entry));
+    }
+    let stretches: Vec<Vec<Stretch>> = series
+        .values()
+        .map(|entries| stretches(table, deployment, entries))
+        .collect();
+    let parts: Vec<(Vec<Stretch>, usize)> = match probing.number {
+        Some(number) => vec![(stretches.concat(), number)],
+        None => {
+            let counted = stretches.into_iter().map(|of_series| {
+                let gaps: BTreeSet<u64> = of_series.iter().map(|stretch| stretch.gap).collect();
+                (of_series, gaps.len().div_ceil(GAPS).max(FEWEST))
+            });
+            counted.collect()
+        }
+    };
+    let mut random = Rng::with_seed(probing.seed);
+    let mut probes = Vec::new();
+    for cell in parts
+        .iter()
+        .flat_map(|(stretches, number)| draw(stretches, *number, &mut random))
+    {
+        let entries = &series[&(cell.collective, cell.shape)];
+        let here = entries
+            .iter()
+            .map(|(_, entry)| point(table, entry, deployment, cell, Place::Probe));
+        // The other entries for the same shape decide there as well.
+        probes.extend(here.filter(|probe| probe.is_measurable() && !probe.keeps_default()));
+    }
+    for probe in merged(probes) {
+        if !points.iter().any(|known| known.is_alike(&probe)) {
+            points.push(probe);
+        }
+    }
+}
+
+/// Sizes between two neighbouring measured ones at which one rule replaces the default.
+#[derive(Clone)]
+struct Stretch {
+    /// The first of them, in whole elements.
+    first: Cell,
+    /// The last in bytes.
+    last: u64,
+    /// The measured size below them.
+    gap: u64,
+    /// How much the stretch counts.
+    weight: f64,
+}
+
+impl Stretch {
+    /// The end in bytes, which is excluded, divided by the first size.
+    fn width(&self) -> f64 {
+        let end = self.last + self.first.datatype.size_bytes();
+        end as f64 / self.first.bytes as f64
+    }
+
+    /// The size at a share of the stretch, in its logarithm.
+    fn at(&self, share: f64) -> Cell {
+        let element = self.first.datatype.size_bytes();
+        let bytes = (self.first.bytes as f64 * self.width().powf(share)) as u64 / element * element;
+        Cell {
+            bytes: bytes.clamp(self.first.bytes, self.last),
+            ..self.first
+        }
+    }
+}
+
+/// The stretches of entries for the same shape.
+fn stretches(
+    table: &Table,
+    deployment: Deployment,
+    entries: &[(Cell, &ShapeRules)],
+) -> Vec<Stretch> {
+    let mut stretches = Vec::new();
+    for (cell, entry) in entries {
+        let element = cell.datatype.size_bytes();
+        let ends = entry.rules.iter().skip(1).map(|rule| rule.from_bytes);
+        let rules = entry.rules.iter().zip(ends.chain([u64::MAX]));
+        for (rule, end) in rules.filter(|(rule, _)| rule.candidate != Candidate::Default) {
+            for gap in entry.measured.windows(2) {
+                let first = rule
+                    .from_bytes
+                    .max(gap[0].bytes + 1)
+                    .next_multiple_of(element);
+                let last = (end.min(gap[1].bytes) - 1) / element * element;
+                if last < first {
+                    continue;
+                }
+                let first = Cell {
+                    bytes: first,
+                    ..*cell
+                };
+                let mut stretch = Stretch {
+                    first,
+                    last,
+                    gap: gap[0].bytes,
+                    weight: 0.0,
+                };
+                let middle = point(table, entry, deployment, stretch.at(0.5), Place::Probe);
+                stretch.weight = stretch.width().log2() * (1.0 + middle.stake.max(1.0).log2());
+                stretches.push(stretch);
+            }
+        }
+    }
+    stretches
+}
+
+/// One size in each of so many parts that count the same.
+fn draw(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
+    let total: f64 = stretches.iter().map(|stretch| stretch.weight).sum();
+    let mut drawn = Vec::new();
+    for part in 0..parts {
+        let mut place = total * (part as f64 + random.f64()) / parts as f64;
+        for stretch in stretches {
+            if place < stretch.weight {
+                drawn.push(stretch.at(place / stretch.weight));
+                break;
+            }
+            place -= stretch.weight;
+        }
+    }
+    drawn
+}

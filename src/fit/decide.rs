@@ -181,10 +181,11 @@ fn take_lonely<'a>(
         .filter(|(cell, summaries)| compared(cell, summaries))
         .map(|(cell, _)| cell.collective)
         .collect();
-    let is_lonely = |cell: &Cell, of: &mut Vec<&Summary>| {
+    let (lonely, rest) = std::mem::take(cells).into_iter().partition(|(cell, of)| {
         !compared(cell, of) && searched.contains(&cell.collective)
-    };
-    cells.extract_if(.., is_lonely).collect()
+    });
+    *cells = rest;
+    lonely
 }
 
 /// The classes of operators that are decided apart.

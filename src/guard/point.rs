@@ -22,7 +22,7 @@ pub enum Place {
 /// A size at which an entry of a table decides, or several that decide alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What is called; operators that do not commute are measured with one that does.
+    /// What is called; rules for operators that do not commute are measured with one that does not.
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
@@ -60,14 +60,19 @@ pub fn points(
 ) -> Vec<Point> {
     let mut points = Vec::new();
     for (&collective, entries) in &table.collectives {
-        let (datatype, operator) = match collective.is_reduction() {
-            true => (elements.0, Some(elements.1)),
-            false => (Datatype::Byte, None),
+        let datatype = match collective.is_reduction() {
+            true => elements.0,
+            false => Datatype::Byte,
         };
         let of_deployment = entries.iter().filter(|entry| {
             entry.deployments.cover(deployment) && entry.source == RuleSource::Measured
         });
         for entry in of_deployment {
+            let operator = match entry.operators {
+                _ if !collective.is_reduction() => None,
+                Operators::Noncommutative => Some(Operator::Noncommutative),
+                _ => Some(elements.1),
+            };
             let sizes = sizes(entry, datatype.size_bytes(), thresholds);
             let cells = sizes.into_iter().map(|(bytes, place)| {
                 let shape = entry.shape;
@@ -137,8 +142,9 @@ fn point(
         order: entry.order,
         bytes: cell.bytes,
         operators: match entry.operators {
-            Operators::Noncommutative => OperatorClass::Noncommutative,
-            _ => OperatorClass::Commutative,
+            Operators::Commutative => OperatorClass::Commutative,
+            // Another entry may have rules for commutative operators.
+            Operators::Any | Operators::Noncommutative => OperatorClass::Noncommutative,
         },
         deployment,
     });

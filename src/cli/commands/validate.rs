@@ -127,7 +127,7 @@ impl Args {
     /// What is to be measured, and at how many points the table keeps the default.
     fn points(&self, table: &Table, campaign: &Campaign) -> Result<(Vec<Point>, usize), CliError> {
         let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operator);
+        let elements = (campaign.datatype, campaign.operators[0]);
         let mut points = points(table, deployment, elements, true);
         if points.is_empty() {
             let deployment = deployment.into();

@@ -119,13 +119,7 @@ fn values_make_sense() {
         "unknown operator",
         "sum, max, noncommutative",
     );
-    check(
-        "name: x\noperator: []\n",
-        (2, 11),
-        "operator",
-        "empty",
-        "",
-    );
+    check("name: x\noperator: []\n", (2, 11), "operator", "empty", "");
     check(
         "name: x\nlaunches: 0\n",
         (2, 11),

@@ -124,6 +124,8 @@ fn what_only_libraries_have_is_decided_between_their_own() {
     let expected = [
         (Operators::Commutative, vec![(0, &scan)]),
         (Operators::Noncommutative, vec![(0, &Candidate::Default)]),
+        // In the library's settings, which do not tell operators apart.
+        (Operators::Any, vec![(0, &Candidate::Default)]),
     ];
     assert_eq!(chosen(Collective::Scan), expected);
     let measured = &table.collectives[&Collective::Barrier][0].measured;

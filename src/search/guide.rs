@@ -70,7 +70,7 @@ pub struct Guide<'a> {
     /// Candidates of a cell that are not ours.
     pub others: &'a dyn Fn(&Cell) -> Vec<Candidate>,
     /// The candidates among which decisions are made apart, such as those that the library's own settings can
-    /// name: each class has a strongest rival of the default of its own. All candidates are a class
+    /// name for all operators: each class has a strongest rival of the default of its own. All candidates are a class
     /// that need not be named.
     pub classes: &'a [&'a Class<'a>],
     /// The regret at which a better choice is not worth a measurement, as a share.

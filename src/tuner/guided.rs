@@ -44,16 +44,18 @@ impl Search {
             None => Known::default(),
         };
         let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
+        let for_all = |cell: &Cell, candidate: &Candidate| {
+            fit::serves(&library.name, cell, candidate, Operators::Any)
+        };
         let of_library_for_all = |cell: &Cell, candidate: &Candidate| {
-            of_library(cell, candidate)
-                && fit::serves(&library.name, cell, candidate, Operators::Any)
+            of_library(cell, candidate) && for_all(cell, candidate)
         };
         let guide = Guide {
             campaign,
             known: &known,
             expectation: &OfMachine(machine),
             others,
-            classes: &[&of_library, &of_library_for_all],
+            classes: &[&for_all, &of_library, &of_library_for_all],
             target: campaign.target_regret,
         };
         let requests = guide.requests();

@@ -85,7 +85,10 @@ impl Judge {
             collective: cell.collective,
             shape: cell.shape,
             bytes: cell.bytes,
-            operators: OperatorClass::Commutative,
+            operators: match cell.commutes() {
+                true => OperatorClass::Commutative,
+                false => OperatorClass::Noncommutative,
+            },
             deployment: Deployment::Colltune,
         };
         let chosen = self.seconds(cell, table.lookup(&query).candidate);

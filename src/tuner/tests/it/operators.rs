@@ -19,13 +19,15 @@ const SHAPE: CommShape = CommShape { nodes: 6, ppn: 1 };
 /// Tunes in a folder with further lines in the campaign.
 fn tuned(folder: &TempDir, operators: &str) -> (Workplace, Tuned) {
     let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("machine.yaml"), MACHINE).expect("written");
     let text = format!(
-        "name: operators\nlauncher: {{simulated: {{seed: 3}}}}\nshapes: {SHAPE}\n\
+        "name: operators\nlauncher: {{simulated: {{machine: '{}', seed: 3}}}}\nshapes: {SHAPE}\n\
          collectives: [allreduce, bcast]\nsizes: [64, 4M]\nstrategy: exhaustive\n\
          candidates: {{include: [allreduce/ring, allreduce/dual_root, bcast/linear]}}\n\
          parameters: {{block_bytes: 64K, predicted: false}}\nbudget: 10h\n\
          repetitions: {{slice: 20ms}}\n{operators}\n\
          output: {{store: '{}', table: '{}', report: '{}'}}\n",
+        at("machine.yaml"),
         at("s.db"),
         at("t.yaml"),
         at("r.md"),

@@ -93,3 +93,77 @@ unsafe extern "C" fn combine<T: Function>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vocabulary::{Datatype, Operator};
+
+    use super::Function;
+    use crate::Operands;
+
+    /// The composition is what its functions make of a number one after the other, the right one first.
+    #[test]
+    fn functions_are_composed_in_order() {
+        let functions: [u64; 3] = [3 | (5 << 32), 7 | (1 << 32), u64::MAX - 8];
+        let apply = |function: u64, x: u32| {
+            let (a, b) = (function as u32, (function >> 32) as u32);
+            a.wrapping_mul(x).wrapping_add(b)
+        };
+        for left in functions {
+            for right in functions {
+                for x in [0, 1, u32::MAX] {
+                    let one_by_one = apply(left, apply(right, x));
+                    assert_eq!(apply(u64::after(left, right), x), one_by_one);
+                }
+                assert_eq!(
+                    left == right,
+                    u64::after(left, right) == u64::after(right, left)
+                );
+            }
+        }
+        let [a, b, c] = functions.map(|function| function as u32);
+        let [left, right] = [
+            u32::after(u32::after(a, b), c),
+            u32::after(a, u32::after(b, c)),
+        ];
+        assert_eq!(left, right);
+    }
+
+    /// Wherever the result goes, the operands keep their order.
+    #[test]
+    fn loops_keep_the_order_of_operands() {
+        let [left, right] = [3_u64 | (5 << 32), 7 | (1 << 32)];
+        let expected = u64::after(left, right).to_ne_bytes();
+        let (mut into_left, mut into_right) = ([left], [right]);
+        let mut into = [0_u64];
+        let combine = |operands| {
+            crate::combine(Datatype::Float64, Operator::Noncommutative, operands).expect("defined");
+        };
+        let bytes = |element: &[u64; 1]| element[0].to_ne_bytes();
+        let [of_left, of_right] = [[left], [right]];
+        combine(Operands::IntoLeft(
+            bytemuck::cast_slice_mut(&mut into_left),
+            bytemuck::cast_slice(&of_right),
+        ));
+        combine(Operands::IntoRight(
+            bytemuck::cast_slice(&of_left),
+            bytemuck::cast_slice_mut(&mut into_right),
+        ));
+        combine(Operands::Into(
+            bytemuck::cast_slice(&of_left),
+            bytemuck::cast_slice(&of_right),
+            bytemuck::cast_slice_mut(&mut into),
+        ));
+        for found in [&into_left, &into_right, &into] {
+            assert_eq!(bytes(found), expected);
+        }
+        assert!(
+            crate::combine(
+                Datatype::Byte,
+                Operator::Noncommutative,
+                Operands::IntoLeft(&mut [0], &[0])
+            )
+            .is_err()
+        );
+    }
+}

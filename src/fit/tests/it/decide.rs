@@ -179,8 +179,8 @@ fn noncommutative_operators_get_ordered_algorithms() {
     // Each class from its own measurements alone.
     let commutative = (Operators::Commutative, ring(), true);
     let ordered = (Operators::Noncommutative, dual_root(), false);
-    assert_eq!(chosen(&of_sums), [commutative.clone()]);
-    assert_eq!(chosen(&of_functions), [ordered.clone()]);
+    assert_eq!(chosen(&of_sums), std::slice::from_ref(&commutative));
+    assert_eq!(chosen(&of_functions), std::slice::from_ref(&ordered));
     let both = [of_sums, of_functions].concat();
     assert_eq!(chosen(&both), [commutative, ordered]);
 }

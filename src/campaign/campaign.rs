@@ -40,8 +40,9 @@ pub struct Campaign {
     pub sizes: BTreeMap<Collective, Vec<u64>>,
     /// Element type of reductions.
     pub datatype: Datatype,
-    /// Operator of reductions.
-    pub operator: Operator,
+    /// Operators of reductions, each of which is measured in cells of its own: at least one, without
+    /// duplicates.
+    pub operators: Vec<Operator>,
     /// Which algorithms are compared with the default.
     pub selection: Selection,
     /// The parameter values that they are given.

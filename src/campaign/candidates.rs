@@ -5,7 +5,7 @@ use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Schedule};
-use vocabulary::{Candidate, Cell, Parameters};
+use vocabulary::{Candidate, Cell, Parameters, out_of_order};
 
 use crate::Campaign;
 
@@ -78,7 +78,7 @@ pub struct Candidates {
 impl Campaign {
     /// The candidates of a cell, each schedule once: [`Campaign::simplest`] stands for all that are the
     /// same there, also for what the campaign names without a pattern. Algorithms that cannot serve the
-    /// cell, as on an odd number of ranks, are left out.
+    /// cell, as on an odd number of ranks or with an operator that does not commute, are left out.
     ///
     /// `predicted_blocks` gives the block size in bytes that the model expects to be best for a
     /// family in this cell, if it has an opinion; it is rounded to the nearest power of two.
@@ -260,6 +260,10 @@ impl Family {
     /// cuts at once is not told apart: that is a single block. Where nothing is cut, the size means
     /// nothing.
     pub fn candidate(&self, cell: &Cell, block_bytes: u64) -> Option<Candidate> {
+        // Decisions hold for every root, whatever root is measured.
+        if !cell.commutes() && out_of_order(self.algorithm, &self.parameters).is_some() {
+            return None;
+        }
         let with = |parameters: Parameters| {
             let schedule = Schedule::new(self.algorithm, &cell.request(&parameters)).ok()?;
             let blocks = schedule.shape().blocks;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use vocabulary::{Cell, Datatype, Repetition};
+use vocabulary::{Cell, Datatype, Operator, Repetition};
 
 use crate::Campaign;
 use crate::campaign::Slice;
@@ -15,7 +15,7 @@ impl Campaign {
     /// All cells, from small to large: a run that ends early has finished the cheap ones.
     ///
     /// Sizes of reductions are rounded up to whole elements; cells that thereby become equal are
-    /// one. What combines nothing moves bytes.
+    /// one. What combines nothing moves bytes; a reduction has a cell for each operator.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells: Vec<Cell> = self
             .sizes
@@ -27,19 +27,25 @@ impl Campaign {
                 } else {
                     Datatype::Byte
                 };
-                let operator = reduces.then_some(self.operator);
+                let operators: Vec<Option<Operator>> = match reduces {
+                    true => self.operators.iter().copied().map(Some).collect(),
+                    false => vec![None],
+                };
                 self.shapes.iter().flat_map(move |&shape| {
                     let sizes: BTreeSet<u64> = sizes
                         .iter()
                         .map(|size| size.next_multiple_of(datatype.size_bytes()))
                         .collect();
-                    sizes.into_iter().map(move |bytes| Cell {
-                        collective,
-                        shape,
-                        bytes,
-                        datatype,
-                        operator,
-                    })
+                    let cells = sizes.into_iter().flat_map(|bytes| {
+                        operators.iter().map(move |&operator| Cell {
+                            collective,
+                            shape,
+                            bytes,
+                            datatype,
+                            operator,
+                        })
+                    });
+                    cells.collect::<Vec<_>>()
                 })
             })
             .collect();

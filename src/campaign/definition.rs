@@ -11,7 +11,7 @@ use launcher::{BATCH_SYSTEMS, BatchSystem};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
-use vocabulary::{Cache, Operator, Pattern, Synchronisation};
+use vocabulary::{Cache, Pattern, Synchronisation};
 
 use crate::{Confirmation, Strategy};
 
@@ -26,7 +26,7 @@ pub(crate) struct Definition {
     pub(crate) collectives: Option<OneOrMany<Scalar>>,
     pub(crate) sizes: Option<SizesDefinition>,
     pub(crate) datatype: Option<Scalar>,
-    pub(crate) operator: Option<Operator>,
+    pub(crate) operator: Option<OneOrMany<Scalar>>,
     pub(crate) candidates: Option<CandidatesDefinition>,
     pub(crate) parameters: Option<ParametersDefinition>,
     pub(crate) strategy: Option<Strategy>,

@@ -57,7 +57,7 @@ fn canonical(campaign: &Campaign) -> String {
         shapes,
         sizes,
         datatype,
-        operator,
+        operators,
         selection,
         parameters,
         strategy,
@@ -88,7 +88,7 @@ fn canonical(campaign: &Campaign) -> String {
         "shapes": shapes,
         "sizes": sizes.collect::<BTreeMap<_, _>>(),
         "datatype": datatype.name(),
-        "operator": operator.name(),
+        "operator": one_or_many(operators.iter().map(|operator| operator.name())),
         "candidates": {"include": include, "exclude": exclude},
         "parameters": parameters,
         "strategy": strategy.to_string(),
@@ -115,6 +115,15 @@ fn write(mut value: Value) -> String {
     // Whether a map keeps the order in which it was filled is a feature that any crate may switch on.
     value.sort_all_objects();
     format!("colltune campaign {VERSION}\n{value}")
+}
+
+/// A word alone, as it was before there could be several.
+fn one_or_many<'a>(words: impl Iterator<Item = &'a str>) -> Value {
+    let words: Vec<&str> = words.collect();
+    match words[..] {
+        [word] => json!(word),
+        _ => json!(words),
+    }
 }
 
 fn drop_absent(value: &mut Value) {

@@ -119,7 +119,7 @@ impl Campaign {
     fn on_one_rank(&self, anywhere: CommShape) -> Vec<Series> {
         let combine = ExperimentKind::Combine {
             datatype: self.datatype,
-            operator: self.operator,
+            operator: self.operators[0],
         };
         let combines = self
             .sizes

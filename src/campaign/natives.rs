@@ -9,7 +9,9 @@ impl Campaign {
     /// lists, each with every segment size and fanout that reaches it.
     ///
     /// Left out is what the library is known to replace by something else without a word, for no
-    /// sample must carry a wrong name, and what it refuses.
+    /// sample must carry a wrong name, and what it refuses. For an operator that does not commute, what is
+    /// not known to combine in the order of ranks itself is left out too, and mock-ups, whose order nobody
+    /// states.
     pub fn foreign_candidates(
         &self,
         cell: &Cell,
@@ -21,13 +23,20 @@ impl Campaign {
         let of_cell = natives.iter().filter(|n| n.collective == cell.collective);
         for native in of_cell.filter(|native| self.selection.selects(&native.name())) {
             for parameters in self.native_parameters(cell, native) {
-                if known.is_none_or(|library| library.runs(cell, &native.id, &parameters)) {
+                let runs = match known {
+                    Some(library) => library.runs(cell, &native.id, &parameters),
+                    None => cell.commutes(),
+                };
+                if runs {
                     candidates.push(Candidate::Native {
                         algorithm: native.name(),
                         parameters,
                     });
                 }
             }
+        }
+        if !cell.commutes() {
+            return candidates;
         }
         let mockups = MOCKUPS.iter().filter(|m| m.collective == cell.collective);
         let names = mockups.map(Mockup::name);

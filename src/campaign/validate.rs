@@ -120,7 +120,7 @@ pub(crate) fn campaign(
         library,
         selection,
         datatype: check.datatype(&definition.datatype)?,
-        operator: definition.operator.unwrap_or(Operator::Sum),
+        operators: check.operators(definition.operator.as_ref())?,
         text: batch::with_job(document, &launcher, text),
         launcher,
     })
@@ -221,6 +221,22 @@ impl Check<'_> {
         let known = DATATYPES.map(|datatype| (datatype.name(), datatype));
         let given = self.word(&Field::of("datatype"), word, "datatype", &known)?;
         Ok(given.unwrap_or(Datatype::Float64))
+    }
+
+    fn operators(&self, words: Option<&OneOrMany<Scalar>>) -> Checked<Vec<Operator>> {
+        let field = Field::of("operator");
+        let Some(words) = words else {
+            return Ok(vec![Operator::Sum]);
+        };
+        let known = Operator::ALL.map(|operator| (operator.name(), operator));
+        let mut operators = Vec::new();
+        for word in self.entries(&field, words)? {
+            let operator = self.document.word(&field, &word.0, "operator", &known)?;
+            if !operators.contains(&operator) {
+                operators.push(operator);
+            }
+        }
+        Ok(operators)
     }
 
     fn pattern(&self, definition: &Definition) -> Checked<Pattern> {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int};
 use mpi::ffi;
 use vocabulary::{Datatype, Library, Operator};
 
-use crate::ExecError;
+use crate::{ExecError, noncommutative};
 
 /// Turns a return code into a result that names the call.
 ///
@@ -80,13 +80,14 @@ pub(crate) fn datatype(datatype: Datatype) -> ffi::MPI_Datatype {
     }
 }
 
-/// The library's handle of an operator.
-pub(crate) fn operator(operator: Operator) -> ffi::MPI_Op {
+/// The library's handle of an operator on elements of a datatype.
+pub(crate) fn operator(operator: Operator, datatype: Datatype) -> Result<ffi::MPI_Op, ExecError> {
     // SAFETY: constants that the library has set before `main`.
     unsafe {
         match operator {
-            Operator::Sum => ffi::RSMPI_SUM,
-            Operator::Max => ffi::RSMPI_MAX,
+            Operator::Sum => Ok(ffi::RSMPI_SUM),
+            Operator::Max => Ok(ffi::RSMPI_MAX),
+            Operator::Noncommutative => noncommutative::handle(datatype),
         }
     }
 }

@@ -74,8 +74,7 @@ impl Call {
             ranks,
             root: self.root,
             in_place: self.in_place,
-            // All operators that are measured commute.
-            commutative: true,
+            commutative: self.operator.is_none_or(Operator::commutes),
             units: self.bytes / unit_bytes,
             counts: None,
             parameters: parameters.in_units(unit_bytes),

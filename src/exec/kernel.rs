@@ -7,6 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit, cast_slice, cast_slice_mut};
 use vocabulary::{Datatype, Operator};
 
 use crate::ExecError;
+use crate::noncommutative::Function;
 
 /// Where the result of a combination goes.
 #[derive(Debug)]
@@ -82,11 +83,13 @@ pub enum BuiltIn {
     BitXor,
 }
 
-impl From<Operator> for BuiltIn {
-    fn from(operator: Operator) -> Self {
+impl BuiltIn {
+    /// What the operator is, if it is one of MPI's own.
+    fn of(operator: Operator) -> Option<Self> {
         match operator {
-            Operator::Sum => Self::Sum,
-            Operator::Max => Self::Maximum,
+            Operator::Sum => Some(Self::Sum),
+            Operator::Max => Some(Self::Maximum),
+            Operator::Noncommutative => None,
         }
     }
 }
@@ -153,12 +156,16 @@ pub fn kernel(element: Element, operator: BuiltIn) -> Option<Kernel> {
 
 /// The loop for what is measured. Fails if the operator is not defined for the datatype.
 pub(crate) fn kernel_for(datatype: Datatype, operator: Operator) -> Result<Kernel, ExecError> {
-    Element::of(datatype)
-        .and_then(|element| kernel(element, operator.into()))
-        .ok_or_else(|| {
-            let (datatype, operator) = (datatype.name(), operator.name());
-            ExecError::NoSuchOperation { datatype, operator }
-        })
+    let built_in = || kernel(Element::of(datatype)?, BuiltIn::of(operator)?);
+    let own: Option<Kernel> = match (operator, datatype.size_bytes()) {
+        (Operator::Noncommutative, 4) => Some(|operands| apply(operands, u32::after)),
+        (Operator::Noncommutative, 8) => Some(|operands| apply(operands, u64::after)),
+        _ => None,
+    };
+    own.or_else(built_in).ok_or_else(|| {
+        let (datatype, operator) = (datatype.name(), operator.name());
+        ExecError::NoSuchOperation { datatype, operator }
+    })
 }
 
 /// Combines vectors of equal length, element by element.

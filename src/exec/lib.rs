@@ -30,6 +30,7 @@ mod machine;
 mod messages;
 mod mockup;
 mod native;
+mod noncommutative;
 mod raw;
 mod requests;
 mod runner;

@@ -29,7 +29,10 @@ impl LibraryCall {
     ///
     /// If the call is too large for MPI, or a reduction has no operator.
     pub fn new(call: &Call, rank: u32, ranks: u32) -> Result<Self, ExecError> {
-        let operator = call.operator.map(operator);
+        let operator = call
+            .operator
+            .map(|of_call| operator(of_call, call.datatype))
+            .transpose()?;
         let collective = call.collective;
         if collective.is_reduction() && operator.is_none() {
             return Err(ExecError::NoOperator);

@@ -282,7 +282,7 @@ fn series(explored: &Exploration<'_>) -> BTreeMap<Key, Vec<Point>> {
             .iter()
             .filter(|cell| collectives.contains(&cell.collective))
         {
-            for &operators in classes(cell) {
+            for &operators in classes(explored.library, deployment, cell) {
                 let key = (deployment, cell.collective, cell.shape, operators);
                 grids.entry(key).or_default().push(*cell);
             }

@@ -75,11 +75,10 @@ impl DecideOptions {
 ///
 /// Where the default is kept, the verdict is about the candidate with the best median, and goes by
 /// the interval at whatever coverage the launches attain, which stands beside it. Of a single
-/// launch the interval is the ratio itself, with a coverage of 0. Reductions are decided twice: for
-/// commutative operators, and for noncommutative ones among ordered algorithms alone (though all
-/// times were measured with commutative operators, the default's too). Which of the library's own
-/// algorithms are ordered follows from its name, `library`. Candidates that failed
-/// anywhere in a cell, or that the registry does not know, are not chosen there.
+/// launch the interval is the ratio itself, with a coverage of 0. A reduction is decided for the class of
+/// operators that its cell was measured with: commutative ones, or noncommutative ones among what
+/// combines in rank order. Which of the library's own algorithms do follows from its name, `library`.
+/// Candidates that failed anywhere in a cell, or that the registry does not know, are not chosen there.
 ///
 /// `summaries` as [`crate::summarise`] returns them; experiments are ignored.
 pub fn decide(
@@ -139,7 +138,8 @@ pub fn decide_for(
                 .take_while(of_cell)
                 .map(|(_, candidate)| (*candidate).clone())
                 .collect();
-            classes(cell).iter().map(move |&operators| {
+            let classes = classes(library, deployment, cell).iter();
+            classes.map(move |&operators| {
                 let admitted: Vec<&Summary> = summaries
                     .iter()
                     .copied()
@@ -181,25 +181,36 @@ fn take_lonely<'a>(
         .filter(|(cell, summaries)| compared(cell, summaries))
         .map(|(cell, _)| cell.collective)
         .collect();
-    let (lonely, rest) = std::mem::take(cells).into_iter().partition(|(cell, of)| {
-        !compared(cell, of) && searched.contains(&cell.collective)
-    });
+    let (lonely, rest) = std::mem::take(cells)
+        .into_iter()
+        .partition(|(cell, of)| !compared(cell, of) && searched.contains(&cell.collective));
     *cells = rest;
     lonely
 }
 
-/// The classes of operators that are decided apart.
-pub(crate) fn classes(cell: &Cell) -> &'static [Operators] {
-    if cell.collective.is_reduction() {
-        &[Operators::Commutative, Operators::Noncommutative]
-    } else {
-        &[Operators::Any]
+/// The classes of operators that a cell is decided for: that of the operator that it is measured with.
+///
+/// A library's settings that do not tell operators apart hold for all: they are decided by operators that
+/// commute, once for programs without others, and once among what is right for all.
+pub(crate) fn classes(library: &str, deployment: Deployment, cell: &Cell) -> &'static [Operators] {
+    let tells_apart = deployment == Deployment::Colltune
+        || libraries::find(library).is_none_or(|known| known.facts().tells_operators_apart);
+    match (cell.collective.is_reduction(), cell.commutes(), tells_apart) {
+        (false, ..) => &[Operators::Any],
+        (true, true, true) => &[Operators::Commutative],
+        (true, true, false) => &[Operators::Any, Operators::Commutative],
+        (true, false, true) => &[Operators::Noncommutative],
+        (true, false, false) => &[],
     }
 }
 
 /// Whether a candidate may be used in the cell with the operators; which of the library's own algorithms
-/// are ordered follows from its name, `library`.
+/// are right for operators that do not commute follows from its name, `library`.
+///
+/// For all operators may be used what leaves some to another algorithm, for noncommutative ones alone only
+/// what runs itself.
 pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Operators) -> bool {
+    let commute = operators == Operators::Commutative || !cell.collective.is_reduction();
     let (algorithm, parameters) = match candidate {
         Candidate::Default => return true,
         Candidate::Placebo => return false,
@@ -208,20 +219,20 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
             parameters,
         } => (algorithm, parameters),
         Candidate::Native { .. } => {
-            return operators != Operators::Noncommutative
-                || libraries::combines_in_order(library, cell.collective, candidate.id());
+            let is_right = match operators {
+                Operators::Noncommutative => libraries::takes_noncommutative,
+                _ => libraries::combines_in_order,
+            };
+            return commute || is_right(library, cell.collective, candidate.id());
         }
-        // Measured with operators that commute, and nobody promises an order.
-        Candidate::Mockup { .. } | Candidate::Foreign { .. } => {
-            return operators != Operators::Noncommutative;
-        }
+        // Nobody promises an order.
+        Candidate::Mockup { .. } | Candidate::Foreign { .. } => return commute,
     };
     let Some(algorithm) = schedule::find(algorithm) else {
         return false;
     };
     Schedule::new(algorithm, &cell.request(parameters)).is_ok()
-        && (operators != Operators::Noncommutative
-            || table::out_of_order(algorithm, parameters).is_none())
+        && (commute || table::out_of_order(algorithm, parameters).is_none())
 }
 
 /// The decision for a cell without regard to its neighbours.

@@ -25,7 +25,6 @@ struct Choices {
 /// held out, since no shape has three sizes, nor any shape neighbours on both sides.
 ///
 /// `summaries`, `failures` and `options` as for [`crate::decide()`]; `provenance` is that of the table.
-/// Where something is combined, decisions are those for operators that commute.
 pub fn evaluate(
     summaries: &[Summary],
     failures: &[(Subject, Candidate)],

@@ -39,8 +39,12 @@ impl Analysis {
             ShapeMatch::Model => &self.extended,
             _ => self.decisions_for(query.deployment),
         };
-        let cells: Vec<&CellDecision> =
+        let mut cells: Vec<&CellDecision> =
             known.iter().filter(|d| concerns(d, query, shape)).collect();
+        // What was decided for the class goes before what was for all.
+        if cells.iter().any(|d| d.operators != Operators::Any) {
+            cells.retain(|d| d.operators != Operators::Any);
+        }
         let below = cells
             .iter()
             .filter(|d| d.cell.bytes <= query.bytes)

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::{CellDecision, Expected, ModelCurve, Ranked};
 use schedule::Collective;
 use table::Operators;
-use vocabulary::CommShape;
+use vocabulary::{Cell, CommShape};
 
 use crate::family::family;
 
 /// The curves of those algorithms of ours that are the best of ours at some size, in every shape, by
-/// collective and shape.
+/// collective, shape and class of operators.
 pub fn compare_expected(decisions: &[CellDecision]) -> Vec<ModelCurve> {
-    let mut shapes: BTreeMap<(Collective, CommShape), Vec<&CellDecision>> = BTreeMap::new();
-    // What noncommutative operators may use is among the others.
-    let once = decisions
-        .iter()
-        .filter(|d| d.operators != Operators::Noncommutative);
-    for decision in once {
-        let key = (decision.cell.collective, decision.cell.shape);
+    let mut shapes: BTreeMap<(Collective, CommShape, Operators), Vec<&CellDecision>> =
+        BTreeMap::new();
+    for decision in decisions {
+        let Cell {
+            collective, shape, ..
+        } = decision.cell;
+        let key = (collective, shape, decision.operators);
         shapes.entry(key).or_default().push(decision);
     }
     let mut curves = Vec::new();
-    for ((_, shape), decisions) in shapes {
+    for ((_, shape, _), decisions) in shapes {
         let best = decisions
             .iter()
             .filter_map(|decision| ours(decision).next());

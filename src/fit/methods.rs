@@ -85,7 +85,7 @@ impl Training {
     }
 }
 
-/// What a table chooses at a point, where times are measured with operators that commute.
+/// What a table chooses at a point.
 pub(crate) fn of_table(
     table: &Table,
     deployment: Deployment,
@@ -97,7 +97,10 @@ pub(crate) fn of_table(
         shape: cell.shape,
         order,
         bytes: cell.bytes,
-        operators: OperatorClass::Commutative,
+        operators: match cell.commutes() {
+            true => OperatorClass::Commutative,
+            false => OperatorClass::Noncommutative,
+        },
         deployment,
     };
     table.lookup(&query).candidate.clone()

@@ -19,8 +19,9 @@ use results::{CellDecision, Ranked, Verdict};
 /// candidate and of the next one, interpolated between the two measured sizes on logarithmic
 /// scales, cross; in the geometric middle if they do not. Where fresh launches have confirmed choices,
 /// a rule ends at the last size at which they have, or goes on to the next one as they say
-/// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold alike for commutative and noncommutative operators are written once,
-/// with the lower of the two confidences, and so are rules that hold alike for both deployments:
+/// ([`CellDecision::up_to_next`]). The first starts at 0 bytes, the last has no end. Rules that hold
+/// alike for commutative and noncommutative operators, or for all operators and commutative ones, are written
+/// once, with the lower of the two confidences, and so are rules that hold alike for both deployments:
 /// `decisions` are those of [`crate::decide`], `of_library` those for the library's own settings.
 /// Cells without a measured default are left out. `extended` are decisions of [`crate::extend`]: their entries
 /// say that they come from the model, and have no measured times.
@@ -54,7 +55,11 @@ pub fn build_table(
                 None => known.push(entry),
             }
         }
-        known.sort_by_key(|entry| (entry.shape, entry.deployments, entry.operators));
+        // What holds for some operators goes before what holds for all others.
+        known.sort_by_key(|entry| {
+            let is_for_all = entry.operators == Operators::Any;
+            (entry.shape, is_for_all, entry.deployments, entry.operators)
+        });
     }
     Table {
         name: name.to_owned(),
@@ -76,11 +81,14 @@ fn entries(
         let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
         let entries = collectives.entry(series.0).or_default();
         let entry = shape_rules(series, deployments, &points);
+        // In this order.
+        let are_of_all = |pair| {
+            use Operators::{Any, Commutative, Noncommutative};
+            matches!(pair, (Commutative, Noncommutative) | (Any, Commutative))
+        };
         match entries.last_mut() {
-            // In this order.
             Some(before)
-                if before.operators == Operators::Commutative
-                    && entry.operators == Operators::Noncommutative
+                if are_of_all((before.operators, entry.operators))
                     && choose_alike(before, &entry) =>
             {
                 before.operators = Operators::Any;

@@ -24,7 +24,7 @@ pub enum Place {
 /// A size at which an entry of a table decides, or several that decide alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What is called; operators that do not commute are measured with one that does.
+    /// What is called; rules for operators that do not commute are measured with one that does not.
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
@@ -100,16 +100,21 @@ pub(crate) fn entries(
         .collectives
         .iter()
         .flat_map(move |(&collective, entries)| {
-            let (datatype, operator) = match collective.is_reduction() {
-                true => (elements.0, Some(elements.1)),
-                false => (Datatype::Byte, None),
+            let datatype = match collective.is_reduction() {
+                true => elements.0,
+                false => Datatype::Byte,
+            };
+            let operator = move |entry: &ShapeRules| match entry.operators {
+                _ if !collective.is_reduction() => None,
+                Operators::Noncommutative => Some(Operator::Noncommutative),
+                _ => Some(elements.1),
             };
             let cell = move |entry: &ShapeRules| Cell {
                 collective,
                 shape: entry.shape,
                 bytes: 0,
                 datatype,
-                operator,
+                operator: operator(entry),
             };
             entries.iter().map(move |entry| (cell(entry), entry))
         });
@@ -168,8 +173,9 @@ pub(crate) fn point(
         order: entry.order,
         bytes: cell.bytes,
         operators: match entry.operators {
-            Operators::Noncommutative => OperatorClass::Noncommutative,
-            _ => OperatorClass::Commutative,
+            Operators::Commutative => OperatorClass::Commutative,
+            // Another entry may have rules for commutative operators.
+            Operators::Any | Operators::Noncommutative => OperatorClass::Noncommutative,
         },
         deployment,
     });

@@ -59,13 +59,16 @@ impl Rivals {
         }
         let mut of = BTreeMap::new();
         for point in points {
-            let rivals = analysis
-                .found
-                .decisions_for(deployment)
-                .iter()
-                .filter(|decision| key(&decision.cell) == key(&point.cell))
-                .filter(|decision| is_about(point.operators, decision.operators));
-            let mut ranked = rivals.flat_map(eligible);
+            let of_point = || {
+                let all = analysis.found.decisions_for(deployment).iter();
+                all.filter(|decision| key(&decision.cell) == key(&point.cell))
+            };
+            let own = of_point().filter(|decision| decision.operators == point.operators);
+            // Entries for all have what was found for commutative operators, and for noncommutative ones alike.
+            let of_commutative = of_point().filter(|decision| {
+                (point.operators, decision.operators) == (Operators::Any, Operators::Commutative)
+            });
+            let mut ranked = own.chain(of_commutative).flat_map(eligible);
             let rival = ranked.find(|ranked| {
                 let is_measurable = !matches!(
                     ranked.candidate,
@@ -110,11 +113,4 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
 /// What tables tell cells apart by.
 fn key(cell: &Cell) -> (Collective, CommShape, u64) {
     (cell.collective, cell.shape, cell.bytes)
-}
-
-/// Whether a decision is about the operators of an entry: entries for all have that for commutative ones.
-fn is_about(entry: Operators, decision: Operators) -> bool {
-    entry == decision
-        || decision == Operators::Any
-        || (entry == Operators::Any && decision == Operators::Commutative)
 }

@@ -264,10 +264,15 @@ impl<'f> Fields<'f> {
         let Some(name) = self.get("operator") else {
             return Ok(Operator::Sum);
         };
-        let mut known = [Operator::Sum, Operator::Max].into_iter();
+        let mut known = Operator::ALL.into_iter();
         let ours = known.find(|known| known.name() == name);
-        ours.or_else(|| benchmark::operator(name))
-            .ok_or_else(|| unfit("operator", name, "an operator: write sum or max"))
+        ours.or_else(|| benchmark::operator(name)).ok_or_else(|| {
+            unfit(
+                "operator",
+                name,
+                "an operator: write sum, max or noncommutative",
+            )
+        })
     }
 
     fn candidate(&self, cell: &Cell) -> Result<Candidate, Fault> {

@@ -9,9 +9,11 @@ pub struct LibraryAlgorithm {
     pub collective: Collective,
     /// The library's name for it.
     pub id: &'static str,
-    /// Whether it combines in the order of ranks, or leaves operators that do not commute to another
-    /// algorithm that does.
+    /// Whether it is right for operators that do not commute: it combines in the order of ranks, or leaves
+    /// such operators to another algorithm that does.
     pub is_ordered: bool,
+    /// Whether it leaves operators that do not commute to another algorithm.
+    pub falls_through: bool,
     /// Whether a segment size reaches it.
     pub takes_segments: bool,
     /// Whether a fanout reaches it.
@@ -26,6 +28,8 @@ pub(crate) const SEGMENTS: u8 = 2;
 pub(crate) const FANOUT: u8 = 4;
 /// Our algorithm of the same id is the twin.
 pub(crate) const SAME: u8 = 8;
+/// Right for operators that do not commute, since another algorithm runs for these.
+pub(crate) const REPLACED: u8 = ORDERED | 16;
 
 /// A row.
 pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> LibraryAlgorithm {
@@ -33,6 +37,7 @@ pub(crate) const fn of(collective: Collective, id: &'static str, what: u8) -> Li
         collective,
         id,
         is_ordered: what & ORDERED != 0,
+        falls_through: what & REPLACED == REPLACED,
         takes_segments: what & SEGMENTS != 0,
         takes_fanout: what & FANOUT != 0,
         twin: if what & SAME != 0 { Some(id) } else { None },

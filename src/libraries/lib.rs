@@ -97,14 +97,26 @@ pub fn combines_in_order(library: &str, collective: Collective, id: &str) -> boo
         || find(library).is_some_and(|library| library.combines_in_order(collective, id))
 }
 
+/// [`MpiLibrary::takes_noncommutative`] of a library by its name; false for reductions of an unknown one.
+pub fn takes_noncommutative(library: &str, collective: Collective, id: &str) -> bool {
+    !collective.is_reduction()
+        || find(library).is_some_and(|library| library.takes_noncommutative(collective, id))
+}
+
 /// What is known of an MPI library.
 pub trait MpiLibrary: Debug + Sync {
     /// What is the same whatever is measured.
     fn facts(&self) -> &'static Facts;
 
     /// Whether an algorithm that is forced is what runs in a cell: the library neither replaces it by
-    /// another one without a word nor refuses it.
-    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
+    /// another one without a word nor refuses it, and it is right for the cell's operator.
+    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+        (cell.commutes() || self.takes_noncommutative(cell.collective, id))
+            && self.runs_if_right(cell, id, parameters)
+    }
+
+    /// The same whether or not it is right for the operator.
+    fn runs_if_right(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool;
 
     /// Whether a control variable of the MPI tool interface steers collectives or what they
     /// communicate with.
@@ -140,8 +152,17 @@ pub trait MpiLibrary: Debug + Sync {
         all.find(|known| known.collective == collective && known.id == id)
     }
 
-    /// Whether one of its own algorithms combines in the order of ranks, and is thereby right for operators
-    /// that do not commute; true where nothing is combined. One that is not known counts as unordered.
+    /// Whether one of its own algorithms combines in the order of ranks itself, and runs for operators that do
+    /// not commute; true where nothing is combined. One that is not known does not.
+    fn takes_noncommutative(&self, collective: Collective, id: &str) -> bool {
+        let falls_through = |known: &LibraryAlgorithm| known.falls_through;
+        self.combines_in_order(collective, id)
+            && !self.algorithm(collective, id).is_some_and(falls_through)
+    }
+
+    /// Whether one of its own algorithms is right for operators that do not commute: it combines in the order
+    /// of ranks, or leaves these operators to another one that does; true where nothing is combined. One that is
+    /// not known counts as unordered.
     fn combines_in_order(&self, collective: Collective, id: &str) -> bool {
         let known = self.algorithm(collective, id);
         !collective.is_reduction() || known.is_some_and(|known| known.is_ordered)

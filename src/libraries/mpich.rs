@@ -55,7 +55,7 @@ impl MpiLibrary for Mpich {
         &FACTS
     }
 
-    fn runs(&self, cell: &Cell, id: &str, _parameters: &Parameters) -> bool {
+    fn runs_if_right(&self, cell: &Cell, id: &str, _parameters: &Parameters) -> bool {
         algorithms::runs(cell, id)
     }
 

@@ -87,7 +87,7 @@ impl MpiLibrary for OpenMpi {
         &FACTS
     }
 
-    fn runs(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
+    fn runs_if_right(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
         algorithms::runs(cell, id, parameters)
     }
 

@@ -113,9 +113,10 @@ fn decisions(view: &View) -> String {
 /// When the rules for the library's own settings hold.
 pub(crate) fn by_library(operators: Operators, comparison: &Comparison) -> String {
     let text = "where only the library's own settings are to be had";
-    match operators == comparison.operators || operators == Operators::Any {
-        true => text.to_owned(),
-        false => format!("{text}, {operators} operators"),
+    match operators {
+        _ if operators == comparison.operators => text.to_owned(),
+        Operators::Any => format!("{text}, for all operators alike"),
+        class => format!("{text}, {class} operators"),
     }
 }
 

@@ -61,8 +61,10 @@ fn worst<'a, 'b>(losses: &'b [Loss<'a>]) -> Option<&'b Loss<'a>> {
 /// How often the default loses in all, and by how much.
 pub(crate) fn headline(view: &View) -> String {
     let library = &view.provenance.library;
-    // A cell decided for two operator classes was measured once.
-    let once = |comparison: &&Comparison| comparison.operators.cover(OperatorClass::Commutative);
+    // What a table says of two classes of operators may come from one measurement.
+    let once = |comparison: &&Comparison| {
+        view.basis != Basis::TableAlone || comparison.operators.cover(OperatorClass::Commutative)
+    };
     let comparisons: Vec<_> = view.comparisons.iter().filter(once).collect();
     let points: usize = comparisons
         .iter()

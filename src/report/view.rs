@@ -91,12 +91,9 @@ impl Comparison {
                 operator,
                 ..
             } = decision.cell;
-            // Where both classes of operators have the same rules, one comparison shows them.
-            let operators = match group(table, collective, shape, decision.operators) {
-                Some(Operators::Any) if decision.operators == Operators::Noncommutative => continue,
-                Some(operators) => operators,
-                None => decision.operators,
-            };
+            // Where both classes of operators have the same rules, these are of both.
+            let group = group(table, collective, shape, decision.operators);
+            let operators = group.unwrap_or(decision.operators);
             let key = (collective, shape, operators, datatype, operator);
             series.entry(key).or_default().push(decision);
         }
@@ -120,8 +117,8 @@ impl Comparison {
             e.deployments == Deployments::Library && e.operators.overlap(operators)
         };
         let concerns = |block: &&BlockComparison| {
-            operators != Operators::Noncommutative
-                && decisions.iter().any(|decision| decision.cell == block.cell)
+            let mut decisions = decisions.iter();
+            decisions.any(|decision| decision.cell == block.cell)
         };
         let has_default = |decision: &&&CellDecision| decision.default().is_some();
         Self {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use campaign::Campaign;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, Cell, Operator};
 
 use crate::cell::kin;
 use crate::guide::Expectation;
@@ -24,7 +24,7 @@ const COARSEST_CHANGE: f64 = 2.0;
 /// Between others one more is measured if the wrong choice costs more than this share at either.
 const STAKE: f64 = 0.1;
 
-/// The cells of one collective with one number of ranks on each node, and either with a power of two ranks
+/// The cells of one collective and operator with one number of ranks on each node, and either with a power of two ranks
 /// or without, since many algorithms are made for the one or the other: by number of nodes, those of one
 /// number by size.
 #[derive(Clone, Debug, Default)]
@@ -35,10 +35,10 @@ pub(crate) struct Series {
 impl Series {
     /// All series of a grid.
     pub(crate) fn all(cells: &[Cell]) -> Vec<Self> {
-        let mut series: BTreeMap<(Collective, u32, bool), Self> = BTreeMap::new();
+        let mut series: BTreeMap<(Collective, Option<Operator>, u32, bool), Self> = BTreeMap::new();
         for cell in cells {
             let is_power = cell.shape.ranks().is_power_of_two();
-            let key = (cell.collective, cell.shape.ppn, is_power);
+            let key = (cell.collective, cell.operator, cell.shape.ppn, is_power);
             let rows = &mut series.entry(key).or_default().rows;
             rows.entry(cell.shape.nodes).or_default().push(*cell);
         }

@@ -69,8 +69,8 @@ pub struct Guide<'a> {
     pub expectation: &'a dyn Expectation,
     /// Candidates of a cell that are not ours.
     pub others: &'a dyn Fn(&Cell) -> Vec<Candidate>,
-    /// The candidates among which decisions are made apart, such as those that serve operators that do not
-    /// commute: each class has a strongest rival of the default of its own. All candidates are a class
+    /// The candidates among which decisions are made apart, such as those that the library's own settings can
+    /// name for all operators: each class has a strongest rival of the default of its own. All candidates are a class
     /// that need not be named.
     pub classes: &'a [&'a Class<'a>],
     /// The regret at which a better choice is not worth a measurement, as a share.

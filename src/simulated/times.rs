@@ -11,9 +11,9 @@ use model::{
     Level, Machine, Placement, Setting, SimulationError, Topology, expected_messages, simulate,
     simulate_from, simulate_repeated,
 };
-use schedule::Schedule;
+use schedule::{Request, Schedule};
 use thiserror::Error;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, Subject, out_of_order};
 
 use crate::experiments;
 use crate::rules::Rules;
@@ -118,11 +118,27 @@ impl Times {
         })
     }
 
-    /// The candidate that is simulated: in the place of the default what it chooses.
+    /// The candidate that is simulated: in the place of the default what it chooses for operators that
+    /// commute.
     fn resolve(&self, subject: &Subject, candidate: &Candidate) -> Result<Candidate, Refusal> {
         match (subject, candidate) {
             (Subject::Cell(cell), Candidate::Default | Candidate::Placebo) => {
                 self.rules.choice(cell).map_err(refused)
+            }
+            (
+                Subject::Cell(cell),
+                Candidate::Ours {
+                    algorithm,
+                    parameters,
+                },
+            ) if !cell.commutes() => {
+                let found = schedule::find(algorithm);
+                match found.and_then(|algorithm| out_of_order(algorithm, parameters)) {
+                    Some(unordered) => Err(Refusal(format!(
+                        "{unordered} combines out of rank order: wrong for {cell}"
+                    ))),
+                    None => Ok(candidate.clone()),
+                }
             }
             _ => Ok(candidate.clone()),
         }
@@ -183,7 +199,12 @@ impl Times {
         let unknown = || Refusal(format!("there is no algorithm {name}"));
         let algorithm = schedule::find(name).ok_or_else(unknown)?;
         let parameters = candidate.parameters();
-        let schedule = Schedule::new(algorithm, &cell.request(&parameters)).map_err(refused)?;
+        // What order contributions are combined in makes no difference to the time.
+        let request = Request {
+            commutative: true,
+            ..cell.request(&parameters)
+        };
+        let schedule = Schedule::new(algorithm, &request).map_err(refused)?;
         let messages = f64::from(calls) * expected_messages(&schedule);
         if messages > MOST_MESSAGES {
             return Err(Refusal(format!(

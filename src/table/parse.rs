@@ -211,11 +211,16 @@ fn refuse_later_keys(place: &Place<'_>, definition: &ShapeDefinition) -> Checked
     }
 }
 
-fn overlap(a: &ShapeRules, b: &ShapeRules) -> bool {
-    a.shape == b.shape
-        && a.is_in(b.order)
-        && a.operators.overlap(b.operators)
-        && a.deployments.overlap(b.deployments)
+/// Whether two entries contradict each other. One for all operators may follow one for commutative ones: it
+/// holds for the others.
+fn overlap(earlier: &ShapeRules, entry: &ShapeRules) -> bool {
+    let is_for_others =
+        (earlier.operators, entry.operators) == (Operators::Commutative, Operators::Any);
+    earlier.shape == entry.shape
+        && earlier.is_in(entry.order)
+        && earlier.operators.overlap(entry.operators)
+        && !is_for_others
+        && earlier.deployments.overlap(entry.deployments)
 }
 
 fn shape_rules(

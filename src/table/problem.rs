@@ -125,7 +125,8 @@ impl strict_yaml::Problem for Problem {
             }
             Self::DuplicateShape { .. } => {
                 "keep one entry for a shape, or one for each operator class and deployment, and for each \
-                 known `order` of ranks"
+                 known `order` of ranks; one for `any` operators that are not `commutative` stands behind the \
+                 one for these"
                     .to_owned()
             }
             Self::RowLength { .. } => "give one value for each size in `bytes`".to_owned(),

@@ -22,7 +22,8 @@ pub struct Table {
     /// What the decisions rest on.
     pub provenance: Provenance,
     /// The decisions for each collective, at least one entry each; no two entries of a collective
-    /// hold for the same shape, order of ranks, operator class and deployment.
+    /// hold for the same shape, order of ranks, operator class and deployment, but that one for
+    /// [`Operators::Any`] may follow one for [`Operators::Commutative`], which goes first.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
 }
 
@@ -172,11 +173,13 @@ fn round_significant(value: f64, digits: usize) -> f64 {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum Operators {
-    /// All of them: only ordered algorithms may be named.
+    /// All of them, but for commutative ones where an entry before has rules for these: only ordered
+    /// algorithms may be named. So a library's settings that do not tell operators apart have their rules, by
+    /// measurements with commutative ones.
     Any,
     /// Commutative ones; unordered algorithms may be named.
     Commutative,
-    /// Noncommutative ones: only ordered algorithms may be named.
+    /// Noncommutative ones, by measurements with such an operator: only ordered algorithms may be named.
     Noncommutative,
 }
 

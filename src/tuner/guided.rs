@@ -43,19 +43,19 @@ impl Search {
             Some(store) => known(store, library, campaign.pattern)?,
             None => Known::default(),
         };
-        let in_order = |cell: &Cell, candidate: &Candidate| {
-            fit::serves(&library.name, cell, candidate, Operators::Noncommutative)
-        };
         let of_library = |_: &Cell, candidate: &Candidate| Deployment::Library.offers(candidate);
-        let of_library_in_order = |cell: &Cell, candidate: &Candidate| {
-            of_library(cell, candidate) && in_order(cell, candidate)
+        let for_all = |cell: &Cell, candidate: &Candidate| {
+            fit::serves(&library.name, cell, candidate, Operators::Any)
+        };
+        let of_library_for_all = |cell: &Cell, candidate: &Candidate| {
+            of_library(cell, candidate) && for_all(cell, candidate)
         };
         let guide = Guide {
             campaign,
             known: &known,
             expectation: &OfMachine(machine),
             others,
-            classes: &[&in_order, &of_library, &of_library_in_order],
+            classes: &[&for_all, &of_library, &of_library_for_all],
             target: campaign.target_regret,
         };
         let requests = guide.requests();

@@ -74,7 +74,7 @@ impl Datatype {
     }
 }
 
-/// The operator of a reduction; all of these are commutative.
+/// The operator of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operator {
@@ -82,15 +82,30 @@ pub enum Operator {
     Sum,
     /// `MPI_MAX`.
     Max,
+    /// One of a program's own that does not commute: `MPI_Op_create` with `commute = 0`. MPI has no name for it.
+    ///
+    /// An element is two unsigned numbers `a` and `b` of half its bits each, whatever number its datatype
+    /// calls it, and stands for the function `a x + b`. The operator composes functions, the left one last,
+    /// and wraps around: it is associative, and another order gives another result.
+    Noncommutative,
 }
 
 impl Operator {
+    /// Every operator.
+    pub const ALL: [Self; 3] = [Self::Sum, Self::Max, Self::Noncommutative];
+
     /// The name used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sum => "sum",
             Self::Max => "max",
+            Self::Noncommutative => "noncommutative",
         }
+    }
+
+    /// Whether operands may change places.
+    pub const fn commutes(self) -> bool {
+        !matches!(self, Self::Noncommutative)
     }
 }
 
@@ -116,6 +131,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Whether contributions may be combined in any order; true where nothing is combined.
+    pub fn commutes(&self) -> bool {
+        self.operator.is_none_or(Operator::commutes)
+    }
+
     /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall what
     /// one rank gives: a block for each); saturates instead of
     /// overflowing.
@@ -132,6 +152,7 @@ impl Cell {
         Request {
             units: self.bytes.div_ceil(unit_bytes),
             parameters: parameters.in_units(unit_bytes),
+            commutative: self.commutes(),
             ..Request::ranks(self.shape.ranks())
         }
     }

@@ -85,7 +85,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (table, campaign) = self.table.read(console)?;
         let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operator);
+        let elements = (campaign.datatype, campaign.operators[0]);
         let mut points = points(&table, deployment, elements, false);
         if points.is_empty() {
             let deployment = deployment.into();

@@ -144,7 +144,7 @@ impl Args {
         probing: Probing,
     ) -> Result<(Vec<Point>, usize), CliError> {
         let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operator);
+        let elements = (campaign.datatype, campaign.operators[0]);
         let mut points = points(table, deployment, elements, true);
         if points.is_empty() {
             let deployment = deployment.into();

@@ -100,6 +100,11 @@ struct Plan {
 impl Plan {
     fn of(table: &Table, library: &Library, stock: &Stock) -> (Self, Vec<String>) {
         let mut classes = OperatorClass::ALL.map(|class| Choices::of(table, library, class));
+        let scans = safe_scans(&classes[0]);
+        for choices in &mut classes {
+            choices.collectives.remove(&Collective::Scan);
+            choices.collectives.extend(scans.clone());
+        }
         let mut notes: Vec<String> = Vec::new();
         let all = classes.iter().flat_map(|choices| &choices.notes);
         for note in all {
@@ -143,6 +148,24 @@ impl Plan {
         };
         (plan, notes)
     }
+}
+
+/// What is chosen for scans with operators that commute, as far as it is right for all: the library does not tell
+/// operators of scans apart.
+fn safe_scans(commutative: &Choices) -> Option<(Collective, Vec<RanksRules>)> {
+    let collective = Collective::Scan;
+    let mut ranks = commutative.collectives.get(&collective)?.clone();
+    for choice in ranks.iter_mut().flat_map(|ranks| &mut ranks.choices) {
+        let in_order =
+            |native: &Native| LibraryName::Mpich.combines_in_order(collective, &native.id);
+        choice.native = choice.native.take().filter(in_order);
+    }
+    for ranks in &mut ranks {
+        ranks
+            .choices
+            .dedup_by(|next, before| next.native == before.native);
+    }
+    Some((collective, ranks))
 }
 
 /// Leaves to the library what cannot be written.
@@ -195,7 +218,7 @@ fn with_choices(collective: Collective, stock: &Node, classes: &[Choices; 2]) ->
         by_ranks(collective, ranks.map_or(&[][..], Vec::as_slice), own)
     };
     node.below[intra].below = match collective.is_reduction() && collective != Collective::Scan {
-        // What serves all operators; without meaning where nothing is combined.
+        // The same for both classes.
         false => of_class(&classes[1]),
         true => vec![
             Node::new("is_commutative=yes", of_class(&classes[0])),

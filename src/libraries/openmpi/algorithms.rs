@@ -4,7 +4,7 @@ use schedule::Collective::{self, *};
 use vocabulary::{Cell, Parameters};
 
 use crate::LibraryAlgorithm;
-use crate::algorithm::{FANOUT, ORDERED, SAME, SEGMENTS, like, of, power_below};
+use crate::algorithm::{FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, like, of, power_below};
 
 /// The collectives by their numbers in rules files.
 pub const COLLECTIVES: [(Collective, u32); 11] = [
@@ -40,7 +40,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     of(Allreduce, "recursive_doubling", ORDERED | SAME),
     of(Allreduce, "ring", SAME),
     of(Allreduce, "segmented_ring", SEGMENTS),
-    of(Allreduce, "rabenseifner", ORDERED | SAME),
+    of(Allreduce, "rabenseifner", REPLACED | SAME),
     of(Alltoall, "linear", 0),
     of(Alltoall, "pairwise", 0),
     of(Alltoall, "modified_bruck", 0),
@@ -70,14 +70,14 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 56] = [
     like("binary_pipelined", Reduce, "binary", SEGMENTS),
     of(Reduce, "binomial", SEGMENTS | SAME),
     of(Reduce, "in-order_binary", ORDERED | SEGMENTS),
-    of(Reduce, "rabenseifner", ORDERED | SAME),
+    of(Reduce, "rabenseifner", REPLACED | SAME),
     of(ReduceScatter, "non-overlapping", ORDERED),
     of(ReduceScatter, "recursive_halving", SAME),
     of(ReduceScatter, "ring", SAME),
     of(ReduceScatter, "butterfly", ORDERED),
     of(ReduceScatterBlock, "basic_linear", ORDERED),
     of(ReduceScatterBlock, "recursive_doubling", ORDERED | SAME),
-    of(ReduceScatterBlock, "recursive_halving", ORDERED | SAME),
+    of(ReduceScatterBlock, "recursive_halving", REPLACED | SAME),
     of(ReduceScatterBlock, "butterfly", ORDERED),
     of(Scan, "linear", ORDERED),
     of(Scan, "recursive_doubling", ORDERED),

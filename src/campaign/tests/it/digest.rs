@@ -64,6 +64,8 @@ fn every_key_makes_a_difference() {
         "sizes: {bcast: 8}\n",
         "datatype: int32\n",
         "operator: max\n",
+        "operator: noncommutative\n",
+        "operator: [sum, noncommutative]\n",
         "candidates: {include: allreduce/*}\n",
         "candidates: {exclude: allreduce/ring}\n",
         "parameters: {block_bytes: 1K}\n",

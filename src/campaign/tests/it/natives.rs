@@ -1,7 +1,9 @@
 //! The library's own algorithms and mock-ups as candidates.
 
 use schedule::Collective;
-use vocabulary::{Cell, CommShape, Datatype, Library, NativeAlgorithm, Operator};
+use vocabulary::{
+    Candidate, Cell, CommShape, Datatype, Library, NativeAlgorithm, Operator, out_of_order,
+};
 
 use crate::campaign;
 
@@ -77,6 +79,48 @@ fn patterns_with_a_colon_are_about_those_that_have_one() {
     let few = campaign("candidates: {include: 'native:*reduce/*'}\n");
     let few: Vec<Collective> = few.sizes.into_keys().collect();
     assert_eq!(few, [Collective::Reduce, Collective::Allreduce]);
+}
+
+/// Neither what gives wrong results, nor what leaves such operators to another algorithm, nor mock-ups; and of a
+/// library that is not known nothing.
+#[test]
+fn operators_that_do_not_commute_get_what_combines_in_order_itself() {
+    let ids = ["ring", "rabenseifner", "recursive_doubling", "unheard_of"];
+    let natives = ids.map(|id| native(Collective::Allreduce, id, (false, false)));
+    let sum = cell(Collective::Allreduce, 4, 1 << 20);
+    let function = Cell {
+        operator: Some(Operator::Noncommutative),
+        ..sum
+    };
+    let lines = "candidates: {include: ['native:*', 'mockup:*']}\n";
+    assert_eq!(found(lines, "openmpi", &sum, &natives).len(), 6);
+    assert_eq!(
+        found(lines, "openmpi", &function, &natives),
+        ["native:allreduce/recursive_doubling"]
+    );
+    assert!(found(lines, "unknown", &function, &natives).is_empty());
+    // Of ours all that combine in rank order whatever the root.
+    let both = campaign(
+        "shapes: 1x4\noperator: [sum, noncommutative]\ncollectives: [reduce, allreduce, bcast]\n",
+    );
+    let operators: Vec<_> = both.cells().iter().map(|cell| cell.operator).collect();
+    for operator in [None, Some(Operator::Sum), Some(Operator::Noncommutative)] {
+        assert!(operators.contains(&operator), "{operator:?}");
+    }
+    for cell in both.cells() {
+        let ours = both.candidates(&cell, &|_| None).distinct;
+        let is_unordered = |candidate: &Candidate| {
+            let algorithm = schedule::find(candidate.algorithm());
+            let parameters = candidate.parameters();
+            algorithm.is_some_and(|found| out_of_order(found, &parameters).is_some())
+        };
+        assert_eq!(
+            ours.iter().any(is_unordered),
+            cell.operator == Some(Operator::Sum),
+            "{cell}"
+        );
+        assert!(ours.len() > 1, "{cell}");
+    }
 }
 
 #[test]

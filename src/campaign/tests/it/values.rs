@@ -117,8 +117,9 @@ fn values_make_sense() {
         (2, 11),
         "operator",
         "unknown operator",
-        "sum, max",
+        "sum, max, noncommutative",
     );
+    check("name: x\noperator: []\n", (2, 11), "operator", "empty", "");
     check(
         "name: x\nlaunches: 0\n",
         (2, 11),

@@ -9,7 +9,8 @@ use nix::unistd::Pid;
 use schedule::Collective;
 use serde_json::Value;
 use store::Store;
-use vocabulary::{Library, Pattern};
+use table::{Deployment, OperatorClass, Query, RulePlace, Table};
+use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Subject};
 use wire::FailureKind;
 
 use crate::run::{Place, Ran};
@@ -404,5 +405,52 @@ fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
             is_default || answer["confirmed"] == true,
             "{bytes}: {answer}"
         );
+    }
+}
+
+/// Results are checked, so that what combines in a wrong order would fail; a table has rules for the class, and
+/// none where only sums were measured.
+#[test]
+fn a_campaign_asks_for_operators_that_do_not_commute_on_real_mpi() {
+    for library in LIBRARIES {
+        for (operators, has_rules) in [("[sum, noncommutative]", true), ("sum", false)] {
+            let campaign = format!(
+                "collectives: [reduce, allreduce]\nshapes: 1x2\nsizes: [8, 4K]\n\
+                 operator: {operators}\nstrategy: exhaustive\nconfirmation: off\nlaunches: 1\n\
+                 candidates: {{include: [\"*/linear\", \"*/rabenseifner\", \"native:*\"]}}\n\
+                 parameters: {{block_bytes: 64K, radix: 2}}\n\
+                 repetitions: {{minimum: 5, maximum: 30, slice: 5ms}}\nwatchdog: 10s\n"
+            );
+            let Some(place) = place_with(library, &campaign) else {
+                return;
+            };
+            let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
+            assert_eq!(ran.code, Some(0), "{library}: {}", ran.err);
+            let told: Library = serde_json::from_value(ran.json()["library"].clone()).unwrap();
+            let store = Store::open(&place.path(".colltune/real.db")).unwrap();
+            let failures = store.failures(&told).unwrap();
+            assert!(failures.is_empty(), "{failures:?}");
+            let counts = store.counts(&told, Pattern::Together).unwrap();
+            let mut natives = counts.keys().filter(|(subject, candidate)| {
+                matches!(subject, Subject::Cell(cell) if !cell.commutes())
+                    && matches!(candidate, Candidate::Native { .. })
+            });
+            assert_eq!(natives.next().is_some(), has_rules, "{counts:?}");
+            let replaced = |candidate: &Candidate| candidate.id() == "rabenseifner";
+            assert!(!natives.any(|(_, candidate)| replaced(candidate)));
+            let table = Table::load(&place.path("tables/real.yaml")).unwrap();
+            for collective in [Collective::Reduce, Collective::Allreduce] {
+                let found = table.lookup(&Query {
+                    collective,
+                    shape: CommShape { nodes: 1, ppn: 2 },
+                    order: RankOrder::Unknown,
+                    bytes: 4096,
+                    operators: OperatorClass::Noncommutative,
+                    deployment: Deployment::Colltune,
+                });
+                let is_absent = matches!(found.rule, RulePlace::Absent(_));
+                assert_eq!(is_absent, !has_rules, "{library}: {found:?}");
+            }
+        }
     }
 }

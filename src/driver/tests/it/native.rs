@@ -207,6 +207,98 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
     }
 }
 
+/// Whatever a campaign asks for, of the library's and of ours, gives the right result and goes by its own name;
+/// what it leaves out of the library's is wrong, refused, or something else.
+#[test]
+fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
+    let natives = natives(&[]);
+    let text = "name: all\ncandidates: {include: ['*', 'native:*']}\n\
+                parameters: {block_bytes: [1K], radix: [2]}\n";
+    let campaign = Campaign::parse(text, "all.yaml".as_ref()).expect("valid");
+    let mut bench = Bench::new(Vec::new());
+    let library = bench.plan.library.clone();
+    let is_traced = family() == LibraryName::OpenMpi;
+    let ranks: &[u32] = if is_traced { &[3, 4] } else { &[2, 3] };
+    let mut work = Vec::new();
+    for &ppn in ranks {
+        for (elements, datatype) in [(1, Datatype::Int32), (1000, Datatype::Float64)] {
+            for collective in Collective::MEASURED {
+                let cell = Cell {
+                    collective,
+                    shape: CommShape { nodes: 1, ppn },
+                    bytes: elements * datatype.size_bytes(),
+                    datatype,
+                    operator: Some(Operator::Noncommutative),
+                };
+                if !collective.is_reduction() {
+                    continue;
+                }
+                let mut candidates = campaign.candidates(&cell, &|_| None).distinct;
+                candidates.extend(campaign.foreign_candidates(&cell, &library, &natives));
+                if is_traced {
+                    // Those that are left out, which MPICH may abort over.
+                    let sum = Cell {
+                        operator: Some(Operator::Sum),
+                        ..cell
+                    };
+                    let all = campaign.foreign_candidates(&sum, &library, &natives);
+                    let left_out = all.into_iter().filter(|other| !candidates.contains(other));
+                    let left_out: Vec<Candidate> = left_out.collect();
+                    candidates.extend(left_out);
+                }
+                work.push(Work::Compare { cell, candidates });
+            }
+        }
+    }
+    bench.set_work(work);
+    match is_traced {
+        true => trace(&mut bench),
+        false => bench.environment = vec![("MPIR_CVAR_POLLS_BEFORE_YIELD".into(), "10".into())],
+    }
+    let (exit, records) = bench.run(ranks[1]);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    let failed = failures(&records);
+    let calls = is_traced.then(|| traced(&bench));
+    let (mut right, mut wrong, mut something_else) = (0, 0, BTreeSet::new());
+    for task in &bench.plan.tasks {
+        let Work::Compare { cell, candidates } = &task.work else {
+            panic!("only comparisons were asked for")
+        };
+        let taken = campaign.foreign_candidates(cell, &library, &natives);
+        for (index, candidate) in (0..).zip(candidates) {
+            let key = (task.id, index);
+            let is_native = matches!(candidate, Candidate::Native { .. });
+            let is_itself = match &calls {
+                Some(calls) if is_native => calls
+                    .get(&key)
+                    .is_some_and(|ran| is_genuine(cell.collective, candidate, ran)),
+                _ => true,
+            };
+            if !is_native || taken.contains(candidate) {
+                assert_eq!(failed.get(&key), None, "{candidate} in {cell}");
+                assert!(is_itself, "{candidate} in {cell} is another one");
+                right += 1;
+            } else if failed.get(&key) == Some(&FailureKind::WrongResult) {
+                wrong += 1;
+            } else if !is_itself {
+                something_else.insert(candidate.algorithm());
+            }
+        }
+    }
+    assert!(right > 40, "{right}");
+    if is_traced {
+        assert!(wrong > 4, "{wrong}");
+        let known = [
+            "native:allreduce/rabenseifner",
+            "native:reduce/rabenseifner",
+            "native:reduce_scatter_block/recursive_halving",
+        ];
+        for name in known {
+            assert!(something_else.contains(name), "{something_else:?}");
+        }
+    }
+}
+
 /// What the default ran in each task.
 fn defaults(bench: &Bench) -> BTreeMap<u32, Calls> {
     let traced = traced(bench).into_iter();

@@ -1,11 +1,13 @@
 //! A library that errs: some of its functions are replaced by preloaded ones that give wrong results
 //! or errors.
 
+use std::collections::BTreeSet;
+
 use launcher::{LibraryName, Outcome};
 use schedule::Collective;
 use testkit::mpi::family;
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, ExperimentKind, Parameters, Synchronisation,
+    Candidate, Cell, CommShape, Datatype, ExperimentKind, Operator, Parameters, Synchronisation,
 };
 use wire::{FailureKind, Record, Work, exit_code};
 
@@ -107,6 +109,24 @@ int MPI_Testall(int count, MPI_Request *requests, int *done, MPI_Status *statuse
 }
 #endif
 
+#if defined(ORDER)
+/* Combines the last rank's contribution first, where that makes a difference. */
+int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm communicator)
+{
+    int commutes, rank, code;
+    MPI_Comm reversed;
+    MPI_Op_commutative(op, &commutes);
+    if (commutes)
+        return PMPI_Allreduce(input, output, count, type, op, communicator);
+    PMPI_Comm_rank(communicator, &rank);
+    PMPI_Comm_split(communicator, 0, -rank, &reversed);
+    code = PMPI_Allreduce(input, output, count, type, op, reversed);
+    PMPI_Comm_free(&reversed);
+    return code;
+}
+#endif
+
 #if defined(CLOCKS)
 /* Rank 1 hangs when it has told what it has learned of the clock, three numbers a rank, and asks for
    the time again. */
@@ -199,6 +219,34 @@ fn wrong_results_and_mpi_errors_are_recorded_and_cost_only_their_candidate() {
         });
         assert!(measured, "the other candidate is measured");
     }
+}
+
+/// From the first element on; ours, which do not go through the library's, are right.
+#[test]
+fn a_wrong_order_is_a_wrong_result_for_an_operator_that_does_not_commute_under_mpi() {
+    let algorithm = ours("allreduce/recursive_doubling", Parameters::default());
+    let candidates = vec![Candidate::Default, algorithm];
+    let work = |operator: Operator| {
+        let Work::Compare { cell, candidates } = allreduce(2, 64, candidates.clone()) else {
+            panic!("a comparison")
+        };
+        let cell = Cell {
+            operator: Some(operator),
+            ..cell
+        };
+        Work::Compare { cell, candidates }
+    };
+    let mut bench = Bench::new(vec![work(Operator::Noncommutative), work(Operator::Sum)]);
+    sabotage(&mut bench, "-DORDER");
+    let (exit, records) = bench.run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+    assert_failure(&records, FailureKind::WrongResult, "element 0");
+    let measured = records.iter().filter_map(|record| match record {
+        Record::Done(done) => Some(done.measurements.iter().map(|m| m.candidate)),
+        _ => None,
+    });
+    let measured: Vec<BTreeSet<u32>> = measured.map(Iterator::collect).collect();
+    assert_eq!(measured, [BTreeSet::from([1]), BTreeSet::from([0, 1])]);
 }
 
 /// A bench in which candidates take many short turns.

@@ -1,11 +1,32 @@
 //! What must arrive, computed by the words of the standard.
 
-use super::{contribution, expected, input};
+use super::{PERIOD, composed, contribution, expected, input};
 use exec::{Bytes, Call};
 use schedule::Collective;
 use vocabulary::{Datatype, Operator};
 
 const SIZE: usize = 4;
+
+/// One element's contributions in the order of ranks.
+fn in_order(call: &Call, column: impl Iterator<Item = i32>) -> i32 {
+    match call.operator {
+        Some(Operator::Max) => column.max().unwrap_or(0),
+        Some(Operator::Noncommutative) => {
+            let functions: Vec<(u16, u16)> = column
+                .map(|bits| (bits as u16, ((bits as u32) >> 16) as u16))
+                .collect();
+            // "a * (b * (c * ...))" of functions of x is what they make of x, the last one first.
+            let of = |x: u16| {
+                let apply = |x: u16, (a, b): &(u16, u16)| a.wrapping_mul(x).wrapping_add(*b);
+                functions.iter().rev().fold(x, apply)
+            };
+            let added = of(0);
+            let factor = of(1).wrapping_sub(added);
+            (u32::from(factor) | (u32::from(added) << 16)) as i32
+        }
+        _ => column.sum(),
+    }
+}
 
 /// All ranks' results by the words of the standard, from all ranks' inputs, one by one.
 fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
@@ -15,26 +36,20 @@ fn results(call: &Call, ranks: u32, inputs: &[Vec<i32>]) -> Vec<Vec<i32>> {
     let combined: Vec<i32> = (0..inputs.iter().map(Vec::len).max().unwrap_or(0))
         .map(|index| {
             let column = inputs.iter().filter_map(|input| input.get(index).copied());
-            match call.operator {
-                Some(Operator::Max) => column.max().unwrap_or(0),
-                _ => column.sum(),
-            }
+            in_order(call, column)
         })
         .collect();
     let everything = || inputs.concat();
     let column = |rank: usize, index: usize| {
         let column = inputs[..=rank].iter().map(|input| input[index]);
-        match call.operator {
-            Some(Operator::Max) => column.max().unwrap_or(0),
-            _ => column.sum(),
-        }
+        in_order(call, column)
     };
     let at_root = |rank, result: Vec<i32>| if rank == root { result } else { Vec::new() };
     let mut rest = &combined[..];
     (0..ranks)
         .map(|rank| match call.collective {
             Collective::Bcast => (0..length as u64)
-                .map(|index| contribution(call.root, index) as i32)
+                .map(|index| contribution(call, call.root, index) as i32)
                 .collect(),
             Collective::Reduce => at_root(rank, combined.clone()),
             Collective::Allreduce => combined.clone(),
@@ -102,8 +117,50 @@ fn the_expected_result_is_what_the_inputs_give() {
         for ranks in [1, 2, 7, 130] {
             check(collective, Operator::Sum, ranks, 0);
             check(collective, Operator::Max, ranks, 0);
+            if collective.is_reduction() {
+                check(collective, Operator::Noncommutative, ranks, 0);
+            }
             if collective.is_rooted() {
                 check(collective, Operator::Sum, ranks, ranks - 1);
+            }
+        }
+    }
+}
+
+/// Neighbours changed places, one of them moved to the end, the others begin elsewhere, all backwards.
+#[test]
+fn whatever_is_combined_in_a_wrong_order_is_seen_in_every_element() {
+    for datatype in [Datatype::Int32, Datatype::Float64] {
+        let call = Call {
+            collective: Collective::Allreduce,
+            bytes: 8,
+            datatype,
+            operator: Some(Operator::Noncommutative),
+            root: 0,
+            in_place: false,
+        };
+        for ranks in [2_u32, 3, 4, 7, 16, 65, 200] {
+            for index in [0, 1, PERIOD - 1] {
+                let right: Vec<u64> = (0..ranks)
+                    .map(|rank| contribution(&call, rank, index))
+                    .collect();
+                let expected = composed(&call, right.iter().copied());
+                let mut wrong: Vec<Vec<u64>> = vec![right.iter().rev().copied().collect()];
+                for at in 1..right.len() {
+                    let (mut swapped, mut turned, mut moved) =
+                        (right.clone(), right.clone(), right.clone());
+                    swapped.swap(at - 1, at);
+                    turned.rotate_left(at);
+                    moved[at - 1..].rotate_left(1);
+                    wrong.extend([swapped, turned, moved]);
+                }
+                for order in wrong {
+                    let found = composed(&call, order.into_iter());
+                    assert_ne!(
+                        found, expected,
+                        "{datatype:?}, {ranks} ranks, element {index}"
+                    );
+                }
             }
         }
     }

@@ -43,7 +43,7 @@ const TABLE: &str = "
 /// What a made-up library decides by itself.
 const STOCK: &str = r#"{"collective=bcast":{"comm_type=intra":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_binomial":{}},"comm_size=any":{"avg_msg_size<12288":{"algorithm=MPIR_Bcast_intra_binomial":{}},"avg_msg_size=any":{"algorithm=MPIR_Bcast_intra_scatter_ring_allgather":{}}}},"comm_type=inter":{"algorithm=MPIR_Bcast_inter_x":{}}},"collective=allreduce":{"comm_type=intra":{"algorithm=MPIR_Allreduce_intra_smp":{}},"comm_type=inter":{"algorithm=MPIR_Allreduce_inter_x":{}}},"collective=allgather":{"comm_type=intra":{"algorithm=MPIR_Allgather_intra_ring":{}}},"collective=alltoall":{"comm_type=intra":{"is_sendbuf_inplace=yes":{"algorithm=MPIR_Alltoall_intra_pairwise_sendrecv_replace":{}},"is_sendbuf_inplace=no":{"algorithm=MPIR_Alltoall_intra_brucks":{}}}},"collective=exscan":{"algorithm=MPIR_Exscan_intra_recursive_doubling":{}}}"#;
 
-const ALGORITHMS: [&str; 9] = [
+const ALGORITHMS: [&str; 10] = [
     "Bcast_intra_scatter_ring_allgather",
     "Bcast_intra_pipelined_tree",
     "Allreduce_intra_recursive_doubling",
@@ -53,6 +53,7 @@ const ALGORITHMS: [&str; 9] = [
     "Allgather_intra_ring",
     "Alltoall_intra_pairwise",
     "Alltoall_intra_brucks",
+    "Scan_intra_recursive_doubling",
 ];
 
 /// A file that looks like a library of a release.
@@ -81,6 +82,31 @@ fn a_selection_file_is_complete() {
     insta::assert_snapshot!(exported.text);
     insta::assert_snapshot!(exported.companion.expect("beside it"));
     assert_ne!(exported.text.len() % 4096, 0);
+}
+
+/// The file does not tell operators of scans apart: what is right for all of them is written, whatever operators
+/// were measured.
+#[test]
+fn scans_go_by_operators_that_commute() {
+    let stock = STOCK.replacen(
+        '{',
+        "{\"collective=scan\":{\"comm_type=intra\":{\"algorithm=MPIR_Scan_intra_smp\":{}},\
+         \"comm_type=inter\":{\"algorithm=MPIR_Scan_intra_recursive_doubling\":{}}},",
+        1,
+    );
+    let (_folder, path) = library("4.0.2", &stock);
+    let chosen = |id: &str| {
+        let table = format!(
+            "  scan:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        \
+             ppn: 4\n        operators: commutative\n        deployment: library\n        rules:\n          \
+             - {{from: 0, candidate: \"native:scan/{id}\", speedup: 1.5, confidence: high}}\n"
+        );
+        let table = sample::table("mpich", "4.0.2", &table);
+        let exported = export("mpich", &table, &options(&path)).expect("exported");
+        let count = |name: &str| exported.text.matches(&format!("_{name}\"")).count();
+        count("Scan_intra_recursive_doubling")
+    };
+    assert_eq!([chosen("recursive_doubling"), chosen("smp")], [2, 1]);
 }
 
 #[test]

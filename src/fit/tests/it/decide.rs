@@ -1,11 +1,11 @@
 //! Decisions where the right one is known.
 
-use fit::{DecideOptions, MachineFit, decide, summarise};
+use fit::{DecideOptions, MachineFit, decide, decide_for, summarise};
 use results::{CellDecision, Verdict};
-use table::{Confidence, Operators};
+use table::{Confidence, Deployment, Operators};
 use vocabulary::{Candidate, Cell, Datatype, Operator, Pattern, Sample, Subject};
 
-use crate::synthetic::{Noise, allreduce, launches, ours, sample};
+use crate::synthetic::{Noise, allreduce, launches, noncommutative, ours, sample};
 
 const CELL: u64 = 65_536;
 
@@ -166,19 +166,64 @@ fn noncommutative_operators_get_ordered_algorithms() {
         (ring(), &[0.4; 6]),
         (dual_root(), &[0.5; 6]),
     ];
-    let decisions = decided(&launches(allreduce(4, CELL), &times), &[]);
-    let chosen: Vec<_> = decisions
-        .iter()
-        .map(|decision| (decision.operators, decision.chosen.clone()))
-        .collect();
-    assert_eq!(
-        chosen,
-        [
-            (Operators::Commutative, ring()),
-            (Operators::Noncommutative, dual_root())
-        ]
-    );
-    assert!(decisions[1].ranked(&ring()).is_none());
+    let of_sums = launches(allreduce(4, CELL), &times);
+    let of_functions = launches(noncommutative(allreduce(4, CELL)), &times);
+    let chosen = |samples: &[Sample]| -> Vec<_> {
+        let decisions = decided(samples, &[]).into_iter();
+        let choices = decisions.map(|decision| {
+            let ranks_ring = decision.ranked(&ring()).is_some();
+            (decision.operators, decision.chosen, ranks_ring)
+        });
+        choices.collect()
+    };
+    // Each class from its own measurements alone.
+    let commutative = (Operators::Commutative, ring(), true);
+    let ordered = (Operators::Noncommutative, dual_root(), false);
+    assert_eq!(chosen(&of_sums), std::slice::from_ref(&commutative));
+    assert_eq!(chosen(&of_functions), std::slice::from_ref(&ordered));
+    let both = [of_sums, of_functions].concat();
+    assert_eq!(chosen(&both), [commutative, ordered]);
+}
+
+/// For programs with operators that do not commute, a library's algorithm that gives way to another one is not
+/// itself; in settings that hold for all operators it does no harm.
+#[test]
+fn what_falls_through_is_not_for_noncommutative_operators() {
+    let native = |id: &str| Candidate::Native {
+        algorithm: format!("native:allreduce/{id}"),
+        parameters: vocabulary::Parameters::default(),
+    };
+    let times: [(Candidate, &[f64]); 4] = [
+        (Candidate::Default, &[1.0; 6]),
+        (native("ring"), &[0.3; 6]),
+        (native("rabenseifner"), &[0.4; 6]),
+        (native("recursive_doubling"), &[0.5; 6]),
+    ];
+    let cell = allreduce(4, CELL);
+    let samples = [
+        launches(cell, &times),
+        launches(noncommutative(cell), &times),
+    ]
+    .concat();
+    let summaries = summarise(&samples).expect("valid");
+    let chosen = |library: &str, deployment| -> Vec<_> {
+        let options = DecideOptions::default();
+        let decisions = decide_for(deployment, library, &summaries, &[], None, &options);
+        let id = |candidate: &Candidate| candidate.id().to_owned();
+        let decisions = decisions.iter();
+        decisions.map(|d| (d.operators, id(&d.chosen))).collect()
+    };
+    let of = |operators, id: &str| (operators, id.to_owned());
+    use Operators::{Any, Commutative, Noncommutative};
+    let apart = [
+        of(Commutative, "ring"),
+        of(Noncommutative, "recursive_doubling"),
+    ];
+    assert_eq!(chosen("openmpi", Deployment::Colltune), apart);
+    // Its files do not tell operators apart.
+    let together = [of(Any, "rabenseifner"), of(Commutative, "ring")];
+    assert_eq!(chosen("openmpi", Deployment::Library), together);
+    assert_eq!(chosen("mpich", Deployment::Library), apart);
 }
 
 /// A composition is ordered if its inner reduce is.
@@ -201,11 +246,16 @@ fn noncommutative_operators_get_no_composition_of_an_unordered_reduce() {
         (unordered.clone(), &[0.4; 6]),
         (ordered.clone(), &[0.5; 6]),
     ];
-    let decisions = decided(&launches(allreduce(4, CELL), &times), &[]);
-    assert_eq!(
-        decisions.iter().map(|d| &d.chosen).collect::<Vec<_>>(),
-        [&unordered, &ordered]
-    );
+    for (cell, expected) in [
+        (allreduce(4, CELL), &unordered),
+        (noncommutative(allreduce(4, CELL)), &ordered),
+    ] {
+        let decisions = decided(&launches(cell, &times), &[]);
+        assert_eq!(
+            decisions.iter().map(|d| &d.chosen).collect::<Vec<_>>(),
+            [expected]
+        );
+    }
 }
 
 /// A reduce that is in order for the root measured, but not for every root, is not for tables.
@@ -224,7 +274,11 @@ fn noncommutative_operators_get_reduces_that_are_ordered_for_every_root() {
         .iter()
         .map(|candidate| (candidate.clone(), &[1.0; 6][..]))
         .collect();
-    let decisions = decided(&launches(cell, &times), &[]);
+    let samples = [
+        launches(cell, &times),
+        launches(noncommutative(cell), &times),
+    ];
+    let decisions = decided(&samples.concat(), &[]);
     assert_eq!(decisions[1].operators, Operators::Noncommutative);
     for candidate in &candidates[1..] {
         let algorithm = schedule::find(candidate.algorithm()).expect("registered");

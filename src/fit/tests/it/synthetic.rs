@@ -73,6 +73,14 @@ pub(crate) fn allreduce(ppn: u32, bytes: u64) -> Cell {
     }
 }
 
+/// The same with an operator that does not commute.
+pub(crate) fn noncommutative(cell: Cell) -> Cell {
+    Cell {
+        operator: Some(Operator::Noncommutative),
+        ..cell
+    }
+}
+
 /// One of our algorithms, with a block size if given.
 pub(crate) fn ours(algorithm: &str, block_bytes: Option<u64>) -> Candidate {
     Candidate::Ours {

@@ -58,8 +58,10 @@ fn thresholds_are_looked_at_from_both_sides() {
     );
 }
 
+/// Rules for operators that do not commute are measured with one that does not, those for all with the
+/// campaign's.
 #[test]
-fn entries_that_decide_alike_are_one_point() {
+fn entries_that_decide_alike_for_one_operator_are_one_point() {
     let mut table = table();
     let collective = schedule::Collective::Allreduce;
     let entries = table.collectives.remove(&schedule::Collective::Bcast);
@@ -70,21 +72,26 @@ fn entries_that_decide_alike_are_one_point() {
         rules: entry.rules[..rules].to_vec(),
         ..entry.clone()
     };
-    let both = vec![
-        with(Operators::Commutative, 3),
-        with(Operators::Noncommutative, 2),
-    ];
-    table.collectives.insert(collective, both);
-    let points = points(&table, Deployment::Library, ELEMENTS, false);
-    let at = |bytes| {
-        let of_size = points.iter().filter(move |point| point.cell.bytes == bytes);
+    let found = |other: Operators, bytes: u64| {
+        let both = vec![with(Operators::Commutative, 3), with(other, 2)];
+        let mut table = table.clone();
+        table.collectives.insert(collective, both);
+        let points = points(&table, Deployment::Library, ELEMENTS, false).into_iter();
+        let of_size = points.filter(|point| point.cell.bytes == bytes);
         of_size
-            .map(|point| (point.operators, point.rules.len()))
+            .map(|point| {
+                let operator = point.cell.operator.expect("a reduction");
+                (point.operators, operator.commutes(), point.rules.len())
+            })
             .collect::<Vec<_>>()
     };
-    assert_eq!(at(4096), [(Operators::Any, 2)]);
-    let apart = [(Operators::Commutative, 1), (Operators::Noncommutative, 1)];
-    assert_eq!(at(65536), apart);
+    use Operators::{Any, Commutative, Noncommutative};
+    let apart = [(Commutative, true, 1), (Noncommutative, false, 1)];
+    assert_eq!(found(Noncommutative, 4096), apart);
+    assert_eq!(found(Noncommutative, 65536), apart);
+    assert_eq!(found(Any, 4096), [(Any, true, 2)]);
+    let apart = [(Any, true, 1), (Commutative, true, 1)];
+    assert_eq!(found(Any, 65536), apart);
 }
 
 #[test]

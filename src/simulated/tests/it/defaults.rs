@@ -34,6 +34,27 @@ fn every_call_has_a_choice_that_can_serve_it() {
     }
 }
 
+/// In whatever order contributions are combined, it takes as long; what would be wrong is refused.
+#[test]
+fn operators_that_do_not_commute_take_as_long() {
+    let launcher = Bench::new(Vec::new()).launcher();
+    for bytes in [8, 1 << 20] {
+        let sum = cell(Collective::Allreduce, (3, 2), bytes);
+        let function = Cell {
+            operator: Some(Operator::Noncommutative),
+            ..sum
+        };
+        let seconds = |cell, candidate| launcher.noise_free_seconds(cell, &candidate);
+        for candidate in [Candidate::Default, ours("allreduce/recursive_doubling")] {
+            let of_sum = seconds(&sum, candidate.clone());
+            assert!(of_sum.is_some());
+            assert_eq!(seconds(&function, candidate), of_sum);
+        }
+        assert!(seconds(&sum, ours("allreduce/ring")).is_some());
+        assert_eq!(seconds(&function, ours("allreduce/ring")), None);
+    }
+}
+
 /// The default takes as long as the expected algorithm, and not as the one beyond the threshold.
 #[test]
 fn thresholds_are_those_of_the_whole_vector() {

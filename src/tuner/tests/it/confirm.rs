@@ -18,7 +18,7 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Purpose};
 use crate::fake::Witness;
 use crate::loops::never;
 
-const MACHINE: &str = "name: desk\nranks_per_node: 2\n\
+pub(crate) const MACHINE: &str = "name: desk\nranks_per_node: 2\n\
     network: {alpha: 2e-6, overhead: 0.4e-6, beta: 0.1e-9, eager_limit: 8192}\n\
     node: {alpha: 0.4e-6, overhead: 0.2e-6, beta: 0.1e-9, eager_limit: 4096}\n\
     injection_beta: 0.05e-9\ngamma: 0.12e-9\ncopy: 0.06e-9\n\

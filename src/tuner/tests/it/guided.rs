@@ -93,7 +93,10 @@ fn query(cell: &Cell) -> Query {
         collective: cell.collective,
         shape: cell.shape,
         bytes: cell.bytes,
-        operators: OperatorClass::Commutative,
+        operators: match cell.commutes() {
+            true => OperatorClass::Commutative,
+            false => OperatorClass::Noncommutative,
+        },
         deployment: Deployment::Colltune,
     }
 }

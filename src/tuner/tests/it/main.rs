@@ -12,4 +12,5 @@ mod hydra;
 mod import;
 mod loops;
 mod mishaps;
+mod operators;
 mod results;

@@ -172,16 +172,28 @@ struct Piece<'a> {
     decisions: Vec<&'a CellDecision>,
 }
 
-/// One rule a run of pieces with the same candidate: sizes, and what lies between them.
+/// One rule a run of pieces with the same candidate: sizes, and what lies between them. Outside of all sizes
+/// nobody has compared anything with the default.
 fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
+    let outside = |from_bytes, decision| Piece {
+        from_bytes,
+        candidate: &Candidate::Default,
+        decisions: vec![decision],
+    };
     let mut pieces = Vec::new();
     for (place, point) in points.iter().enumerate() {
         let decision = point[0];
+        if place == 0 && decision.cell.bytes > 0 {
+            pieces.push(outside(0, decision));
+        }
         pieces.push(Piece {
-            from_bytes: if place == 0 { 0 } else { decision.cell.bytes },
+            from_bytes: decision.cell.bytes,
             candidate: &decision.chosen,
             decisions: vec![decision],
         });
+        if place + 1 == points.len() {
+            pieces.push(outside(decision.cell.bytes + 1, decision));
+        }
         let next = points.get(place + 1).map(|next| next[0]);
         if let (Some(candidate), Some(next)) = (&decision.up_to_next, next) {
             pieces.push(Piece {

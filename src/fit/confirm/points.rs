@@ -14,6 +14,8 @@ pub(super) struct Point {
     pub(super) nominees: Option<Vec<Candidate>>,
     /// The decision of exploring launches; absent where they did not measure.
     pub(super) decision: Option<CellDecision>,
+    /// Whether it stands between sizes that were asked for.
+    pub(super) is_probe: bool,
 }
 
 impl Point {
@@ -27,6 +29,7 @@ impl Point {
             cell,
             nominees: None,
             decision: None,
+            is_probe: false,
         }
     }
 
@@ -35,6 +38,7 @@ impl Point {
             cell: decision.cell,
             nominees: nominees(&decision),
             decision: Some(decision),
+            is_probe: false,
         }
     }
 }
@@ -52,7 +56,10 @@ pub(super) fn points(decisions: Vec<CellDecision>, grid: &[Cell]) -> Vec<Point> 
     points.sort_by_key(|point| point.cell.bytes);
     let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
     let probes: Vec<Cell> = pairs.filter_map(|(low, high)| between(low, high)).collect();
-    points.extend(probes.into_iter().map(Point::unexplored));
+    points.extend(probes.into_iter().map(|cell| Point {
+        is_probe: true,
+        ..Point::unexplored(cell)
+    }));
     points.sort_by_key(|point| point.cell.bytes);
     points
 }

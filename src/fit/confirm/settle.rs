@@ -29,7 +29,8 @@ impl Confirmation<'_> {
     /// say otherwise. Times of whom they measured are theirs, in the campaign's own pattern of calls;
     /// speed-ups of what they confirm are those of the pattern in which it gains least.
     ///
-    /// Between two points holds what is faster than the default at both, and otherwise the default.
+    /// Between two points holds what is faster than the default at both, and otherwise the default; so it is at
+    /// a probe if nothing that is faster there holds on either side of it.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
         let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);
         let mut decisions: Vec<CellDecision> = of_deployment
@@ -47,6 +48,18 @@ impl Confirmation<'_> {
         for place in 1..settled.len() {
             let holds = holds_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
+        }
+        // What holds at a probe alone is worth no rule.
+        for place in (1..settled.len()).filter(|place| points[*place].is_probe) {
+            let below = settled[place - 1].decision.up_to_next.clone();
+            let decision = &mut settled[place].decision;
+            let is_alone =
+                ![&below, &decision.up_to_next].contains(&&Some(decision.chosen.clone()));
+            if is_alone && decision.chosen != Candidate::Default {
+                decision.chosen = Candidate::Default;
+                (decision.verdict, decision.confidence) =
+                    (Verdict::NotConfirmed, Confidence::Medium);
+            }
         }
         // Where nothing was measured the default holds, and on both sides of it.
         let measured = settled.into_iter().filter(|settled| settled.is_measured);

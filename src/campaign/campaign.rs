@@ -276,6 +276,14 @@ impl Campaign {
         }
     }
 
+    /// The first of the operators that commutes; a sum if none does.
+    pub fn commuting_operator(&self) -> Operator {
+        let mut operators = self.operators.iter().copied();
+        operators
+            .find(|operator| operator.commutes())
+            .unwrap_or(Operator::Sum)
+    }
+
     /// Of the budget, what launches may take that choose, in seconds. The rest confirms choices.
     pub fn exploring_seconds(&self) -> f64 {
         match self.confirmation {

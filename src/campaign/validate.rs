@@ -232,9 +232,13 @@ impl Check<'_> {
         let mut operators = Vec::new();
         for word in self.entries(&field, words)? {
             let operator = self.document.word(&field, &word.0, "operator", &known)?;
-            if !operators.contains(&operator) {
-                operators.push(operator);
+            // Tables know two classes of operators, and one of each says what holds for it.
+            let alike = |other: &Operator| other.commutes() == operator.commutes();
+            if operators.iter().any(alike) {
+                let wanted = "one operator that commutes, one that does not, or one of each";
+                return Err(self.document.unfit(&field, wanted));
             }
+            operators.push(operator);
         }
         Ok(operators)
     }

@@ -25,8 +25,8 @@ pub(crate) enum CandidateTurn<'a> {
 }
 
 impl<'a> CandidateCall<'a> {
-    /// Prepares a candidate. Collective over the communicator. What is the launch's fault, and not the
-    /// candidate's, stands outside.
+    /// Prepares a candidate. Collective over the communicator. An error of the candidate is inside; one of MPI,
+    /// which has no communicator to spare, is outside and ends the launch.
     pub(crate) fn new(
         candidate: &Candidate,
         call: &Call,
@@ -37,12 +37,13 @@ impl<'a> CandidateCall<'a> {
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
             return match DeployedCall::new(candidate, call, communicator) {
                 Ok(deployed) => Ok(Ok(Self::Ours(Box::new(deployed), communicator))),
-                Err(RuntimeError::Exec(error @ ExecError::Mpi { .. })) => Err(error.into()),
-                Err(RuntimeError::Exec(error)) => Ok(Err(failure(&error))),
+                Err(RuntimeError::Exec(error)) if !matches!(error, ExecError::Mpi { .. }) => {
+                    Ok(Err(failure(&error)))
+                }
                 Err(error) => Err(error.into()),
             };
         }
-        let own = communicator.duplicate()?;
+        let own = communicator.duplicate().map_err(RuntimeError::from)?;
         // How the library's own collectives wait is up to the library.
         let runner = Runner::new(candidate, call, &own, Wait::Block);
         Ok(runner

@@ -61,8 +61,8 @@ pub(crate) enum DriverError {
     Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
-    #[error("cannot call algorithms as a program with a table does: {0}")]
-    Deployment(#[from] RuntimeError),
+    #[error("cannot prepare a candidate: {0}")]
+    Preparing(#[from] RuntimeError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
     #[error("task {task}, candidate {candidate}: {source}")]
     Turn {
@@ -97,7 +97,7 @@ impl DriverError {
             | Self::Clock(_)
             | Self::Clocks
             | Self::Mpi(_)
-            | Self::Deployment(_) => exit_code::FAILED,
+            | Self::Preparing(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,
         }
     }

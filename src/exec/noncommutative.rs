@@ -121,7 +121,7 @@ mod tests {
                 );
             }
         }
-        let [a, b, c] = functions.map(|function| function as u32);
+        let [a, b, c] = [3 | (5 << 16), 7 | (1 << 16), u32::MAX - 8];
         let [left, right] = [
             u32::after(u32::after(a, b), c),
             u32::after(a, u32::after(b, c)),

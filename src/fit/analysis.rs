@@ -194,8 +194,8 @@ impl Analysis {
         let told = [
             (
                 Verdict::Unconfirmed,
-                "time was up before fresh launches could confirm the choice of another candidate: \
-                 tune again, with a larger `budget`",
+                "another candidate was not measured in enough fresh launches; a larger `budget` goes on from \
+                 here",
             ),
             (
                 Verdict::PatternsDisagree,

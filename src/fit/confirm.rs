@@ -70,7 +70,8 @@ pub struct Trial {
 /// The choices of exploring launches, and what becomes of them.
 ///
 /// A point is a size at which choices are compared with the default once more: each size of the campaign,
-/// each that was explored, and one between neighbours, in the geometric middle. Where exploring launches
+/// each that was explored, and one between neighbours, in the geometric middle; besides, what was measured when
+/// there were fewer sizes. Where exploring launches
 /// compared candidates, those that beat the default there by their medians are tried, one after the other
 /// and [`crate::fresh::MOST_TRIED`] at most; elsewhere, those that are tried at the nearest such sizes, or
 /// on the nearest shapes if there are none.
@@ -97,7 +98,7 @@ impl<'a> Confirmation<'a> {
         let mut confirmation = Self {
             explored,
             fresh,
-            series: series(&explored),
+            series: series(&explored, &fresh.cells()),
             lost: BTreeSet::new(),
             open: Vec::new(),
             finished: 0,
@@ -215,14 +216,20 @@ impl<'a> Confirmation<'a> {
             .collect()
     }
 
-    /// Whether a series may use a candidate.
+    /// Whether a series may use a candidate, and the library runs it if it is told to.
     fn offers(
         &self,
         (deployment, _, _, operators): &Key,
         cell: &Cell,
         candidate: &Candidate,
     ) -> bool {
-        deployment.offers(candidate) && serves(self.explored.library, cell, candidate, *operators)
+        let library = self.explored.library;
+        let runs = match candidate {
+            Candidate::Native { parameters, .. } => libraries::find(library)
+                .is_none_or(|known| known.runs(cell, candidate.id(), parameters)),
+            _ => true,
+        };
+        runs && deployment.offers(candidate) && serves(library, cell, candidate, *operators)
     }
 
     /// Finds what is left to measure of a sweep, and how much is done.
@@ -259,8 +266,8 @@ impl<'a> Confirmation<'a> {
     }
 }
 
-/// The points of all series, by ascending size.
-fn series(explored: &Exploration<'_>) -> BTreeMap<Key, Vec<Point>> {
+/// The points of all series, by ascending size; `measured` are the cells that fresh launches have measured.
+fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key, Vec<Point>> {
     let options = DecideOptions {
         proposes: true,
         ..*explored.options
@@ -289,10 +296,10 @@ fn series(explored: &Exploration<'_>) -> BTreeMap<Key, Vec<Point>> {
         }
         for (key, grid) in grids {
             let decisions = known.remove(&key).unwrap_or_default();
-            series.insert(key, points(decisions, &grid));
+            series.insert(key, points(decisions, &grid, measured));
         }
         let rest = known.into_iter();
-        series.extend(rest.map(|(key, decisions)| (key, points(decisions, &[]))));
+        series.extend(rest.map(|(key, decisions)| (key, points(decisions, &[], measured))));
     }
     series
 }

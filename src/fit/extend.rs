@@ -104,7 +104,16 @@ impl Extension<'_> {
             .predictor
             .predict(&self.cell, &Candidate::Default, Manner::Model)?;
         let mut families: BTreeMap<(String, Parameters), (&Candidate, &Ranked)> = BTreeMap::new();
-        for ranked in &self.from.ranking {
+        let is_settled = matches!(
+            self.from.verdict,
+            Verdict::Confirmed
+                | Verdict::NotConfirmed
+                | Verdict::PatternsDisagree
+                | Verdict::Unconfirmed
+        );
+        // Where choices were confirmed, only what was.
+        let known = self.from.ranking.iter();
+        for ranked in known.filter(|ranked| !is_settled || ranked.beats_default) {
             let is_this = |(_, simplest): &&(Candidate, Candidate)| *simplest == ranked.candidate;
             let others = self.merged.iter().filter(is_this).map(|(other, _)| other);
             for candidate in [&ranked.candidate].into_iter().chain(others) {

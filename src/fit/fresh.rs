@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::Summary;
-use statistics::{PairedRatio, paired_ratio, paired_ratios, sign_test, values_for_sign_test};
+use statistics::{
+    PairedRatio, median, paired_ratio, paired_ratios, sign_test, values_for_sign_test,
+};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::{DecideOptions, FitError, summarise};
@@ -17,18 +19,18 @@ fn contrary_launches(pattern: usize) -> usize {
     usize::from(pattern != 0)
 }
 
-/// Launches that are given up, beyond those wanted: candidates may be timed in batches of other lengths
-/// in some, which say nothing.
+/// Launches that are given up, beyond those wanted: in some no repetition may be valid.
 const SPARE: u32 = 3;
 
 /// The level of the sign test of one candidate. Exploring launches play no part in it, so it does not
-/// matter among how many candidates this one was the best there; but a point at which it fails tries the
-/// next one, up to [`MOST_TRIED`].
+/// matter among how many candidates this one was the best there; but an explored point at which it fails
+/// tries the next one, up to [`MOST_TRIED`] for a deployment. Between explored points it has to be faster at
+/// both of them.
 fn level(confidence: f64) -> f64 {
     (1.0 - confidence) / MOST_TRIED as f64
 }
 
-/// Launches in which a candidate must be faster than the default, all of them, so that it may replace it.
+/// The number of launches in which a candidate is compared with the default; it must be faster in all of them.
 ///
 /// A candidate that is as fast is faster in a launch with probability one half, and in all of `n` with
 /// `2^-n`. With at most [`MOST_TRIED`] candidates at a point, the default is replaced without reason with a
@@ -73,6 +75,9 @@ pub struct Fresh {
 #[derive(Clone, Debug, Default)]
 struct Known {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
+    /// The medians of launches. All candidates of a launch are timed in batches of the same length, so that their
+    /// ratios can be compared with those of launches with other batches.
+    medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// In how many launches something was measured, also if its times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,
 }
@@ -104,7 +109,7 @@ impl Fresh {
         })
     }
 
-    /// How many patterns of calls there are.
+    /// The number of patterns of calls.
     pub(crate) fn patterns(&self) -> usize {
         self.patterns.len()
     }
@@ -114,14 +119,17 @@ impl Fresh {
         self.launches
     }
 
-    /// Launches that have measured a cell, in the pattern in which most have.
-    pub fn rounds(&self, cell: &Cell) -> u32 {
-        let key = (*cell, Candidate::Default);
-        let rounds = self
-            .patterns
-            .iter()
-            .filter_map(|known| known.tried.get(&key));
-        rounds.copied().max().unwrap_or(0)
+    /// Launches that have measured a cell, in a pattern.
+    pub fn rounds(&self, pattern: usize, cell: &Cell) -> u32 {
+        let tried = &self.patterns[pattern].tried;
+        let rounds = tried.get(&(*cell, Candidate::Default));
+        rounds.copied().unwrap_or(0)
+    }
+
+    /// The cells that launches have measured.
+    pub(crate) fn cells(&self) -> BTreeSet<Cell> {
+        let tried = self.patterns.iter().flat_map(|known| known.tried.keys());
+        tried.map(|(cell, _)| *cell).collect()
     }
 
     /// Launches that have compared a candidate with the default, in a pattern; as many as are wanted if no
@@ -179,17 +187,25 @@ impl Fresh {
         if self.is_refuted(0, cell, candidate) {
             return Finding::NotFaster;
         }
-        if places
-            .clone()
-            .any(|pattern| self.is_refuted(pattern, cell, candidate))
-        {
-            return Finding::PatternsDisagree;
+        let mut others = places.clone().skip(1);
+        if others.any(|pattern| self.is_refuted(pattern, cell, candidate)) {
+            return match self.faster_in(0, cell, candidate) {
+                Some(_) => Finding::PatternsDisagree,
+                None => Finding::NotFaster,
+            };
         }
         if places
             .clone()
             .any(|pattern| self.done(pattern, cell, candidate) < self.launches)
         {
             return Finding::Open;
+        }
+        let has_too_few = |pattern: usize| {
+            let ratios = self.patterns[pattern].ratios(cell, candidate);
+            ratios.len() < self.launches as usize
+        };
+        if places.clone().any(has_too_few) {
+            return Finding::NotFaster;
         }
         let speedups: Vec<Option<PairedRatio>> = places
             .clone()
@@ -237,13 +253,21 @@ impl Fresh {
 
 impl Known {
     fn of(samples: &[Sample]) -> Result<Self, FitError> {
-        let mut launches: BTreeMap<(Cell, Candidate), BTreeSet<u32>> = BTreeMap::new();
+        let mut launches: BTreeMap<(Cell, Candidate), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
         for sample in samples {
             if let Subject::Cell(cell) = sample.subject {
                 let key = (cell, sample.candidate.clone());
-                launches.entry(key).or_default().insert(sample.launch);
+                let of_launch = launches.entry(key).or_default();
+                let seconds = of_launch.entry(sample.launch).or_default();
+                seconds.extend(&sample.seconds);
             }
         }
+        let medians = launches.iter().map(|(key, launches)| {
+            let medians = launches
+                .iter()
+                .filter_map(|(launch, seconds)| Some((*launch, median(seconds)?)));
+            (key.clone(), medians.collect())
+        });
         let of_cells = summarise(samples)?.into_iter().filter_map(|summary| {
             let Subject::Cell(cell) = summary.subject else {
                 return None;
@@ -252,6 +276,7 @@ impl Known {
         });
         Ok(Self {
             summaries: of_cells.collect(),
+            medians: medians.collect(),
             tried: launches
                 .into_iter()
                 .map(|(key, launches)| (key, launches.len() as u32))
@@ -260,8 +285,8 @@ impl Known {
     }
 
     fn medians(&self, cell: &Cell, candidate: &Candidate) -> &[(u32, f64)] {
-        let summary = self.summaries.get(&(*cell, candidate.clone()));
-        summary.map_or(&[], |summary| &summary.launch_medians)
+        let medians = self.medians.get(&(*cell, candidate.clone()));
+        medians.map_or(&[], Vec::as_slice)
     }
 
     /// The default's time divided by the candidate's, launch by launch.

@@ -173,7 +173,7 @@ impl CheckedPoint {
 pub struct Checked {
     /// The points, as they were given.
     pub points: Vec<CheckedPoint>,
-    /// Those of which nothing can be told.
+    /// Points that were not judged, as ranks stood in another order.
     pub misplaced: Vec<Misplaced>,
     /// Launches that were asked for to decide about suspects; 0 without any.
     pub further_launches: u32,

@@ -20,15 +20,14 @@ pub struct Deployed {
 }
 
 impl Deployed {
-    /// The operators whose rules a library's file has for the operators of campaigns, which commute: where it
-    /// does not tell operators apart, rules hold for all.
-    pub fn operators(library: &Library, assume_commutative: bool) -> OperatorClass {
+    /// The operators whose rules a library's file has, if it does not tell operators apart: those that are
+    /// right for all, or, with `assume_commutative`, those for operators that commute.
+    pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
         let known = libraries::find(&library.name);
-        match assume_commutative
-            || known.is_some_and(|library| library.facts().tells_operators_apart)
-        {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
+        match known.is_some_and(|library| library.facts().tells_operators_apart) {
+            true => None,
+            false if assume_commutative => Some(OperatorClass::Commutative),
+            false => Some(OperatorClass::Noncommutative),
         }
     }
 

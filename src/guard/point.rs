@@ -28,7 +28,7 @@ pub struct Point {
     pub cell: Cell,
     /// The operators of the entry; all of them if there are several.
     pub operators: Operators,
-    /// In which order the ranks stood when the entry was made; with ranks in another one it says nothing.
+    /// In which order the ranks stood when the entry was made; it is not judged with ranks in another one.
     pub order: RankOrder,
     /// Why this size.
     pub place: Place,
@@ -57,6 +57,31 @@ impl Point {
     /// Whether what is chosen can be had here.
     pub(crate) fn is_measurable(&self) -> bool {
         !matches!(self.chosen, Candidate::Foreign { .. })
+    }
+
+    /// Whether a library's file tells the library what the table chooses here; `file` are the operators whose
+    /// rules it has ([`crate::Deployed::operators`]).
+    pub fn is_told(
+        &self,
+        table: &Table,
+        deployment: Deployment,
+        file: Option<OperatorClass>,
+    ) -> bool {
+        if !self.cell.collective.is_reduction() {
+            return true;
+        }
+        // Rules for all operators stand behind those for operators that commute, which the cell's does.
+        let hides = |entry: &ShapeRules| {
+            entry.operators == Operators::Commutative
+                && entry.shape == self.cell.shape
+                && entry.deployments.cover(deployment)
+        };
+        let entries = table.collectives.get(&self.cell.collective);
+        let is_hidden = file != Some(OperatorClass::Noncommutative)
+            && self.operators == Operators::Any
+            && self.rules.len() == 1
+            && entries.is_some_and(|entries| entries.iter().any(hides));
+        !is_hidden && file.is_none_or(|class| self.operators.cover(class))
     }
 
     /// Whether the point was drawn at random.

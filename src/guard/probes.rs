@@ -13,7 +13,7 @@ use crate::{Place, Point};
 /// How many probes are drawn, and from what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probing {
-    /// The seed: the same table gives the same probes.
+    /// The seed: the same table and number give the same probes.
     pub seed: u64,
     /// How many, all together; if absent, for each collective and shape one for every four gaps, and at least
     /// four.
@@ -26,8 +26,8 @@ const GAPS: usize = 4;
 const FEWEST: usize = 4;
 
 /// Adds probes to points: sizes drawn at random in the gaps between neighbouring measured sizes, wherever a
-/// rule replaces the default. A library whose default switches between two measured sizes is seen there
-/// alone.
+/// rule replaces the default. If the library's default changes its algorithm between two measured sizes, only probes
+/// can show it.
 ///
 /// Sizes are drawn uniformly in their logarithm. An octave counts once, and once more for each doubling of speed
 /// that the table expects there, since that is at stake. The gaps, one after the other, are cut into as many parts
@@ -60,16 +60,20 @@ pub fn add_probes(
         }
     };
     let mut random = Rng::with_seed(probing.seed);
-    let mut probes = Vec::new();
-    for cell in parts
+    let drawn: BTreeSet<(Collective, CommShape, u64)> = parts
         .iter()
         .flat_map(|(stretches, number)| draw(stretches, *number, &mut random))
-    {
-        let entries = &series[&(cell.collective, cell.shape)];
-        let here = entries
+        .map(|cell| (cell.collective, cell.shape, cell.bytes))
+        .collect();
+    let mut probes = Vec::new();
+    for (collective, shape, bytes) in drawn {
+        // All entries for the shape decide there.
+        let here = series[&(collective, shape)]
             .iter()
-            .map(|(_, entry)| point(table, entry, deployment, cell, Place::Probe));
-        // The other entries for the same shape decide there as well.
+            .map(|(of_entry, entry)| {
+                let cell = Cell { bytes, ..*of_entry };
+                point(table, entry, deployment, cell, Place::Probe)
+            });
         probes.extend(here.filter(|probe| probe.is_measurable() && !probe.keeps_default()));
     }
     for probe in merged(probes) {

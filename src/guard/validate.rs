@@ -103,7 +103,7 @@ pub struct Summary {
 pub struct Validated {
     /// The points, as they were given.
     pub points: Vec<ValidatedPoint>,
-    /// Those of which nothing can be told.
+    /// Points that were not judged, as ranks stood in another order.
     pub misplaced: Vec<Misplaced>,
     /// Launches that were asked for to decide about suspects; 0 without any.
     pub further_launches: u32,

@@ -35,7 +35,7 @@ const IDLE_ALONE: Duration = Duration::from_secs(5);
 /// How long a batch system that does not answer is asked to take a job.
 const SUBMIT_PATIENCE: Duration = Duration::from_secs(60);
 const SUBMIT_PAUSE: Duration = Duration::from_secs(2);
-/// How soon it is noticed there that one is to stop.
+/// How soon it is noticed there that `stop` is set.
 const STOP_PAUSE: Duration = Duration::from_millis(20);
 
 /// Starts programs with one MPI library in jobs of a batch system.
@@ -189,7 +189,7 @@ impl BatchLauncher {
     }
 
     /// Submits a script once, be it that the batch system is away for a moment and does not say whether it
-    /// has it. If one is to stop before that is known, a job that it may have finds nothing to do.
+    /// has it. If `stop` is set before that is known, a job that it may have finds nothing to do.
     fn hand_over(&self, request: &Request<'_>, stop: &AtomicBool) -> Result<JobId, LaunchError> {
         let deadline = Instant::now() + SUBMIT_PATIENCE;
         // What cannot be at all is refused before it stands in the queue for ever.

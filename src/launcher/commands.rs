@@ -17,7 +17,7 @@ use super::tree::MARK;
 
 /// How long a command may take. Busy schedulers take their time.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-/// How much longer it may take when one is to stop: what it changes had better be known.
+/// How much longer a command may take once `stop` is set, so that it is known what it has changed.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug)]
 pub struct Commands<'a> {
     path: OsString,
-    /// Set when one is to stop.
+    /// Set once somebody has asked to stop.
     stop: Option<&'a AtomicBool>,
 }
 
@@ -58,7 +58,7 @@ impl Commands<'_> {
     ///
     /// # Errors
     /// [`LaunchError::NoCommand`] if it is not there, [`LaunchError::Silent`] if it takes too long,
-    /// [`LaunchError::Interrupted`] if it was ended because one is to stop.
+    /// [`LaunchError::Interrupted`] if it was ended because `stop` is set.
     pub(crate) fn ask(
         &self,
         program: &'static str,

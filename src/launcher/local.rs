@@ -159,20 +159,20 @@ impl LocalLauncher {
     fn spawn(&self, mut command: Command) -> Result<Spawned, LaunchError> {
         let asked = command.get_envs().find(|(name, _)| *name == TMPDIR);
         let asked = asked.and_then(|(_, value)| value).map(PathBuf::from);
-        // What the campaign sets reaches ranks on other hosts, where there is no such folder.
-        let session = match (&asked, &self.options.hosts) {
-            (Some(_), Some(_)) => None,
+        // Ranks on other hosts, where there is no such folder, must not be told of it.
+        let forwards = asked.is_some() || self.installation.name.facts().forwards_environment;
+        let session = match &self.options.hosts {
+            Some(_) if forwards => None,
             _ => {
                 let place = asked.unwrap_or_else(std::env::temp_dir);
-                let folder = tempfile::Builder::new()
-                    .prefix("colltune-")
-                    .tempdir_in(&place);
-                let folder =
-                    folder.map_err(|e| LaunchError::file("create a folder in", &place, e))?;
-                command.env(TMPDIR, folder.path());
-                Some(folder)
+                let mut folder = tempfile::Builder::new();
+                // Where there can be none the launcher does what it does without us.
+                folder.prefix("colltune-").tempdir_in(&place).ok()
             }
         };
+        if let Some(folder) = &session {
+            command.env(TMPDIR, folder.path());
+        }
         let launcher = self.installation.launcher.clone();
         let tree = ProcessTree::spawn(command)
             .map_err(|source| LaunchError::Start { launcher, source })?;

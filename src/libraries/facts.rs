@@ -38,6 +38,8 @@ pub struct Facts {
     pub launchers: &'static [&'static str],
     /// Whether hosts are to be named in the launcher's command line, instead of their file.
     pub names_hosts: bool,
+    /// Whether its launcher passes its whole environment on to ranks on other hosts.
+    pub forwards_environment: bool,
     /// The launcher's option that says how ranks stand on cores.
     pub binding_option: &'static str,
     /// Whether [`variable_arguments`](crate::MpiLibrary::variable_arguments) hold for one program only

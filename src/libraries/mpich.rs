@@ -44,6 +44,7 @@ const FACTS: Facts = Facts {
     // Hydra puts a number of ranks on each node in turn and begins again at the first: dealt one by
     // one, they would go to hosts of a file beyond those of the shape.
     names_hosts: true,
+    forwards_environment: true,
     binding_option: "-bind-to",
     sets_variables_by_program: false,
     superuser_variables: &[],

@@ -70,6 +70,7 @@ const FACTS: Facts = Facts {
     rank_variables: &["OMPI_COMM_WORLD_RANK"],
     launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi"],
     names_hosts: false,
+    forwards_environment: false,
     binding_option: "--bind-to",
     sets_variables_by_program: true,
     // Of 4 and of 5.

@@ -86,8 +86,8 @@ The default is called faster where the interval lies below 1, as fast within noi
 it includes 1. Where it lies above 1, but the median gains less than what the campaign\n\
 asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
 default and is about as fast as the fastest that does.\n\n\
-Where choices are confirmed, times and speed-ups of what is chosen, and of what was tried and not\n\
-confirmed, are those of fresh launches, in the pattern of calls in which it gains least.";
+Where choices are confirmed, the times shown are from fresh launches, in the campaign's own pattern of\n\
+calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.";
 
 fn decisions(view: &View) -> String {
     let mut text = "## Decisions\n\n".to_owned();

@@ -68,8 +68,8 @@ pub enum Verdict {
     NotConfirmed,
     /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
     PatternsDisagree,
-    /// What beats the default in the launches that looked for candidates was not measured again, as time was
-    /// up.
+    /// What beats the default in the launches that looked for candidates was not measured again, or not often
+    /// enough.
     Unconfirmed,
     /// A table says so, and only the measurements that it was made from could tell why.
     OfTable,
@@ -106,7 +106,7 @@ impl fmt::Display for Verdict {
                 "another candidate beats the default in one pattern of calls and not in another"
             }
             Self::Unconfirmed => {
-                "no fresh launches confirm that another candidate beats the default: time was up before"
+                "another candidate may beat the default, but was not measured in enough fresh launches"
             }
             Self::OfTable => "the table says so",
         })

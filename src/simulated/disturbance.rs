@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use model::Noise;
 use sha2::{Digest, Sha256};
-use vocabulary::{Candidate, Subject};
+use vocabulary::{Candidate, Pattern, Subject};
 
 /// What disturbs the repetitions of one candidate in one launch.
 pub(crate) struct Disturbance {
@@ -24,8 +24,13 @@ impl Disturbance {
         (seed, round): (u64, u32),
         subject: &Subject,
         candidate: &Candidate,
+        pattern: Pattern,
     ) -> Self {
         let mut launch = fastrand::Rng::with_seed(mixed(seed, round, ""));
+        let name = match pattern {
+            Pattern::Together => format!("{subject} {candidate}"),
+            other => format!("{subject} {candidate} {other}"),
+        };
         let is_slow = launch.f64() < noise.slow_launch_probability;
         Self {
             noise,
@@ -34,7 +39,7 @@ impl Disturbance {
             } else {
                 1.0
             },
-            draw: fastrand::Rng::with_seed(mixed(seed, round, &format!("{subject} {candidate}"))),
+            draw: fastrand::Rng::with_seed(mixed(seed, round, &name)),
         }
     }
 

@@ -64,7 +64,7 @@ impl Executor for SimulatedExecutor<'_> {
             candidate: candidate.clone(),
             seconds,
             skewed: Vec::new(),
-            disturbance: Disturbance::new(noise, chance, &self.subject, candidate),
+            disturbance: Disturbance::new(noise, chance, &self.subject, candidate, self.pattern),
         }))
     }
 

@@ -52,9 +52,8 @@ impl SimulatedLauncher {
         &self.library
     }
 
-    /// What a call of a candidate in a cell takes without noise if all ranks begin it together, in seconds: what
-    /// measurements and decisions can be
-    /// judged by. `None` if it cannot be simulated here.
+    /// What a call of a candidate in a cell takes without noise if all ranks begin it together, in seconds:
+    /// measurements and decisions can be judged by it. `None` if it cannot be simulated here.
     pub fn noise_free_seconds(&self, cell: &Cell, candidate: &Candidate) -> Option<f64> {
         let subject = Subject::Cell(*cell);
         self.times.of(subject, candidate, Pattern::Together).ok()

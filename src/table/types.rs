@@ -174,8 +174,8 @@ fn round_significant(value: f64, digits: usize) -> f64 {
 #[strum(serialize_all = "snake_case")]
 pub enum Operators {
     /// All of them, but for commutative ones where an entry before has rules for these: only ordered
-    /// algorithms may be named. So a library's settings that do not tell operators apart have their rules, by
-    /// measurements with commutative ones.
+    /// algorithms may be named. Library settings that do not tell operators apart get such an entry, made from
+    /// measurements with operators that commute.
     Any,
     /// Commutative ones; unordered algorithms may be named.
     Commutative,

@@ -4,7 +4,7 @@ mod stock;
 
 use std::collections::BTreeMap;
 
-use campaign::{Campaign, Confirmation, Family, Strategy};
+use campaign::{Campaign, Confirmation, Family, Launching, Strategy};
 use fit::Everything;
 use model::Placement;
 use store::{Store, StoreError};
@@ -65,8 +65,12 @@ const FIRST_LOOK_MINIMUM: u32 = 5;
 /// How precise the median of a first look need be, as a share: who is far behind is not looked at again.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
-/// With less of the budget left than this nothing more is explored: programs take that long to start.
+/// With less of the budget left than this nothing more is explored on this machine: programs take that long to
+/// start.
 const LEAST_EXPLORING_SECONDS: f64 = 1.0;
+
+/// The same in jobs, which need some time before they measure.
+pub(crate) const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 
 /// How much of an agenda is done, in measurements of one subject in one launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,9 +130,10 @@ impl Agenda {
         let spent = spent_seconds(store, campaign, library, exploring)?;
         let left = campaign.exploring_seconds() - spent;
         let stock = Stock::of(store, library, self.pattern)?;
-        let least = match campaign.is_simulated() {
-            true => 0.0,
-            false => LEAST_EXPLORING_SECONDS,
+        let least = match &campaign.launcher {
+            Launching::Simulated(_) => 0.0,
+            Launching::Local(_) => LEAST_EXPLORING_SECONDS,
+            Launching::Batch(_) => LITTLE_BUDGET_SECONDS,
         };
         let is_late = self.keeps_time && left <= least;
         Ok(is_late || self.next(&stock).is_empty())
@@ -215,18 +220,22 @@ impl Agenda {
     }
 
     /// Whether a candidate may be tried in a cell because others of its kind are on the agenda at other
-    /// sizes.
+    /// sizes, or merged there.
     pub(crate) fn may_confirm(&self, cell: &Cell, candidate: &Candidate) -> bool {
-        let alike = self.cells.iter().filter(|(known, _)| {
+        let is_alike = |known: &Cell| {
             Cell {
                 bytes: cell.bytes,
                 shape: cell.shape,
                 ..*known
             } == *cell
-        });
+        };
+        let alike = self.cells.iter().filter(|(known, _)| is_alike(known));
+        let merged = self.merged.iter().filter(|(known, _)| is_alike(known));
+        let merged = merged.flat_map(|(_, pairs)| pairs.iter().map(|(candidate, _)| candidate));
         *candidate == Candidate::Default
             || alike
                 .flat_map(|(_, candidates)| candidates)
+                .chain(merged)
                 .any(|known| is_kin(known, candidate))
     }
 

@@ -23,8 +23,8 @@ pub(crate) struct Confirming {
     pub(crate) turns: usize,
     /// The patterns of calls, by place.
     patterns: Vec<Pattern>,
-    /// How many launches measured the cells of trials, for whatever purpose.
-    rounds: BTreeMap<Cell, u32>,
+    /// How many launches measured the cells of trials in their patterns, for whatever purpose.
+    rounds: BTreeMap<(Cell, usize), u32>,
 }
 
 /// Whether choices from a store are to be confirmed. What was begun before launches had a purpose goes on as it
@@ -73,15 +73,15 @@ impl Confirming {
         };
         let confirmation = fit::Confirmation::of(explored, &fresh);
         let explored = store.counts(library, campaign.pattern)?;
-        let rounds = |cell: &Cell| {
-            let key = (Subject::Cell(*cell), Candidate::Default);
-            fresh.rounds(cell) + explored.get(&key).copied().unwrap_or(0)
+        let rounds = |trial: &Trial| {
+            let key = (Subject::Cell(trial.cell), Candidate::Default);
+            fresh.rounds(trial.pattern, &trial.cell) + explored.get(&key).copied().unwrap_or(0)
         };
         let trials = confirmation.open().to_vec();
         Ok(Self {
             rounds: trials
                 .iter()
-                .map(|trial| (trial.cell, rounds(&trial.cell)))
+                .map(|trial| ((trial.cell, trial.pattern), rounds(trial)))
                 .collect(),
             trials,
             launches: fresh.launches(),
@@ -98,7 +98,8 @@ impl Confirming {
 
     /// How many launches measured the cell of a trial: what chance is drawn from.
     pub(crate) fn round(&self, trial: &Trial) -> u32 {
-        self.rounds.get(&trial.cell).copied().unwrap_or(0)
+        let rounds = self.rounds.get(&(trial.cell, trial.pattern));
+        rounds.copied().unwrap_or(0)
     }
 }
 

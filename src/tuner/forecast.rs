@@ -27,7 +27,7 @@ pub struct Forecast {
     /// Time to come, that of the simulated machine in simulations, at most about this: precise
     /// candidates end their turns early; 0 if the budget is spent.
     pub seconds: f64,
-    /// What of that confirms choices that are not made yet, in further launches.
+    /// The part of `seconds` that is kept for confirming choices, in further launches.
     pub confirming_seconds: f64,
 }
 

@@ -4,6 +4,7 @@ mod follow;
 mod judge;
 mod leash;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -58,8 +59,8 @@ pub(crate) struct Launch<'a> {
     /// Task and candidate whose turn it is.
     in_flight: Option<(u32, u32)>,
     finish: Option<Finish>,
-    /// Whose turn it was when a launch ended before and nobody knows why.
-    pub(crate) suspect: Option<(Subject, Candidate)>,
+    /// Whose turn it was when launches ended before and nobody knows why.
+    pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether it has given a result, if only that a candidate fails.
     pub(crate) fruitful: bool,
     /// Whether its job goes on without us, so that its end is not to be written down.
@@ -95,7 +96,7 @@ impl<'a> Launch<'a> {
             started: false,
             in_flight: None,
             finish: None,
-            suspect: None,
+            suspects: BTreeSet::new(),
             fruitful: false,
             goes_on: false,
         }
@@ -207,10 +208,10 @@ impl<'a> Launch<'a> {
             }
             Record::Done(done) => {
                 self.in_flight = None;
-                // All of its candidates have had their turns, the suspect too.
+                // All of its candidates have had their turns, suspects too.
                 let whole = self.entrant(done.task, 0).map(|(subject, _)| subject);
-                self.suspect
-                    .take_if(|(suspected, _)| whole == Some(*suspected));
+                self.suspects
+                    .retain(|(suspected, _)| whole != Some(*suspected));
                 self.progress.done += u64::from(new);
                 self.observer.notice(Event::Stored {
                     progress: self.progress,

@@ -187,7 +187,7 @@ struct Measuring<'a> {
     watch: Watch,
     launches: u32,
     patience: Patience,
-    suspect: Option<(Subject, Candidate)>,
+    suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether there is no time left for exploring.
     has_explored: bool,
     /// The launch that goes on without us.
@@ -214,7 +214,7 @@ impl<'a> Measuring<'a> {
             watch,
             launches: 0,
             patience: Patience::default(),
-            suspect: None,
+            suspects: BTreeSet::new(),
             has_explored: false,
             left: None,
         }
@@ -341,10 +341,10 @@ impl<'a> Measuring<'a> {
         self.store.begin_launch(plan)?;
         self.launches += 1;
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
-        launch.suspect = self.suspect.take();
+        launch.suspects = std::mem::take(&mut self.suspects);
         let ended = launch.run(self.at, allotment, self.watch, self.stop);
         let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
-        self.suspect = launch.suspect.take();
+        self.suspects = std::mem::take(&mut launch.suspects);
         self.conclude(plan, ended, fruitful, goes_on, true)
     }
 }

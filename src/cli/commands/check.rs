@@ -23,8 +23,8 @@ use crate::values;
 /// what it chooses is slower than one of these, or takes longer than the table says, for certain and by
 /// enough to matter; or where it fails. Some points are probes: sizes drawn at random between measured ones,
 /// where the table does not keep the default; there, what it chooses must not be slower than the default.
-/// What was measured with ranks in another order on their nodes than the table's says nothing. A few launches
-/// look for suspects; these are measured again, and only the further launches decide, so that a table that
+/// Points are not judged where ranks stand on their nodes in another order than when the table was measured. A
+/// few launches look for suspects; these are measured again, and only the further launches decide, so that a table that
 /// holds is called wrong in 5 % of all runs at most.
 ///
 /// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
@@ -85,7 +85,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (table, campaign) = self.table.read(console)?;
         let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operators[0]);
+        let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(&table, deployment, elements, false);
         if points.is_empty() {
             let deployment = deployment.into();

@@ -105,10 +105,11 @@ pub(super) fn probes_of<'p>(points: impl Iterator<Item = &'p Point>, seed: u64) 
     match points.filter(|point| point.is_probe()).count() {
         0 => None,
         1 => Some(format!(
-            "One point is a probe, drawn between measured sizes; `--seed {seed}` draws it again."
+            "One point is a probe, drawn between measured sizes; the same options with `--seed {seed}` draw it again."
         )),
         probes => Some(format!(
-            "{probes} points are probes, drawn between measured sizes; `--seed {seed}` draws them again."
+            "{probes} points are probes, drawn between measured sizes; the same options with `--seed {seed}` draw them \
+             again."
         )),
     }
 }

@@ -20,16 +20,16 @@ use crate::values;
 /// Measure what a table is worth: the library's default against what it chooses
 ///
 /// Measures the sizes that the table was made from, those just below and at its thresholds, and probes, which
-/// are drawn at random between measured sizes, wherever it does not keep the default: a library whose default
-/// switches between two measured sizes shows there alone. For the deployment `colltune`, both are measured in
+/// are drawn at random between measured sizes, wherever it does not keep the default: if the library's default
+/// changes its algorithm between two measured sizes, only probes can show it. For the deployment `colltune`, both are measured in
 /// the same launches. For the deployment `library`, the exported table is put in place (--via export): launches
 /// without and with it take turns and are compared in pairs; with --via force, what it chooses is forced within
 /// the same launches instead.
 ///
 /// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
 /// 1 if anything is slower or fails, unless --repair has turned that back to the default, up to the next sizes
-/// on both sides at which nothing is wrong. What was measured with ranks in another order on their nodes than
-/// the table's says nothing.
+/// on both sides at which nothing is wrong. Points are not judged where ranks stand on their nodes in another
+/// order than when the table was measured.
 ///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
 /// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
@@ -144,7 +144,7 @@ impl Args {
         probing: Probing,
     ) -> Result<(Vec<Point>, usize), CliError> {
         let deployment = self.table.deployment;
-        let elements = (campaign.datatype, campaign.operators[0]);
+        let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(table, deployment, elements, true);
         if points.is_empty() {
             let deployment = deployment.into();
@@ -153,10 +153,8 @@ impl Args {
         let all = points.len();
         points.retain(|point| !point.keeps_default());
         let kept = all - points.len();
-        let class = Deployed::operators(&table.provenance.library, self.assume_commutative);
-        let is_told = |point: &Point| {
-            !self.exports() || !point.cell.collective.is_reduction() || point.operators.cover(class)
-        };
+        let file = Deployed::operators(&table.provenance.library, self.assume_commutative);
+        let is_told = |point: &Point| !self.exports() || point.is_told(table, deployment, file);
         points.retain(is_told);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
         add_probes(&mut points, table, deployment, elements, probing);

@@ -1,5 +1,6 @@
 //! From a table to a selection file.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +101,7 @@ struct Plan {
 impl Plan {
     fn of(table: &Table, library: &Library, stock: &Stock) -> (Self, Vec<String>) {
         let mut classes = OperatorClass::ALL.map(|class| Choices::of(table, library, class));
-        let scans = safe_scans(&classes[0]);
+        let (scans, unsafe_scans) = safe_scans(&classes);
         for choices in &mut classes {
             choices.collectives.remove(&Collective::Scan);
             choices.collectives.extend(scans.clone());
@@ -111,6 +112,13 @@ impl Plan {
             if !notes.contains(note) {
                 notes.push(note.clone());
             }
+        }
+        if !unsafe_scans.is_empty() {
+            let names: Vec<&str> = unsafe_scans.iter().map(String::as_str).collect();
+            notes.push(format!(
+                "Not written, as the library does not tell operators of scans apart: {}.",
+                names.join(", ")
+            ));
         }
         let mut left_out = Vec::new();
         for (&collective, ranks) in classes.iter_mut().flat_map(|c| &mut c.collectives) {
@@ -150,22 +158,25 @@ impl Plan {
     }
 }
 
-/// What is chosen for scans with operators that commute, as far as it is right for all: the library does not tell
-/// operators of scans apart.
-fn safe_scans(commutative: &Choices) -> Option<(Collective, Vec<RanksRules>)> {
+/// What is chosen for scans with operators that commute, or with others if that is all there is, as far as it is
+/// right for all, and what is not: the library does not tell operators of scans apart.
+fn safe_scans(classes: &[Choices; 2]) -> (Option<(Collective, Vec<RanksRules>)>, BTreeSet<String>) {
     let collective = Collective::Scan;
-    let mut ranks = commutative.collectives.get(&collective)?.clone();
+    let mut left_out = BTreeSet::new();
+    let mut of_classes = classes
+        .iter()
+        .filter_map(|choices| choices.collectives.get(&collective));
+    let Some(mut ranks) = of_classes.find(|ranks| !ranks.is_empty()).cloned() else {
+        return (None, left_out);
+    };
     for choice in ranks.iter_mut().flat_map(|ranks| &mut ranks.choices) {
-        let in_order =
-            |native: &Native| LibraryName::Mpich.combines_in_order(collective, &native.id);
-        choice.native = choice.native.take().filter(in_order);
+        let is_unsafe =
+            |native: &mut Native| !LibraryName::Mpich.combines_in_order(collective, &native.id);
+        if let Some(native) = choice.native.take_if(is_unsafe) {
+            left_out.insert(format!("{collective}/{}", native.id));
+        }
     }
-    for ranks in &mut ranks {
-        ranks
-            .choices
-            .dedup_by(|next, before| next.native == before.native);
-    }
-    Some((collective, ranks))
+    (Some((collective, ranks)), left_out)
 }
 
 /// Leaves to the library what cannot be written.

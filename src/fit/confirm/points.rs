@@ -1,5 +1,7 @@
 //! The sizes at which choices are compared with the default on fresh launches.
 
+use std::collections::BTreeSet;
+
 use results::CellDecision;
 use vocabulary::{Candidate, Cell};
 
@@ -44,8 +46,13 @@ impl Point {
 }
 
 /// The points of a series by ascending size: where there are decisions, the cells of the campaign (`grid`),
-/// and one between each two neighbours of these if there is a whole element and nothing else between them.
-pub(super) fn points(decisions: Vec<CellDecision>, grid: &[Cell]) -> Vec<Point> {
+/// one between each two neighbours of these if there is a whole element and nothing else between them, and
+/// what fresh launches have measured (`measured`), since probes move when sizes are added.
+pub(super) fn points(
+    decisions: Vec<CellDecision>,
+    grid: &[Cell],
+    measured: &BTreeSet<Cell>,
+) -> Vec<Point> {
     let mut points: Vec<Point> = decisions.into_iter().map(Point::of).collect();
     let is_known = |points: &[Point], bytes: u64| points.iter().any(|p| p.cell.bytes == bytes);
     for cell in grid {
@@ -56,10 +63,24 @@ pub(super) fn points(decisions: Vec<CellDecision>, grid: &[Cell]) -> Vec<Point> 
     points.sort_by_key(|point| point.cell.bytes);
     let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
     let probes: Vec<Cell> = pairs.filter_map(|(low, high)| between(low, high)).collect();
-    points.extend(probes.into_iter().map(|cell| Point {
-        is_probe: true,
-        ..Point::unexplored(cell)
-    }));
+    let first = points.first().map(|point| point.cell);
+    let measured = measured.iter().copied().filter(|cell| {
+        first.is_some_and(|first| {
+            *cell
+                == Cell {
+                    bytes: cell.bytes,
+                    ..first
+                }
+        })
+    });
+    for cell in probes.into_iter().chain(measured) {
+        if !is_known(&points, cell.bytes) {
+            points.push(Point {
+                is_probe: true,
+                ..Point::unexplored(cell)
+            });
+        }
+    }
     points.sort_by_key(|point| point.cell.bytes);
     points
 }

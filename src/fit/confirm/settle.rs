@@ -20,8 +20,6 @@ struct Settled {
     decision: CellDecision,
     /// Who is faster than the default for certain, with the least gain of all patterns.
     faster: Vec<(Candidate, PairedRatio)>,
-    /// Whether there is anything to show of it.
-    is_measured: bool,
 }
 
 impl Confirmation<'_> {
@@ -53,17 +51,30 @@ impl Confirmation<'_> {
         for place in (1..settled.len()).filter(|place| points[*place].is_probe) {
             let below = settled[place - 1].decision.up_to_next.clone();
             let decision = &mut settled[place].decision;
-            let is_alone =
-                ![&below, &decision.up_to_next].contains(&&Some(decision.chosen.clone()));
-            if is_alone && decision.chosen != Candidate::Default {
-                decision.chosen = Candidate::Default;
-                (decision.verdict, decision.confidence) =
-                    (Verdict::NotConfirmed, Confidence::Medium);
+            let sides = [below, decision.up_to_next.clone()];
+            let mut sides = sides.into_iter().flatten();
+            if decision.chosen == Candidate::Default
+                || sides.clone().any(|side| side == decision.chosen)
+            {
+                continue;
+            }
+            match sides.find(|side| *side != Candidate::Default) {
+                Some(side) => {
+                    decision.confidence = self.confidence(&decision.cell, &side);
+                    decision.chosen = side;
+                }
+                None => {
+                    decision.chosen = Candidate::Default;
+                    decision.verdict = Verdict::NotConfirmed;
+                    decision.confidence = Confidence::Medium;
+                }
             }
         }
         // Where nothing was measured the default holds, and on both sides of it.
-        let measured = settled.into_iter().filter(|settled| settled.is_measured);
-        measured.map(|settled| settled.decision).collect()
+        let decisions = settled.into_iter().map(|settled| settled.decision);
+        decisions
+            .filter(|decision| !decision.ranking.is_empty())
+            .collect()
     }
 
     fn settle(&self, key: &Key, points: &[Point], place: usize) -> Settled {
@@ -80,21 +91,12 @@ impl Confirmation<'_> {
         }
         faster.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
         let is_faster = |nominee: &&Candidate| faster.iter().any(|(other, _)| other == *nominee);
-        // Another one, if who stands for the point was not measured.
-        let others = faster.iter().map(|(candidate, _)| candidate);
-        let chosen = match point.is_explored() {
-            true => nominees.iter().chain(others).find(is_faster),
-            false => {
-                let mut others = others;
-                others.next()
-            }
+        let chosen = match &point.nominees {
+            Some(nominees) => nominees.iter().find(is_faster),
+            None => faster.first().map(|(candidate, _)| candidate),
         };
         let decision = self.decision(key, point, chosen, &nominees);
-        Settled {
-            is_measured: !decision.ranking.is_empty(),
-            decision,
-            faster,
-        }
+        Settled { decision, faster }
     }
 
     fn decision(
@@ -113,18 +115,27 @@ impl Confirmation<'_> {
         self.show(key, &mut decision);
         let tried = self.tried_at(key, point, nominees);
         (decision.verdict, decision.confidence) = match chosen {
-            Some(chosen) if self.fresh.is_certain(&point.cell, chosen, CONFIDENCE) => {
-                (Verdict::Confirmed, Confidence::High)
-            }
-            Some(_) => (Verdict::Confirmed, Confidence::Medium),
+            Some(chosen) => (Verdict::Confirmed, self.confidence(&point.cell, chosen)),
             None if tried.contains(&Finding::Open) => (Verdict::Unconfirmed, Confidence::Low),
             None if tried.contains(&Finding::PatternsDisagree) => {
                 (Verdict::PatternsDisagree, Confidence::Medium)
             }
             None if !tried.is_empty() => (Verdict::NotConfirmed, Confidence::Medium),
+            // The default alone was measured.
+            None if point.decision.is_none() && !decision.ranking.is_empty() => {
+                (Verdict::NoRival, Confidence::Medium)
+            }
             None => (decision.verdict, decision.confidence),
         };
         decision
+    }
+
+    /// How sure it is that a confirmed candidate is faster.
+    fn confidence(&self, cell: &Cell, candidate: &Candidate) -> Confidence {
+        match self.fresh.is_certain(cell, candidate, CONFIDENCE) {
+            true => Confidence::High,
+            false => Confidence::Medium,
+        }
     }
 
     /// What was found of everybody who was or is to be tried at a point.
@@ -140,9 +151,13 @@ impl Confirmation<'_> {
             .collect()
     }
 
-    /// Puts what fresh launches measured in the place of what exploring ones did.
+    /// Puts what fresh launches measured in the place of what exploring ones did: only what they confirm beats
+    /// the default.
     fn show(&self, key: &Key, decision: &mut CellDecision) {
         let cell = decision.cell;
+        for explored in &mut decision.ranking {
+            explored.beats_default = false;
+        }
         let mut summaries = self.fresh.summaries(OWN, &cell);
         summaries.retain(|summary| self.offers(key, &cell, &summary.candidate));
         let Some(default) = summaries
@@ -165,6 +180,8 @@ impl Confirmation<'_> {
                 None => decision.ranking.push(fresh),
             }
         }
+        let by_time = |a: &Ranked, b: &Ranked| a.median_seconds.total_cmp(&b.median_seconds);
+        decision.ranking.sort_by(by_time);
     }
 }
 

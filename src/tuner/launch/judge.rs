@@ -91,11 +91,11 @@ impl Launch<'_> {
         let in_flight = self
             .in_flight
             .and_then(|(task, candidate)| self.entrant(task, candidate));
-        if in_flight.is_some() && in_flight == self.suspect {
-            return self.blame(FailureKind::Crash, message);
+        let was_suspect = in_flight.is_some_and(|entrant| !self.suspects.insert(entrant));
+        match was_suspect {
+            true => self.blame(FailureKind::Crash, message),
+            false => Ok(Ended::Killed { message }),
         }
-        self.suspect = in_flight;
-        Ok(Ended::Killed { message })
     }
 
     /// Stores that the candidate whose turn it was took the launch down, unless the driver could
@@ -129,7 +129,7 @@ fn asked_to_end(code: i32) -> bool {
 }
 
 /// Whether an exit code means that a rank ended by SIGKILL, which somebody may have sent, or the kernel because
-/// memory ran out.
+/// memory ran out. MPICH's launcher may also report the SIGKILL by which it ended the other ranks after a crash.
 fn was_killed(code: i32) -> bool {
     matches!(code, 137 | 9)
 }

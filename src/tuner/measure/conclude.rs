@@ -9,7 +9,7 @@ use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
 use super::{Measuring, SubmittedJob, Verdict};
-use crate::agenda::spent_seconds;
+use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
 use crate::confirming::confirms;
 use crate::launch::{Ended, Watch};
 use crate::{Event, TunerError};
@@ -23,9 +23,6 @@ const MOST_UNBEGUN: u32 = 5;
 /// Launches in a row that end with their job's wall time, and without a result: the first one may have got
 /// what was left of nodes that were there already.
 const MOST_SHORT: u32 = 2;
-
-/// With less of the budget than this it is the budget that did not suffice, not the wall time.
-const LITTLE_BUDGET_SECONDS: f64 = 30.0;
 
 /// Launches in a row that came to nothing.
 #[derive(Debug, Default)]

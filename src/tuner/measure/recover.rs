@@ -38,7 +38,7 @@ impl Measuring<'_> {
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);
         let ended = launch.resume(self.at, allotment, self.watch, self.stop);
         let (fruitful, goes_on) = (launch.fruitful, launch.goes_on);
-        self.suspect = launch.suspect.take().or(self.suspect.take());
+        self.suspects.append(&mut launch.suspects);
         match ended.transpose() {
             None => Ok(None),
             Some(ended) => self

@@ -121,6 +121,13 @@ fn values_make_sense() {
     );
     check("name: x\noperator: []\n", (2, 11), "operator", "empty", "");
     check(
+        "name: x\noperator: [sum, max]\n",
+        (2, 11),
+        "operator",
+        "one operator that commutes",
+        "",
+    );
+    check(
         "name: x\nlaunches: 0\n",
         (2, 11),
         "launches",

@@ -56,6 +56,7 @@ candidates: {include: ['*/binomial', '*/ring', 'mockup:*']}
 parameters: {predicted: false}
 repetitions: {minimum: 10, maximum: 50, slice: 10ms}
 launches: 2
+confirmation: off
 ";
 
 /// What fails, as what, and what the message says.

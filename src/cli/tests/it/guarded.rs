@@ -154,8 +154,7 @@ fn a_table_that_holds_passes_its_check() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("2 points are probes")
-            && markdown.contains("`--seed 7` draws them again"),
+        markdown.contains("2 points are probes") && markdown.contains("`--seed 7` draw them again"),
         "{markdown}"
     );
     assert_eq!(place.read(TABLE), before);
@@ -334,7 +333,7 @@ fn a_good_table_is_validated() {
     assert!(markdown.contains("in geometric mean over"), "{markdown}");
     assert!(markdown.contains(" (probe) | "), "{markdown}");
     assert!(
-        markdown.contains("`--seed 11` draws them again"),
+        markdown.contains("`--seed 11` draw them again"),
         "{markdown}"
     );
     // There is nothing to repair.

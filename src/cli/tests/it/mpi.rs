@@ -304,7 +304,7 @@ fn a_rank_that_dies_or_hangs_costs_its_candidate_and_no_more() {
         );
         let child = start(&place, &["tune", "campaign.yaml"]);
         // One rank in the first launch of cells, another one in the launch that takes its place.
-        for (launch, signal) in [(2, Signal::SIGKILL), (3, Signal::SIGSTOP)] {
+        for (launch, signal) in [(2, Signal::SIGABRT), (3, Signal::SIGSTOP)] {
             wait_for_cells_of(&place, launch);
             let ranks = processes(&place, "/colltune-driver");
             kill(*ranks.last().unwrap(), signal).unwrap();
@@ -395,6 +395,11 @@ fn where_a_library_switches_nothing_stands_that_was_not_confirmed() {
     };
     let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+    // At 32K it is always slower than another, so that what is chosen there is also tried between 2K and 32K.
+    let table = Table::load(&place.path("tables/real.yaml")).unwrap();
+    let measured = table.entries().flat_map(|entry| &entry.measured);
+    let sizes: Vec<u64> = measured.map(|point| point.bytes).collect();
+    assert!(sizes.contains(&8192), "{sizes:?}");
     let question = "-c allreduce -n 1 -k 2 --json -b";
     for bytes in ["2K", "4096", "8K"] {
         let mut args = vec!["lookup", "tables/real.yaml"];
@@ -422,7 +427,7 @@ fn a_campaign_asks_for_operators_that_do_not_commute_on_real_mpi() {
                  repetitions: {{minimum: 5, maximum: 30, slice: 5ms}}\nwatchdog: 10s\n"
             );
             let Some(place) = place_with(library, &campaign) else {
-                return;
+                continue;
             };
             let ran = run(&place, &["tune", "campaign.yaml", "--json"]);
             assert_eq!(ran.code, Some(0), "{library}: {}", ran.err);
@@ -431,13 +436,15 @@ fn a_campaign_asks_for_operators_that_do_not_commute_on_real_mpi() {
             let failures = store.failures(&told).unwrap();
             assert!(failures.is_empty(), "{failures:?}");
             let counts = store.counts(&told, Pattern::Together).unwrap();
-            let mut natives = counts.keys().filter(|(subject, candidate)| {
-                matches!(subject, Subject::Cell(cell) if !cell.commutes())
-                    && matches!(candidate, Candidate::Native { .. })
-            });
-            assert_eq!(natives.next().is_some(), has_rules, "{counts:?}");
-            let replaced = |candidate: &Candidate| candidate.id() == "rabenseifner";
-            assert!(!natives.any(|(_, candidate)| replaced(candidate)));
+            let natives: Vec<&Candidate> = counts
+                .keys()
+                .filter(|(subject, _)| matches!(subject, Subject::Cell(cell) if !cell.commutes()))
+                .map(|(_, candidate)| candidate)
+                .filter(|candidate| matches!(candidate, Candidate::Native { .. }))
+                .collect();
+            assert_eq!(!natives.is_empty(), has_rules, "{counts:?}");
+            let mut replaced = natives.iter().filter(|it| it.id() == "rabenseifner");
+            assert_eq!(replaced.next(), None);
             let table = Table::load(&place.path("tables/real.yaml")).unwrap();
             for collective in [Collective::Reduce, Collective::Allreduce] {
                 let found = table.lookup(&Query {

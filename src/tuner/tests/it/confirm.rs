@@ -139,6 +139,22 @@ fn a_default_that_is_better_between_the_sizes_of_a_campaign_stays_there() {
 }
 
 #[test]
+fn what_was_measured_between_fewer_sizes_is_not_forgotten() {
+    let desk = Desk::new("");
+    desk.tune();
+    let mut at = desk.workplace();
+    let text = at.campaign.text().replace("[4K, 1M]", "[4K, 8K, 1M]");
+    let path = desk.folder.path().join("campaign.yaml");
+    std::fs::write(&path, text).expect("written");
+    at.campaign = campaign::Campaign::load(&path).expect("valid");
+    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    let measured = tuned.table.entries().flat_map(|entry| &entry.measured);
+    let sizes: Vec<u64> = measured.map(|point| point.bytes).collect();
+    // The probe between 8K and 1M is another one.
+    assert!(sizes.contains(&(64 << 10)), "{sizes:?}");
+}
+
+#[test]
 fn tables_say_what_is_confirmed_and_go_by_fresh_launches_alone() {
     let desk = Desk::new("");
     let tuned = desk.tune();
@@ -195,7 +211,7 @@ fn interrupted_while_it_confirms_it_comes_to_the_same_table() {
         let stop = Arc::new(AtomicBool::new(false));
         let mut witness = Witness {
             stop: Arc::clone(&stop),
-            stop_after: Some(4),
+            stop_after: Some(3),
             ..Witness::default()
         };
         match tune(&desk.workplace(), &mut witness, &stop) {

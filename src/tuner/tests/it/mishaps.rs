@@ -74,6 +74,34 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
     }
 }
 
+/// As where memory runs out for both: a third launch without a result would end the campaign.
+#[test]
+fn of_two_that_are_killed_in_turn_the_one_that_is_killed_again_is_left_out() {
+    let mut bench = Bench::new("collectives: [allreduce]\n");
+    bench.redirect(
+        "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
+        "shapes: [1x4]\nsizes: [64]",
+    );
+    let killers = ["ring", "rabenseifner", "ring"].map(|name| format!("allreduce/{name}"));
+    for (launch, killer) in (2..).zip(killers) {
+        let mishap = Mishap {
+            at_candidate: Some((killer, Outcome::Code(137))),
+            says: Some("the end of process 1"),
+            ..Mishap::default()
+        };
+        bench.mishaps.insert(launch, mishap);
+    }
+    let measured = measure(&bench.workplace(), &mut Silent, &never()).expect("measured");
+    assert_eq!(measured.progress.done, measured.progress.total);
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let failures = store.failures(&library()).expect("failures");
+    let names: Vec<&str> = failures
+        .iter()
+        .map(|failure| failure.candidate.id())
+        .collect();
+    assert_eq!(names, ["ring"]);
+}
+
 #[test]
 fn a_launch_that_somebody_ends_is_blamed_on_nobody() {
     let codes = [143, 130, 129, 15, 1, 137, 9].map(Outcome::Code);

@@ -38,6 +38,7 @@ parameters: {block_bytes: 16K, predicted: false}
 strategy: exhaustive
 repetitions: {minimum: 3, maximum: 5, slice: 1ms}
 launches: 1
+confirmation: off
 ";
 
 /// A colltune under way, with all that it has started; killed when dropped.

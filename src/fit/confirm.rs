@@ -10,7 +10,7 @@ use schedule::Collective;
 use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
-use self::points::{Point, points};
+use self::points::{Point, has_whole_parts, points};
 use crate::decide::{classes, serves};
 use crate::fresh::{Finding, Fresh};
 use crate::runs::by_series;
@@ -229,7 +229,9 @@ impl<'a> Confirmation<'a> {
                 .is_none_or(|known| known.runs(cell, candidate.id(), parameters)),
             _ => true,
         };
-        runs && deployment.offers(candidate) && serves(library, cell, candidate, *operators)
+        runs && has_whole_parts(cell)
+            && deployment.offers(candidate)
+            && serves(library, cell, candidate, *operators)
     }
 
     /// Finds what is left to measure of a sweep, and how much is done.

@@ -27,7 +27,7 @@ pub(crate) struct State {
     pub(crate) ranks: c_int,
     /// What may be ours here, or why nothing is.
     pub(crate) tuned: Result<Tuned, PassedOn>,
-    /// The row of its calls where nothing is ours; by collective.
+    /// The row of its calls of collectives of which nothing is ours; by collective.
     pub(crate) rows: [Option<usize>; Collective::MEASURED.len()],
 }
 
@@ -36,6 +36,8 @@ pub(crate) struct State {
 pub(crate) struct Tuned {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
+    /// Whether the rules leave all calls to the library's default; by collective.
+    pub(crate) keeps_default: [bool; Collective::MEASURED.len()],
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,
     pub(crate) private: Communicator,
@@ -150,9 +152,18 @@ impl Silenced {
             let version = versions.agree(self.communicator)?;
             let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
             let rules = version.rules(shape, order);
-            if !has_ours(&rules) {
+            let choices = |collective| choices(&rules, collective);
+            let is_ours = |candidate: &Candidate| matches!(candidate, Candidate::Ours { .. });
+            if !Collective::MEASURED
+                .into_iter()
+                .flat_map(choices)
+                .any(is_ours)
+            {
                 return Ok(Err(PassedOn::NoRules));
             }
+            let keeps_default = Collective::MEASURED.map(|collective| {
+                choices(collective).all(|candidate| *candidate == Candidate::Default)
+            });
             let private = Communicator::duplicate_of_raw(self.communicator);
             let mut failed = [i32::from(private.is_err())];
             greatest(self.communicator, &mut failed)?;
@@ -160,6 +171,7 @@ impl Silenced {
                 Ok(private) if failed == [0] => Ok(Tuned {
                     version,
                     rules,
+                    keeps_default,
                     plans: Plans::default(),
                     private,
                 }),
@@ -179,13 +191,9 @@ impl Drop for Silenced {
     }
 }
 
-/// Whether anything but the library's own may be chosen.
-fn has_ours(rules: &CommunicatorRules) -> bool {
-    let classes = [OperatorClass::Commutative, OperatorClass::Noncommutative];
-    Collective::ALL.iter().any(|collective| {
-        classes.iter().any(|class| {
-            let mut choices = rules.choices(*collective, *class).iter();
-            choices.any(|choice| matches!(choice.candidate, Candidate::Ours { .. }))
-        })
-    })
+/// All that may be chosen for a collective.
+fn choices(rules: &CommunicatorRules, collective: Collective) -> impl Iterator<Item = &Candidate> {
+    let of_class = move |class| rules.choices(collective, class).iter();
+    let choices = OperatorClass::ALL.into_iter().flat_map(of_class);
+    choices.map(|choice| &choice.candidate)
 }

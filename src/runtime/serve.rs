@@ -62,12 +62,14 @@ impl Tuner {
     /// As MPI asks of the call.
     #[inline(always)]
     unsafe fn run(&self, state: &mut State, call: RawCall) -> Served {
+        let collective = call.collective;
         let tuned = match &mut state.tuned {
-            Ok(tuned) => tuned,
-            Err(reason) => {
-                let row = &mut state.rows[call.collective as usize];
-                let row = *row.get_or_insert_with(|| self.passed_row(call.collective, *reason));
-                return passed(row);
+            Ok(tuned) if !tuned.keeps_default[collective as usize] => tuned,
+            tuned => {
+                let reason = tuned.as_ref().err().copied();
+                let reason = reason.unwrap_or(PassedOn::Default);
+                let row = &mut state.rows[collective as usize];
+                return passed(*row.get_or_insert_with(|| self.passed_row(collective, reason)));
             }
         };
         // SAFETY: the caller's.

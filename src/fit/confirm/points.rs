@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::CellDecision;
+use schedule::Collective;
 use vocabulary::{Candidate, Cell};
 
 use crate::fresh::MOST_TRIED;
@@ -92,12 +93,19 @@ fn between(low: Cell, high: Cell) -> Option<Cell> {
     (low.bytes < bytes && bytes < high.bytes).then_some(Cell { bytes, ..low })
 }
 
+/// Whether each rank gets an element of a vector that is scattered. Where only some do, calls of another
+/// datatype and as many bytes may be quite different ones.
+pub(super) fn has_whole_parts(cell: &Cell) -> bool {
+    let elements = cell.bytes / cell.datatype.size_bytes();
+    cell.collective != Collective::ReduceScatter || elements >= u64::from(cell.shape.ranks())
+}
+
 /// The choice of exploring launches, then who else beats the default by the median.
 fn nominees(decision: &CellDecision) -> Option<Vec<Candidate>> {
     if !decision.is_compared() {
         return None;
     }
-    if decision.chosen == Candidate::Default {
+    if decision.chosen == Candidate::Default || !has_whole_parts(&decision.cell) {
         return Some(Vec::new());
     }
     let mut nominees = vec![decision.chosen.clone()];

@@ -45,7 +45,9 @@ fn the_example_table_can_be_asked() {
     assert!(table.collectives.keys().eq(campaign.sizes.keys()));
     // A search looks at some cells more often than the campaign asks for, and at none less.
     assert!(table.provenance.launches >= campaign.launches);
-    assert_eq!(table.provenance.warnings, [] as [&str; 0]);
+    // Nothing is missing; where patterns of calls disagree, a table says so.
+    let mut warnings = table.provenance.warnings.iter();
+    assert!(warnings.all(|warning| warning.starts_with("the default stays where ")));
     let report = std::fs::read_to_string(root().join("reports/example.md")).unwrap();
     assert!(report.contains(&table.provenance.campaign));
 }

@@ -70,15 +70,15 @@ impl Store {
     /// All launches, by number.
     pub fn launches(&self) -> Result<Vec<LaunchRow>, StoreError> {
         let query = "SELECT number, digest, library_name, library_version, started, outcome,
-                            json_extract(plan, '$.purpose')
+                            plan -> '$.purpose'
                      FROM launch JOIN campaign ON campaign.id = launch.campaign ORDER BY number";
         self.rows(query, [], |row| {
             let outcome: Option<Json<Outcome>> = row.get(5)?;
-            let purpose: Option<String> = row.get(6)?;
+            let purpose: Option<Json<Purpose>> = row.get(6)?;
             Ok(LaunchRow {
                 number: row.get(0)?,
                 campaign: row.get(1)?,
-                purpose: purpose.as_deref().map(purpose_of),
+                purpose: purpose.map(|Json(purpose)| purpose),
                 library: Library {
                     name: row.get(2)?,
                     version: row.get(3)?,
@@ -354,14 +354,6 @@ fn of_launches(purpose: Purpose) -> String {
         "launch.number IN (SELECT number FROM launch
                            WHERE coalesce(json_extract(plan, '$.purpose'), '{exploring}') = '{name}')"
     )
-}
-
-/// The purpose of a name in a plan.
-fn purpose_of(name: &str) -> Purpose {
-    match name == Purpose::Confirming.name() {
-        true => Purpose::Confirming,
-        false => Purpose::Exploring,
-    }
 }
 
 /// The parameters that select a library's launches.

@@ -13,11 +13,11 @@ use crate::{Agenda, TunerError};
 /// What is left to confirm.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Confirming {
-    /// What the sweep under way lacks.
+    /// What is still to be measured of the sweep.
     pub(crate) trials: Vec<Trial>,
-    /// Launches that each is wanted in.
+    /// The number of launches in which each trial is wanted.
     pub(crate) launches: u32,
-    /// Launches of cells of which nothing more is asked for, together.
+    /// Launches of cells that need not be measured again, together.
     pub(crate) finished: u64,
     /// Turns of a launch that measures the whole sweep.
     pub(crate) turns: usize,
@@ -27,8 +27,8 @@ pub(crate) struct Confirming {
     rounds: BTreeMap<(Cell, usize), u32>,
 }
 
-/// Whether choices from a store are to be confirmed. What was begun before launches had a purpose goes on as it
-/// began: the launches that choose have the last word.
+/// Whether choices from a store are to be confirmed. A store that was begun before launches had a purpose goes
+/// on as it was begun: its exploring launches decide.
 pub(crate) fn confirms(
     campaign: &Campaign,
     store: &Store,
@@ -43,7 +43,7 @@ pub(crate) fn confirms(
 }
 
 impl Confirming {
-    /// What follows from all that the store has.
+    /// What the store leaves to confirm.
     pub(crate) fn of(
         campaign: &Campaign,
         store: &Store,

@@ -15,7 +15,7 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// What was measured in calls of this pattern. Who failed in any is not tried again in another.
+    /// What was measured in calls of this pattern. A candidate that failed in one pattern is not tried in another.
     pub(crate) fn of(
         store: &Store,
         library: &Library,
@@ -31,7 +31,7 @@ impl Stock {
     }
 
     /// Launches that measured the subject with all the candidates that have not failed, or with one of
-    /// the merged that each stands for; nothing if there is nobody left to compare.
+    /// the merged that each stands for; nothing if no candidate is left to compare.
     pub(super) fn launches(
         &self,
         subject: Subject,

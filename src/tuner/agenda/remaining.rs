@@ -1,0 +1,203 @@
+//! What of an agenda is left to do after what a store has.
+
+use vocabulary::{Candidate, Cell, Pattern, Subject};
+use wire::{Task, Work};
+
+use super::{Agenda, Progress, Stock};
+
+/// One thing to measure.
+struct Item<'a> {
+    subject: Subject,
+    candidates: &'a [Candidate],
+    /// Launches that measured it.
+    done: u32,
+    /// Launches that should.
+    wanted: u32,
+    /// How many launches measured any of it: what chance is drawn from.
+    round: u32,
+    /// How calls follow each other in a cell.
+    pattern: Pattern,
+}
+
+impl Agenda {
+    /// Everything with what the store has of it, unless there is nobody left to compare.
+    fn items<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
+        const ALONE: &[Candidate] = &[Candidate::Default];
+        let experiments = self
+            .experiments
+            .iter()
+            .map(|e| (Subject::Experiment(*e), ALONE));
+        let cells: &[(Cell, Vec<Candidate>)] = match self.search {
+            None => &self.cells,
+            Some(_) => &[],
+        };
+        let cells = cells
+            .iter()
+            .map(|(cell, candidates)| (Subject::Cell(*cell), &candidates[..]));
+        let fixed = experiments
+            .chain(cells)
+            .filter_map(|(subject, candidates)| {
+                let merged = match &subject {
+                    Subject::Cell(cell) => self.merged.get(cell).map_or(&[][..], Vec::as_slice),
+                    Subject::Experiment(_) => &[],
+                };
+                let done = stock.launches(subject, candidates, merged)?;
+                Some(Item {
+                    done: done.min(self.launches),
+                    wanted: self.launches,
+                    round: stock.rounds(subject, candidates),
+                    pattern: self.pattern,
+                    subject,
+                    candidates,
+                })
+            });
+        let requests = self.search.iter().flat_map(|search| &search.requests);
+        fixed.chain(requests.map(|request| Item {
+            subject: Subject::Cell(request.cell),
+            candidates: &request.candidates,
+            done: request.round,
+            wanted: self.launches.max(request.round + 1),
+            round: request.round,
+            pattern: self.pattern,
+        }))
+    }
+
+    /// What choices are to be confirmed of by now.
+    fn trials(&self) -> impl Iterator<Item = Item<'_>> {
+        self.confirming.iter().flat_map(|confirming| {
+            confirming.trials.iter().map(|trial| Item {
+                subject: Subject::Cell(trial.cell),
+                candidates: &trial.candidates,
+                done: trial.done,
+                wanted: confirming.launches,
+                round: confirming.round(trial),
+                pattern: confirming.pattern(trial),
+            })
+        })
+    }
+
+    /// What launches are to measure from now on: nothing is explored any more once choices are confirmed.
+    fn ahead<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
+        let exploring = self.items(stock).filter(|_| self.confirming.is_none());
+        exploring.chain(self.trials())
+    }
+
+    /// How much is done.
+    pub(crate) fn progress(&self, stock: &Stock) -> Progress {
+        let finished = self.search.as_ref().map_or(0, |search| search.finished);
+        let mut progress = Progress {
+            done: finished,
+            total: finished,
+        };
+        let confirmed = self
+            .confirming
+            .as_ref()
+            .map_or(0, |confirming| confirming.finished);
+        progress.done += confirmed;
+        progress.total += confirmed;
+        for item in self.items(stock).chain(self.trials()) {
+            progress.done += u64::from(item.done);
+            progress.total += u64::from(item.wanted);
+        }
+        progress
+    }
+
+    /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
+    /// that all cells advance together and an interrupted launch is made up for first. Experiments
+    /// that were never made come alone. Empty when everything is done.
+    pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
+        let undone = self.undone(stock);
+        if !undone.is_empty() && self.confirming.is_none() {
+            return undone;
+        }
+        let open: Vec<Item<'_>> = self
+            .ahead(stock)
+            .filter(|item| item.done < item.wanted)
+            .collect();
+        let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
+        let due = || open.iter().filter(|item| item.done == fewest);
+        let is_experiment = |item: &&Item<'_>| matches!(item.subject, Subject::Experiment(_));
+        let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
+        due()
+            .filter(|item| !calibrating || is_experiment(item))
+            .zip(0..)
+            .map(|(item, id)| {
+                let work = match item.subject {
+                    Subject::Experiment(experiment) => Work::Experiment(experiment),
+                    Subject::Cell(cell) => Work::Compare {
+                        cell,
+                        candidates: stock.able(item.subject, item.candidates).cloned().collect(),
+                    },
+                };
+                Task {
+                    id,
+                    round: item.round,
+                    pattern: item.pattern,
+                    work,
+                }
+            })
+            .collect()
+    }
+
+    /// What an interrupted launch of a search left undone, without those who failed since.
+    fn undone(&self, stock: &Stock) -> Vec<Task> {
+        let undone = self.search.iter().flat_map(|search| &search.undone);
+        let able = undone.filter_map(|task| {
+            let work = match &task.work {
+                Work::Experiment(experiment) => {
+                    let subject = Subject::Experiment(*experiment);
+                    stock.able(subject, &[Candidate::Default]).next()?;
+                    task.work.clone()
+                }
+                Work::Compare { cell, candidates } => {
+                    let able = stock.able(Subject::Cell(*cell), candidates);
+                    let candidates: Vec<Candidate> = able.cloned().collect();
+                    if candidates.first() != Some(&Candidate::Default) {
+                        return None;
+                    }
+                    let cell = *cell;
+                    Work::Compare { cell, candidates }
+                }
+            };
+            Some((task, work))
+        });
+        able.zip(0..)
+            .map(|((task, work), id)| Task { id, work, ..*task })
+            .collect()
+    }
+
+    /// Whether the next launch only looks at cells that a guided campaign knows nothing of.
+    pub(crate) fn is_first_look(&self, tasks: &[Task]) -> bool {
+        let is_first = |task: &Task| task.round == 0 && matches!(task.work, Work::Compare { .. });
+        self.search.is_some() && self.confirming.is_none() && tasks.iter().all(is_first)
+    }
+
+    /// Turns left after what is in the store; of a search about as many.
+    pub(crate) fn turns_left(&self, stock: &Stock) -> u64 {
+        let search = self.search.as_ref().filter(|_| self.confirming.is_none());
+        let turns = |item: Item<'_>| {
+            let launches = u64::from(item.wanted - item.done.min(item.wanted));
+            let able = stock.able(item.subject, item.candidates).count() as u64;
+            match (search, item.subject) {
+                (Some(search), Subject::Cell(_)) => search.turns_of(launches, able),
+                _ => launches * able,
+            }
+        };
+        self.ahead(stock).map(turns).sum()
+    }
+
+    /// Whether every experiment was made once or has failed.
+    pub(crate) fn is_calibrated(&self, stock: &Stock) -> bool {
+        self.items(stock)
+            .filter(|item| matches!(item.subject, Subject::Experiment(_)))
+            .all(|item| item.done > 0)
+    }
+
+    /// Launches left after what is in the store.
+    pub(crate) fn launches_left(&self, stock: &Stock) -> u32 {
+        let left = self
+            .ahead(stock)
+            .map(|item| item.wanted.saturating_sub(item.done));
+        left.max().unwrap_or(0)
+    }
+}

@@ -79,8 +79,7 @@ impl Campaign {
         }
     }
 
-    /// The time of a turn, in seconds, if so much is divided evenly between so many launches and the turns
-    /// of each.
+    /// The seconds of a turn if `seconds` are divided evenly between `launches` of `turns` each.
     pub fn slice_seconds(seconds: f64, launches: u32, turns: usize) -> f64 {
         let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
         REPETITION_SHARE * seconds / (f64::from(launches) * f64::from(turns))

@@ -9,9 +9,8 @@ impl Campaign {
     /// lists, each with every segment size and fanout that reaches it.
     ///
     /// Left out is what the library is known to replace by something else without a word, for no
-    /// sample must carry a wrong name, and what it refuses. For an operator that does not commute, what is
-    /// not known to combine in the order of ranks itself is left out too, and mock-ups, whose order nobody
-    /// states.
+    /// sample must carry a wrong name, and what it refuses. For an operator that does not commute,
+    /// mock-ups are left out too, and algorithms that are not known to combine in the order of ranks.
     pub fn foreign_candidates(
         &self,
         cell: &Cell,

@@ -61,7 +61,9 @@ pub(crate) enum DriverError {
     Clocks,
     #[error(transparent)]
     Mpi(#[from] ExecError),
-    #[error("cannot prepare a candidate: {0}")]
+    #[error(
+        "cannot prepare a candidate: {0}; the library may have no communicator left, or the node no memory"
+    )]
     Preparing(#[from] RuntimeError),
     /// In a candidate's turn, but not in its own call; recorded as the candidate's failure.
     #[error("task {task}, candidate {candidate}: {source}")]

@@ -77,7 +77,7 @@ type UserFunction =
 ///
 /// # Safety
 ///
-/// Both vectors have so many elements.
+/// `left` and `right` point to `*length` elements each.
 unsafe extern "C" fn combine<T: Function>(
     left: *mut c_void,
     right: *mut c_void,

@@ -194,15 +194,16 @@ impl Analysis {
         let told = [
             (
                 Verdict::Unconfirmed,
-                "another candidate was not measured in enough fresh launches; a larger `budget` goes on from \
-                 here",
+                "another candidate was not measured in enough fresh launches",
+                ": tune again, with a larger `budget`",
             ),
             (
                 Verdict::PatternsDisagree,
                 "another candidate beats it in one pattern of calls and not in another",
+                "",
             ),
         ];
-        let sentence = |(verdict, why): (Verdict, &str)| {
+        let sentence = |(verdict, why, remedy): (Verdict, &str, &str)| {
             let mut places: BTreeMap<_, Vec<String>> = BTreeMap::new();
             for decision in self.decisions.iter().filter(|d| d.verdict == verdict) {
                 let Cell {
@@ -219,8 +220,8 @@ impl Analysis {
                 format!("{collective} on {shape} at {}", sizes.join(", "))
             });
             let places: Vec<String> = places.collect();
-            (!places.is_empty())
-                .then(|| format!("the default stays where {why} ({})", places.join("; ")))
+            let list = places.join("; ");
+            (!places.is_empty()).then(|| format!("the default stays where {why} ({list}){remedy}"))
         };
         told.into_iter().filter_map(sentence).collect()
     }

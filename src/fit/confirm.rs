@@ -1,4 +1,4 @@
-//! Which choices fresh launches confirm, and where rules may go by them.
+//! What fresh launches are to measure, so that they confirm or refute the choices of exploring launches.
 
 mod points;
 mod settle;
@@ -16,16 +16,16 @@ use crate::fresh::{Finding, Fresh};
 use crate::runs::by_series;
 use crate::{DecideOptions, MachineFit, decide_for};
 
-/// What choices are made from, and what fresh launches are to confirm of them.
+/// What exploring launches have found.
 #[derive(Clone, Copy)]
 pub struct Exploration<'a> {
-    /// The library's name, from which follows which of its algorithms combine in order.
+    /// The library's name; it tells which of the library's algorithms combine in order.
     pub library: &'a str,
-    /// What exploring launches measured.
+    /// Their measurements.
     pub summaries: &'a [Summary],
-    /// What failed, and where, in whatever launches.
+    /// Failures in any launch, also those that confirm.
     pub failures: &'a [(Subject, Candidate)],
-    /// What predicts times that stand beside the measured ones.
+    /// The machine that predicts the times shown beside the measured ones.
     pub machine: Option<&'a MachineFit>,
     /// When a difference counts.
     pub options: &'a DecideOptions,
@@ -34,7 +34,7 @@ pub struct Exploration<'a> {
 }
 
 impl Exploration<'_> {
-    /// What exploring launches alone say.
+    /// The decisions by exploring launches alone.
     pub(crate) fn decide(&self, deployment: Deployment) -> Vec<CellDecision> {
         self.decide_with(deployment, self.options)
     }
@@ -51,49 +51,49 @@ impl Exploration<'_> {
     }
 }
 
-/// What a rule is about, and how it is used.
+/// What the points of a series have in common.
 type Key = (Deployment, Collective, CommShape, Operators);
 
-/// Candidates to be measured beside the default in a cell, in one pattern of calls.
+/// Candidates to be compared with the default in a cell, in one pattern of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// Where.
+    /// The cell.
     pub cell: Cell,
-    /// The pattern, by place.
+    /// The pattern's place among those of the campaign.
     pub pattern: usize,
-    /// Of whom, the default first.
+    /// The candidates, the default first.
     pub candidates: Vec<Candidate>,
     /// Launches that have compared all of them.
     pub done: u32,
 }
 
-/// The choices of exploring launches, and what becomes of them.
+/// Compares the choices of exploring launches with the default in fresh launches.
 ///
-/// A point is a size at which choices are compared with the default once more: each size of the campaign,
-/// each that was explored, and one between neighbours, in the geometric middle; besides, what was measured when
-/// there were fewer sizes. Where exploring launches
-/// compared candidates, those that beat the default there by their medians are tried, one after the other
-/// and [`crate::fresh::MOST_TRIED`] at most; elsewhere, those that are tried at the nearest such sizes, or
-/// on the nearest shapes if there are none.
+/// A point is a size at which this is done: each size of the campaign, each size that was explored, the
+/// geometric middle of each two neighbours, and each size that fresh launches measured when there were fewer
+/// points. A point where exploring launches compared candidates has its own nominees: the candidates that beat
+/// the default there by their medians, [`crate::fresh::MOST_TRIED`] at most. They are tried one after the other.
+/// At any other point the nominees of the nearest explored sizes are tried, or, if the shape has none, of the
+/// nearest shapes.
 ///
-/// Everything is tried in sweeps: each candidate that stands for its point goes through all launches, then
-/// those that lost are replaced by the next ones, which are measured in turn, until nobody loses. What is
-/// asked for follows from what was measured alone, so that an interrupted sweep goes on where it was.
+/// A sweep measures one candidate of each point in all fresh launches. Candidates that are not confirmed have
+/// lost, and the next sweep measures the next nominees of their points, until a sweep has no loser. What is
+/// to be measured follows from the measurements alone, so that an interrupted sweep can be continued.
 pub struct Confirmation<'a> {
     explored: Exploration<'a>,
     fresh: &'a Fresh,
     series: BTreeMap<Key, Vec<Point>>,
-    /// Who has lost where.
+    /// Candidates that have lost, with the cell.
     lost: BTreeSet<(Cell, Candidate)>,
     open: Vec<Trial>,
-    /// Launches of cells that are done, in all patterns.
+    /// Launches of cells that need not be measured again, in all patterns together.
     finished: u64,
     /// Turns of a launch that measures the whole sweep.
     turns: usize,
 }
 
 impl<'a> Confirmation<'a> {
-    /// Looks at the choices of exploring launches and what fresh launches have said of them.
+    /// Finds out what `fresh` launches have confirmed so far.
     pub fn of(explored: Exploration<'a>, fresh: &'a Fresh) -> Self {
         let mut confirmation = Self {
             explored,
@@ -123,22 +123,22 @@ impl<'a> Confirmation<'a> {
         }
     }
 
-    /// What is still to be measured in this sweep; empty if nobody has lost in the last one.
+    /// What is still to be measured in this sweep; empty if the last sweep had no loser.
     pub fn open(&self) -> &[Trial] {
         &self.open
     }
 
-    /// How often a cell was measured that need not be measured again, in all patterns together.
+    /// Launches of cells that need not be measured again in this sweep, in all patterns together.
     pub fn finished(&self) -> u64 {
         self.finished
     }
 
-    /// Turns that one launch of this whole sweep takes, whatever of it is done.
+    /// Turns of a launch that measures the whole sweep.
     pub fn turns(&self) -> usize {
         self.turns
     }
 
-    /// Everybody who stands for a point in this sweep.
+    /// All candidates that this sweep measures, with their cells.
     fn tried(&self) -> BTreeSet<(Cell, Candidate)> {
         let mut tried = BTreeSet::new();
         for (key, points) in &self.series {
@@ -150,8 +150,8 @@ impl<'a> Confirmation<'a> {
         tried
     }
 
-    /// Who is compared with the default at a point: at most one where candidates were explored, up to two
-    /// elsewhere. Who has lost there is not.
+    /// The candidates that this sweep compares with the default at a point: one at most where candidates were
+    /// explored, two at most elsewhere; none that has lost there.
     fn nominees(&self, key: &Key, points: &[Point], place: usize) -> Vec<Candidate> {
         let point = &points[place];
         if point.is_explored() {
@@ -180,7 +180,7 @@ impl<'a> Confirmation<'a> {
         nominees.find(|nominee| !self.lost.contains(&(point.cell, (*nominee).clone())))
     }
 
-    /// Who stands for the explored points nearest to a size, on both sides.
+    /// The candidates that stand at the explored points nearest to a size, on both sides.
     fn around<'p>(&self, points: &'p [Point], bytes: u64) -> Vec<&'p Candidate> {
         let explored = || points.iter().filter(|point| point.is_explored());
         let below = explored().rfind(|point| point.cell.bytes <= bytes);
@@ -234,7 +234,7 @@ impl<'a> Confirmation<'a> {
             && serves(library, cell, candidate, *operators)
     }
 
-    /// Finds what is left to measure of a sweep, and how much is done.
+    /// Finds out what is left to measure of a sweep, and how much is done.
     fn count(&mut self, tried: &BTreeSet<(Cell, Candidate)>) {
         let mut cells: BTreeMap<Cell, Vec<&Candidate>> = BTreeMap::new();
         for (cell, candidate) in tried {

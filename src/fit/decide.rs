@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::{Collective, Schedule};
-use table::{Confidence, Deployment, Operators};
+use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, Subject};
 
 use crate::ranking;
@@ -32,7 +32,8 @@ pub struct DecideOptions {
     /// it is surely slower, where that lets neighbouring sizes share a rule. It beats the default
     /// itself: the default gives way to nothing for the sake of a shorter table.
     pub max_regret: f64,
-    /// Whether fresh launches have the last word, so that materiality alone decides who is proposed to them.
+    /// Whether fresh launches decide in the end: then each candidate that gains enough to matter is a nominee,
+    /// certain or not.
     pub proposes: bool,
 }
 
@@ -160,7 +161,7 @@ pub fn decide_for(
     };
     let mut decisions = decide_all(&cells);
     runs::choose(&mut decisions);
-    // They are nobody's choice, but fresh launches may go there.
+    // The default stays there, but fresh launches may try what neighbours choose.
     if options.proposes {
         decisions.extend(decide_all(&lonely));
         decisions.sort_by_key(|decision| (decision.cell, decision.operators));
@@ -225,7 +226,7 @@ pub fn serves(library: &str, cell: &Cell, candidate: &Candidate, operators: Oper
             };
             return commute || is_right(library, cell.collective, candidate.id());
         }
-        // Nobody promises an order.
+        // In which order they combine is not known.
         Candidate::Mockup { .. } | Candidate::Foreign { .. } => return commute,
     };
     let Some(algorithm) = schedule::find(algorithm) else {
@@ -245,15 +246,8 @@ fn decide_alone(
     options: &DecideOptions,
 ) -> CellDecision {
     let kept = CellDecision {
-        cell,
-        operators,
-        chosen: Candidate::Default,
-        up_to_next: None,
-        verdict: Verdict::DefaultNotMeasured,
-        confidence: Confidence::Low,
-        ranking: Vec::new(),
         failed,
-        chosen_in_library: None,
+        ..CellDecision::undecided(cell, operators)
     };
     let Some(default) = admitted.iter().find(|s| s.candidate == Candidate::Default) else {
         return kept;

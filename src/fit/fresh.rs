@@ -1,4 +1,4 @@
-//! What fresh launches say of candidates that others have chosen.
+//! Whether fresh launches confirm that a candidate is faster than the default.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::{DecideOptions, FitError, summarise};
 /// Candidates that are tried at a point, one after the other, at most.
 pub(crate) const MOST_TRIED: usize = 3;
 
-/// Launches that may say the opposite of the others: none by calls of the campaign's own pattern, one by
-/// calls of another.
+/// The number of launches in which a confirmed candidate may be slower: none by calls of the campaign's own
+/// pattern, one by calls of another.
 fn contrary_launches(pattern: usize) -> usize {
     usize::from(pattern != 0)
 }
 
-/// Launches that are given up, beyond those wanted: in some no repetition may be valid.
+/// Further launches that are made if some of those wanted have no valid repetition.
 const SPARE: u32 = 3;
 
 /// The level of the sign test of one candidate. Exploring launches play no part in it, so it does not
@@ -49,10 +49,9 @@ pub fn confirming_launches(confidence: f64) -> u32 {
 pub(crate) enum Finding {
     /// It was not measured in enough launches.
     Open,
-    /// It is faster than the default. Of the pattern of calls in which it gains least: which, by place, and
-    /// how much.
+    /// It is faster than the default: the place of the pattern of calls in which it gains least, and that gain.
     Confirmed(usize, PairedRatio),
-    /// It is not, for all that is known.
+    /// Fresh launches do not show that it is faster.
     NotFaster,
     /// It seems faster in one pattern of calls and not in another.
     PatternsDisagree,
@@ -71,14 +70,14 @@ pub struct Fresh {
     options: DecideOptions,
 }
 
-/// What is known by calls of one pattern.
+/// The measurements by calls of one pattern.
 #[derive(Clone, Debug, Default)]
 struct Known {
     summaries: BTreeMap<(Cell, Candidate), Summary>,
     /// The medians of launches. All candidates of a launch are timed in batches of the same length, so that their
     /// ratios can be compared with those of launches with other batches.
     medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
-    /// In how many launches something was measured, also if its times are not used.
+    /// The number of launches that measured a candidate, also if their times are not used.
     tried: BTreeMap<(Cell, Candidate), u32>,
 }
 
@@ -168,7 +167,7 @@ impl Fresh {
         of_cell.map(|(_, summary)| summary).collect()
     }
 
-    /// Who was compared with the default in a cell.
+    /// The candidates that were compared with the default in a cell.
     pub(crate) fn candidates(&self, cell: &Cell) -> BTreeSet<Candidate> {
         let patterns = 0..self.patterns.len();
         let all = patterns.flat_map(|pattern| self.summaries(pattern, cell));

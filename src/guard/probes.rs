@@ -1,4 +1,4 @@
-//! Sizes at which nobody has looked.
+//! Sizes between the measured ones, drawn at random.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,19 +10,19 @@ use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator};
 use crate::point::{entries, merged, point};
 use crate::{Place, Point};
 
-/// How many probes are drawn, and from what.
+/// The number of probes and the seed that they are drawn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probing {
     /// The seed: the same table and number give the same probes.
     pub seed: u64,
-    /// How many, all together; if absent, for each collective and shape one for every four gaps, and at least
-    /// four.
+    /// The number of all probes together; if absent, one for every four gaps of each collective and shape, and at
+    /// least four.
     pub number: Option<usize>,
 }
 
-/// Gaps that one probe is for.
+/// The number of gaps for which one probe is drawn.
 const GAPS: usize = 4;
-/// Probes of a collective and shape at least.
+/// The fewest probes of a collective and shape.
 const FEWEST: usize = 4;
 
 /// Adds probes to points: sizes drawn at random in the gaps between neighbouring measured sizes, wherever a
@@ -31,7 +31,7 @@ const FEWEST: usize = 4;
 ///
 /// Sizes are drawn uniformly in their logarithm. An octave counts once, and once more for each doubling of speed
 /// that the table expects there, since that is at stake. The gaps, one after the other, are cut into as many parts
-/// that count the same as there are to be probes, and one size is drawn in each. What is drawn twice, or is a
+/// of equal weight as there are to be probes, and one size is drawn in each. A size that is drawn twice, or is a
 /// point already, is measured once.
 pub fn add_probes(
     points: &mut Vec<Point>,
@@ -154,7 +154,7 @@ fn stretches(
     stretches
 }
 
-/// One size in each of so many parts that count the same.
+/// Draws one size in each of `parts` parts of equal weight.
 fn draw(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
     let total: f64 = stretches.iter().map(|stretch| stretch.weight).sum();
     let mut drawn = Vec::new();

@@ -89,7 +89,7 @@ impl Rivals {
     }
 }
 
-/// Who may be the runner-up of a decision. Not who was faster by its median and is not used for another reason,
+/// The candidates that may be the runner-up of a decision. Not one that was faster by its median and is not used,
 /// since fresh launches, another pattern of calls or another datatype spoke against it, or time was up: it would
 /// be found faster again.
 fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {

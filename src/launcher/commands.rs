@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug)]
 pub struct Commands<'a> {
     path: OsString,
-    /// Set once somebody has asked to stop.
+    /// Set by an interrupt.
     stop: Option<&'a AtomicBool>,
 }
 

@@ -144,7 +144,7 @@ pub enum LaunchError {
         /// In its own words.
         message: String,
     },
-    /// Somebody asked to stop before it was done.
+    /// The user interrupted the submission.
     #[error("interrupted before the job was submitted")]
     Interrupted,
     /// A job that goes on although it was cancelled.

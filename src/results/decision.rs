@@ -114,6 +114,21 @@ impl fmt::Display for Verdict {
 }
 
 impl CellDecision {
+    /// The decision for a cell in which nothing was measured: the default stays.
+    pub fn undecided(cell: Cell, operators: Operators) -> Self {
+        Self {
+            cell,
+            operators,
+            chosen: Candidate::Default,
+            up_to_next: None,
+            verdict: Verdict::DefaultNotMeasured,
+            confidence: Confidence::Low,
+            ranking: Vec::new(),
+            failed: Vec::new(),
+            chosen_in_library: None,
+        }
+    }
+
     /// The entry of a candidate in the ranking.
     pub fn ranked(&self, candidate: &Candidate) -> Option<&Ranked> {
         self.ranking

@@ -58,7 +58,7 @@ impl TableArgs {
         Ok((table, campaign))
     }
 
-    /// How probes are drawn beside so many points, or beside all.
+    /// How probes are drawn where `cells` limits the number of other points.
     pub(super) fn probing(&self, cells: Option<u32>) -> Probing {
         let number = self.probes.or(cells.map(|cells| cells.div_ceil(3)));
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

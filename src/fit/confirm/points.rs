@@ -10,14 +10,14 @@ use crate::fresh::MOST_TRIED;
 
 /// A size of a series.
 pub(super) struct Point {
-    /// Where.
+    /// The cell.
     pub(super) cell: Cell,
-    /// Who may replace the default by exploring launches, the best first; absent where these compared nobody
-    /// with it.
+    /// The candidates that may replace the default by exploring launches, the best first; absent where these
+    /// compared none with it.
     pub(super) nominees: Option<Vec<Candidate>>,
     /// The decision of exploring launches; absent where they did not measure.
     pub(super) decision: Option<CellDecision>,
-    /// Whether it stands between sizes that were asked for.
+    /// Whether it lies between the sizes of the campaign and the search.
     pub(super) is_probe: bool,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn has_whole_parts(cell: &Cell) -> bool {
     cell.collective != Collective::ReduceScatter || elements >= u64::from(cell.shape.ranks())
 }
 
-/// The choice of exploring launches, then who else beats the default by the median.
+/// The choice of exploring launches, then the other candidates that beat the default by their medians.
 fn nominees(decision: &CellDecision) -> Option<Vec<Candidate>> {
     if !decision.is_compared() {
         return None;

@@ -1,10 +1,10 @@
-//! What follows from fresh launches: decisions, and what holds between their sizes.
+//! The decisions that follow from fresh launches, and what holds between their sizes.
 
 use std::collections::BTreeSet;
 
 use results::{CONFIDENCE, CellDecision, Ranked, Verdict};
 use statistics::PairedRatio;
-use table::{Confidence, Deployment, Operators};
+use table::{Confidence, Deployment};
 use vocabulary::{Candidate, Cell};
 
 use super::points::Point;
@@ -15,20 +15,20 @@ use crate::ranking;
 /// The place of the campaign's own pattern of calls.
 const OWN: usize = 0;
 
-/// What fresh launches left of a point.
+/// The decision at a point.
 struct Settled {
     decision: CellDecision,
-    /// Who is faster than the default for certain, with the least gain of all patterns.
+    /// The confirmed candidates, each with its least gain of all patterns.
     faster: Vec<(Candidate, PairedRatio)>,
 }
 
 impl Confirmation<'_> {
     /// The decisions of one deployment, by ascending cell and operators: the default, unless fresh launches
-    /// say otherwise. Times of whom they measured are theirs, in the campaign's own pattern of calls;
-    /// speed-ups of what they confirm are those of the pattern in which it gains least.
+    /// confirm another candidate. The times of candidates that they measured are theirs, in the campaign's own
+    /// pattern of calls; the speed-up of a confirmed candidate is that of the pattern in which it gains least.
     ///
-    /// Between two points holds what is faster than the default at both, and otherwise the default; so it is at
-    /// a probe if nothing that is faster there holds on either side of it.
+    /// Between two points a candidate holds that is confirmed at both, and otherwise the default. A probe takes
+    /// what holds on a side of it, and otherwise the default.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
         let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);
         let mut decisions: Vec<CellDecision> = of_deployment
@@ -47,7 +47,7 @@ impl Confirmation<'_> {
             let holds = holds_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
         }
-        // What holds at a probe alone is worth no rule.
+        // A candidate that holds at a probe alone is not worth a rule.
         for place in (1..settled.len()).filter(|place| points[*place].is_probe) {
             let below = settled[place - 1].decision.up_to_next.clone();
             let decision = &mut settled[place].decision;
@@ -109,7 +109,7 @@ impl Confirmation<'_> {
         let (_, _, _, operators) = *key;
         let mut decision = match &point.decision {
             Some(decision) => decision.clone(),
-            None => unmeasured(point.cell, operators),
+            None => CellDecision::undecided(point.cell, operators),
         };
         decision.chosen = chosen.cloned().unwrap_or(Candidate::Default);
         self.show(key, &mut decision);
@@ -138,7 +138,7 @@ impl Confirmation<'_> {
         }
     }
 
-    /// What was found of everybody who was or is to be tried at a point.
+    /// The findings about all candidates that were or are to be tried at a point.
     fn tried_at(&self, key: &Key, point: &Point, nominees: &[Candidate]) -> Vec<Finding> {
         let cell = &point.cell;
         let measured = self.fresh.candidates(cell).into_iter();
@@ -151,8 +151,8 @@ impl Confirmation<'_> {
             .collect()
     }
 
-    /// Puts what fresh launches measured in the place of what exploring ones did: only what they confirm beats
-    /// the default.
+    /// Replaces the evidence of exploring launches by that of fresh ones. Only confirmed candidates beat the
+    /// default.
     fn show(&self, key: &Key, decision: &mut CellDecision) {
         let cell = decision.cell;
         for explored in &mut decision.ranking {
@@ -185,7 +185,7 @@ impl Confirmation<'_> {
     }
 }
 
-/// What is faster than the default at both points: what is chosen at one of them rather than another.
+/// A candidate that is confirmed at both points, preferably one that is chosen at one of them.
 fn holds_between(low: &Settled, high: &Settled) -> Candidate {
     let is_faster =
         |at: &Settled, candidate: &Candidate| at.faster.iter().any(|(c, _)| c == candidate);
@@ -194,18 +194,4 @@ fn holds_between(low: &Settled, high: &Settled) -> Candidate {
     let others = low.faster.iter().map(|(candidate, _)| candidate);
     let found = chosen.into_iter().chain(others).find(both);
     found.cloned().unwrap_or(Candidate::Default)
-}
-
-fn unmeasured(cell: Cell, operators: Operators) -> CellDecision {
-    CellDecision {
-        cell,
-        operators,
-        chosen: Candidate::Default,
-        up_to_next: None,
-        verdict: Verdict::DefaultNotMeasured,
-        confidence: Confidence::Low,
-        ranking: Vec::new(),
-        failed: Vec::new(),
-        chosen_in_library: None,
-    }
 }

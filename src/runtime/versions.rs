@@ -108,8 +108,6 @@ impl Versions {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use schedule::Collective;
     use table::OperatorClass;
     use vocabulary::{Candidate, CommShape, RankOrder};
@@ -119,19 +117,32 @@ mod tests {
 
     #[test]
     fn a_gain_is_what_the_table_says_of_one_call() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tables/example.yaml");
-        let loaded = Loaded::read(Path::new(path)).expect("the example is a table");
-        let version = Version::new(loaded);
+        let of_allreduce = "  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: commutative
+        rules:
+          - {from: 0,  candidate: default, confidence: high}
+          - {from: 4K, candidate: allreduce/ring, speedup: 2, confidence: high}
+          - {from: 1M, candidate: default, confidence: high}
+        measured:
+          bytes:                [8, 4K,  32K, 1M]
+          microseconds:         [1, 2.5, 7,   90]
+          default_microseconds: [1, 5,   12,  90]
+";
+        let text = testkit::tables::yaml("gain", "openmpi", "4.1.4", of_allreduce);
+        let version = Version::new(Loaded::from(testkit::tables::parsed(&text)));
         let shape = CommShape { nodes: 1, ppn: 2 };
         let rules = version.rules(shape, RankOrder::Block);
         let gain = |bytes| {
             let operators = OperatorClass::Commutative;
             version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
-        // 12.1 us instead of 6.9 us.
-        assert!((4e-6..7e-6).contains(&gain(32 << 10)), "{}", gain(32 << 10));
-        let sizes = (3..22).map(|power| 1_u64 << power);
-        for bytes in sizes {
+        assert!((gain(32 << 10) - 5e-6).abs() < 1e-12, "{}", gain(32 << 10));
+        assert!((gain(4 << 10) - 2.5e-6).abs() < 1e-12, "{}", gain(4 << 10));
+        for bytes in (3..22).map(|power| 1_u64 << power) {
             let choice = rules.decide(Collective::Allreduce, OperatorClass::Commutative, bytes);
             let is_default = choice.candidate == Candidate::Default;
             assert_eq!(gain(bytes) == 0.0, is_default, "{bytes}");

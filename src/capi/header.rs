@@ -204,7 +204,7 @@ impl CTable {
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
             shapes.push(Shape {
-                rules: CommunicatorRules::new(self.tuner.table(), shape, RankOrder::Unknown),
+                rules: CommunicatorRules::new(self.tuner.table(), shape, RankOrder::Unknown, true),
                 names: RefCell::default(),
             });
             shapes.len() - 1

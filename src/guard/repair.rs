@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
-use table::{RulePlace, ShapeRules, Table};
+use table::{Confidence, RulePlace, ShapeRules, Table};
 use vocabulary::Candidate;
 
 use crate::ValidatedPoint;
@@ -62,7 +62,7 @@ pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
     }
     for change in &changes {
         if let Some(entry) = entry(table, change.rule) {
-            entry.turn_back(&change.sizes);
+            entry.turn_back(&change.sizes, Confidence::Medium);
         }
     }
     if !changes.is_empty() {

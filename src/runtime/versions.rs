@@ -36,7 +36,12 @@ impl Version {
         if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(CommunicatorRules::new(&self.loaded.table, shape, order));
+        let rules = Rc::new(CommunicatorRules::new(
+            &self.loaded.table,
+            shape,
+            order,
+            true,
+        ));
         shapes.push(Rc::clone(&rules));
         rules
     }

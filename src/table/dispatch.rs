@@ -16,7 +16,7 @@
 //!
 //! # let text = include_str!("../../tables/example.yaml");
 //! # let table = Table::parse(text, "tables/example.yaml".as_ref())?;
-//! let rules = CommunicatorRules::new(&table, CommShape { nodes: 1, ppn: 2 }, RankOrder::Block);
+//! let rules = CommunicatorRules::new(&table, CommShape { nodes: 1, ppn: 2 }, RankOrder::Block, false);
 //! let choice = rules.decide(Collective::Allreduce, OperatorClass::Commutative, 1 << 20);
 //! println!("{}", choice.candidate);
 //! # Ok::<(), table::TableError>(())

@@ -59,6 +59,7 @@ mod json;
 mod lookup;
 mod other;
 mod parse;
+mod policy;
 mod problem;
 mod repair;
 mod rule;
@@ -69,6 +70,7 @@ pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
+pub use policy::{Lack, Policy, Withheld};
 pub(crate) use problem::Problem;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,

@@ -195,6 +195,11 @@ impl ShapeRules {
         (!combines || self.operators.cover(query.operators))
             && self.deployments.cover(query.deployment)
     }
+
+    /// Whether the entry is about the very shape of a query, with ranks in the order asked for.
+    pub(crate) fn is_of(&self, query: &Query) -> bool {
+        self.shape == query.shape && !is_in_other_order(self, query)
+    }
 }
 
 /// Whether the ranks of an entry certainly stood in another order than those asked for, on shapes where the
@@ -237,7 +242,7 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
         .zip(default_seconds)
         .map(|(ours, default)| default / ours);
     let in_other_order = is_in_other_order(entry, query);
-    let exact = entry.shape == query.shape && !in_other_order;
+    let exact = entry.is_of(query);
     let confidence = match times {
         _ if !exact => Confidence::Low,
         Some(Times { beyond: true, .. }) => rule.confidence.lowered(),

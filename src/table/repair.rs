@@ -12,16 +12,16 @@ impl ShapeRules {
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
     /// points in it have the default's time. A range that ends at `u64::MAX` has no end.
     ///
-    /// The default has medium confidence there: somebody found the chosen candidate slower, in measurements
-    /// that are not those of the table.
-    pub fn turn_back(&mut self, sizes: &Range<u64>) {
+    /// The default has the given confidence there: medium where somebody found the chosen candidate slower,
+    /// in measurements that are not those of the table.
+    pub fn turn_back(&mut self, sizes: &Range<u64>, confidence: Confidence) {
         if sizes.is_empty() {
             return;
         }
         let after = (sizes.end < u64::MAX)
             .then(|| rule_at(&self.rules, sizes.end).cloned())
             .flatten();
-        let default = Rule::new(sizes.start, Candidate::Default, None, Confidence::Medium);
+        let default = Rule::new(sizes.start, Candidate::Default, None, confidence);
         self.rules
             .retain(|rule| !sizes.contains(&rule.from_bytes) && rule.from_bytes != sizes.end);
         let after = after.map(|rule| Rule {

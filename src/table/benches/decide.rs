@@ -21,7 +21,7 @@ fn main() {
             Err(error) => return eprintln!("{error}"),
         };
         let shape = CommShape { nodes: 4, ppn: 8 };
-        let compiled = CommunicatorRules::new(&table, shape, RankOrder::Block);
+        let compiled = CommunicatorRules::new(&table, shape, RankOrder::Block, false);
         let count = compiled
             .choices(Collective::Allreduce, OperatorClass::Commutative)
             .len();

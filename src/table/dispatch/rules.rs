@@ -54,8 +54,9 @@ pub struct CommunicatorRules {
 
 impl CommunicatorRules {
     /// Asks a table, as [`Table::lookup`] does, which rules hold for the shape and the
-    /// order of ranks on it.
-    pub fn new(table: &Table, shape: CommShape, order: RankOrder) -> Self {
+    /// order of ranks on it. Unless it may `extrapolate`, a shape that was not measured, or not with ranks in
+    /// that order, is left to the library.
+    pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
         let group = |index: usize| {
             let choices = choices(
                 table,
@@ -67,6 +68,7 @@ impl CommunicatorRules {
                     operators: CLASSES[index % CLASSES.len()],
                     deployment: Deployment::Colltune,
                 },
+                extrapolate,
             );
             let from = choices.iter().map(|choice| choice.from_bytes).collect();
             (Group::new(from), choices)
@@ -112,8 +114,10 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
 }
 
 /// The rules of the entry that holds for a query.
-fn choices(table: &Table, query: &Query) -> Box<[Choice]> {
-    match table.nearest(query) {
+fn choices(table: &Table, query: &Query, extrapolate: bool) -> Box<[Choice]> {
+    let entry = table.nearest(query);
+    let entry = entry.filter(|entry| extrapolate || entry.is_of(query));
+    match entry {
         Some(entry) if !entry.rules.is_empty() => entry.rules.iter().map(Choice::of).collect(),
         _ => Box::new([Choice::default()]),
     }

@@ -106,7 +106,7 @@ fn tables() -> impl Strategy<Value = Table> {
 }
 
 fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
-    let compiled = CommunicatorRules::new(table, shape, order);
+    let compiled = CommunicatorRules::new(table, shape, order, true);
     let limits = table.entries().flat_map(|entry| &entry.rules);
     let near = limits.flat_map(|rule| [rule.from_bytes.saturating_sub(1), rule.from_bytes]);
     let sizes: Vec<u64> = sizes.iter().copied().chain(near).collect();

@@ -28,6 +28,7 @@ mod detached;
 mod grid;
 mod guarded;
 mod launches;
+mod policy;
 mod query;
 mod stored;
 mod supervised;

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
-use table::{Deployment, OperatorClass};
+use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
 use vocabulary::{Library, RankOrder};
 
@@ -74,6 +74,15 @@ pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
     PossibleValuesParser::new(RankOrder::KNOWN.map(RankOrder::name)).map(|name| {
         let mut known = RankOrder::KNOWN.into_iter();
         known.find(|order| order.name() == name).unwrap_or_default()
+    })
+}
+
+/// A confidence.
+pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
+    PossibleValuesParser::new(["low", "medium", "high"]).map(|name| match name.as_str() {
+        "low" => Confidence::Low,
+        "medium" => Confidence::Medium,
+        _ => Confidence::High,
     })
 }
 

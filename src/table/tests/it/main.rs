@@ -12,3 +12,4 @@ mod repair;
 mod round_trip;
 mod sample;
 mod times;
+mod verdicts;

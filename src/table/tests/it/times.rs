@@ -51,6 +51,7 @@ fn times(
         measured: measured.to_vec(),
     };
     let table = Table {
+        verdicts: Vec::new(),
         name: "times".to_owned(),
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Allreduce, vec![entry])]),

@@ -12,11 +12,11 @@ use table::OperatorClass;
 use vocabulary::Candidate;
 
 use crate::arguments::{Length, arguments, is_defined, length, measured, parts};
-use crate::attach::{Passed, State};
+use crate::attach::{Passed, Reasons, State, Tuned};
 use crate::call::{Key, significant};
 use crate::own::Own;
 use crate::plan::{Plan, Way};
-use crate::{PassedOn, Tuner};
+use crate::{By, PassedOn, Tuner};
 
 /// What became of a call. Small: it is made of every call.
 struct Served {
@@ -134,15 +134,13 @@ impl Tuner {
     #[inline(never)]
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
         let passes_all = match &state.tuned {
-            Err(reason) => Some(*reason),
-            Ok(tuned) => {
-                (tuned.least_bytes(call.collective) == u64::MAX).then_some(PassedOn::Default)
-            }
+            Ok(tuned) => tuned.least_bytes(call.collective) == u64::MAX,
+            Err(_) => true,
         };
-        if let Some(reason) = passes_all {
-            let known = self.known(call.collective, reason, None);
-            let row = known.row;
-            state.passed[call.collective as usize] = Some(known);
+        if passes_all {
+            let reason = why_all(&state.tuned, call.collective);
+            let row = self.passed_row(call.collective, reason);
+            state.passed[call.collective as usize] = Some(self.known(row, None));
             return passed(row);
         }
         // SAFETY: the caller's.
@@ -153,16 +151,16 @@ impl Tuner {
                 Ok(plan) => plan,
                 Err(error) => {
                     return Served {
-                        row: self.row(call.collective, "error", true),
+                        row: self.row(call.collective, "error", By::Table),
                         gain_seconds: 0.0,
                         outcome: Some(Err(Box::new(error))),
                     };
                 }
             };
             if let Way::PassOn = plan.way
-                && let Some(few) = self.few(state, &significant)
+                && let few @ Some(_) = self.few(state, &significant)
             {
-                state.passed[call.collective as usize] = Some(few);
+                state.passed[call.collective as usize] = Some(self.known(plan.row, few));
             }
             let Ok(tuned) = &mut state.tuned else {
                 return passed(plan.row);
@@ -175,12 +173,13 @@ impl Tuner {
         }
     }
 
-    /// Calls as short as this one, if the rules leave all of these to the library's default.
+    /// The type and number of a call's elements, if the rules leave all calls of so few of them to the library's
+    /// default, and nobody wants to know the reason of each.
     ///
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<Passed> {
+    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, c_int)> {
         let tuned = state.tuned.as_ref().ok()?;
         let (elements, datatype) = measured(call, state.rank);
         // SAFETY: the caller's.
@@ -190,20 +189,14 @@ impl Tuner {
         };
         // The parts of an `MPI_Reduce_scatter` are not looked at where calls are passed on at once.
         let is_few = is_named
+            && !self.timed
             && call.collective != Collective::ReduceScatter
             && length.bytes < tuned.least_bytes(call.collective);
-        let few = Some((datatype, elements));
-        is_few.then(|| self.known(call.collective, PassedOn::Default, few))
+        is_few.then_some((datatype, elements))
     }
 
-    /// Calls that are passed on at once from now on.
-    fn known(
-        &self,
-        collective: Collective,
-        reason: PassedOn,
-        few: Option<(MPI_Datatype, c_int)>,
-    ) -> Passed {
-        let row = self.passed_row(collective, reason);
+    /// Calls that are passed on at once from now on, and counted in a row of the summary.
+    fn known(&self, row: usize, few: Option<(MPI_Datatype, c_int)>) -> Passed {
         Passed {
             few,
             row,
@@ -233,10 +226,11 @@ impl Tuner {
             Ok(Decided {
                 call: ours,
                 name,
+                by,
                 gain_seconds,
                 bytes,
             }) => {
-                let row = self.row(call.collective, &name, true);
+                let row = self.row(call.collective, &name, by);
                 (Way::Ours(Box::new(ours)), row, gain_seconds, bytes)
             }
             Err(Refused::PassedOn(reason)) => {
@@ -266,7 +260,9 @@ impl Tuner {
         key: &Key,
         counts: &[c_int],
     ) -> Result<Decided, Refused> {
-        let tuned = state.tuned.as_ref().map_err(|reason| *reason)?;
+        let collective = call.collective;
+        let tuned = state.tuned.as_ref();
+        let tuned = tuned.map_err(|reasons| reasons[collective as usize])?;
         // SAFETY: the caller's.
         let length = unsafe { length(call, state.rank, state.ranks) };
         // What the library says of wrong handles it shall say to the application.
@@ -275,13 +271,16 @@ impl Tuner {
             vector_bytes,
         } = length.map_err(|_| PassedOn::Invalid)??;
         let class = class(call)?;
-        let choice = tuned.rules.decide(call.collective, class, bytes);
+        let (version, rules) = (&tuned.version, &tuned.rules);
+        let choice = rules.decide(collective, class, bytes);
         let (algorithm, parameters) = match &choice.candidate {
             Candidate::Ours {
                 algorithm,
                 parameters,
             } => (algorithm, parameters),
-            Candidate::Default => return Err(PassedOn::Default.into()),
+            Candidate::Default => {
+                return Err(version.why_default(rules, collective, class, bytes).into());
+            }
             _ => return Err(PassedOn::Native.into()),
         };
         let algorithm = schedule::find(algorithm).ok_or(PassedOn::Unsuited)?;
@@ -302,22 +301,26 @@ impl Tuner {
                 self.wait,
             )
         }));
+        let matched = rules.matched(collective, class);
+        let (name, by) = match matched.is_stand_in() {
+            false => (choice.candidate.to_string(), By::Table),
+            true => (format!("{} ({matched})", choice.candidate), By::Nearest),
+        };
         Ok(Decided {
             call: prepared.map_err(|_| PassedOn::Unsuited)??,
-            name: choice.candidate.to_string(),
-            gain_seconds: tuned
-                .version
-                .gain_seconds(&tuned.rules, call.collective, class, bytes),
+            name,
+            by,
+            gain_seconds: version.gain_seconds(rules, collective, class, bytes),
             bytes: 2 * vector_bytes,
         })
     }
 
-    fn row(&self, collective: Collective, decision: &str, is_ours: bool) -> usize {
-        self.summary.borrow_mut().row(collective, decision, is_ours)
+    fn row(&self, collective: Collective, decision: &str, by: By) -> usize {
+        self.summary.borrow_mut().row(collective, decision, by)
     }
 
     fn passed_row(&self, collective: Collective, reason: PassedOn) -> usize {
-        self.row(collective, &reason.to_string(), false)
+        self.row(collective, &reason.to_string(), By::Library(reason))
     }
 
     #[inline(always)]
@@ -326,7 +329,7 @@ impl Tuner {
         row.calls += 1;
         if let Some(start) = start {
             row.seconds += start.elapsed().as_secs_f64();
-            row.gain_seconds += served.gain_seconds;
+            row.expected_gain_seconds += served.gain_seconds;
         }
     }
 }
@@ -335,6 +338,7 @@ impl Tuner {
 struct Decided {
     call: ApplicationCall,
     name: String,
+    by: By,
     gain_seconds: f64,
     bytes: u64,
 }
@@ -370,6 +374,17 @@ fn passed(row: usize) -> Served {
         row,
         gain_seconds: 0.0,
         outcome: None,
+    }
+}
+
+/// Why all calls of a collective on a communicator are passed on.
+#[cold]
+fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> PassedOn {
+    match tuned {
+        Ok(Tuned { version, rules, .. }) => {
+            version.why_all_default(rules, collective, PassedOn::Default)
+        }
+        Err(reasons) => reasons[collective as usize],
     }
 }
 

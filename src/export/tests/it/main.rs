@@ -4,4 +4,5 @@ mod c_header;
 mod json;
 mod mpich;
 mod openmpi;
+mod policy;
 mod sample;

@@ -9,6 +9,7 @@
 
 pub mod c_header;
 mod choices;
+pub mod deploy;
 mod deployed;
 mod error;
 mod header;

@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    cancel, check, completions, decide, diff, doctor, evaluate, explain, export, fit, import, init,
-    jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune, validate,
+    cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export, fit,
+    import, init, jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune,
+    validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -53,6 +54,7 @@ enum Verb {
     Lookup(lookup::Args),
     Explain(explain::Args),
     Export(export::Args),
+    Deploy(deploy::Args),
     Diff(diff::Args),
     Validate(validate::Args),
     Check(check::Args),
@@ -83,6 +85,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Lookup(args) => args.run(console),
         Verb::Explain(args) => args.run(console),
         Verb::Export(args) => args.run(console),
+        Verb::Deploy(args) => args.run(console),
         Verb::Diff(args) => args.run(console),
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),

@@ -4,6 +4,7 @@ pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod decide;
+pub(crate) mod deploy;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod evaluate;

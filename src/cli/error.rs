@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use export::ExportError;
+use export::deploy::DeployError;
 use guard::GuardError;
 use import::ImportError;
 use schedule::export::TooLong;
@@ -29,6 +30,9 @@ pub(crate) enum CliError {
     /// Writing in the format of a library.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// Putting a table where jobs use it.
+    #[error(transparent)]
+    Deploy(Box<DeployError>),
     /// Looking at a table that is in use.
     #[error(transparent)]
     Guard(Box<GuardError>),
@@ -145,6 +149,7 @@ impl CliError {
             Self::Tuner(error) => return error.help(),
             Self::Import(error) => return error.help(),
             Self::Export(error) => return error.help(),
+            Self::Deploy(error) => return error.help(),
             Self::Guard(error) => return error.help(),
             Self::Simulate(error) => return error.help(),
             Self::UnknownAlgorithm { similar, .. } => {
@@ -213,6 +218,15 @@ impl CliError {
 impl From<ImportError> for CliError {
     fn from(error: ImportError) -> Self {
         Self::Import(Box::new(error))
+    }
+}
+
+impl From<DeployError> for CliError {
+    fn from(error: DeployError) -> Self {
+        match error {
+            DeployError::Export(error) => error.into(),
+            other => Self::Deploy(Box::new(other)),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
 use export::ExportError;
+use export::deploy::DeployError;
 use fit::FitError;
 use guard::GuardError;
 use import::ImportError;
@@ -100,6 +101,15 @@ pub(crate) fn of(error: &CliError) -> Code {
         },
         CliError::Export(ExportError::Unfaithful(_)) => Code::Internal,
         CliError::Export(_) => Code::Input,
+        CliError::Deploy(error) => match **error {
+            DeployError::Unconfirmed { .. }
+            | DeployError::Nothing { .. }
+            | DeployError::NothingForLibrary { .. }
+            | DeployError::NothingBefore { .. } => Code::No,
+            DeployError::Busy { .. } => Code::Environment,
+            DeployError::Table(_) => Code::Internal,
+            _ => Code::Input,
+        },
         CliError::Guard(error) => of_guard(error),
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }

@@ -8,7 +8,7 @@ use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
-use vocabulary::{Library, RankOrder};
+use vocabulary::{CommShape, Library, RankOrder};
 
 /// An argument that cannot be read.
 #[derive(Debug, Error)]
@@ -34,6 +34,9 @@ pub(crate) enum ValueError {
     /// Not a share.
     #[error("write a share of one, as in 0.05")]
     Share,
+    /// Not a shape.
+    #[error("write nodes and ranks on each, as in 2x4")]
+    Shape,
     /// Not a range of numbers of ranks.
     #[error("write a number of ranks, or a range as in 1..64 (both ends included)")]
     Ranks,
@@ -123,6 +126,16 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
         version,
         launcher: None,
     })
+}
+
+/// A shape as it is displayed, `2x4`.
+pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
+    let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
+    let (nodes, ppn) = text.split_once('x').ok_or(ValueError::Shape)?;
+    match (number(nodes), number(ppn)) {
+        (Some(nodes), Some(ppn)) => Ok(CommShape { nodes, ppn }),
+        _ => Err(ValueError::Shape),
+    }
 }
 
 /// A share that is 0 or more and finite, as in 0.05.

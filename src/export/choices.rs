@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use libraries::LibraryName;
 use schedule::Collective;
-use table::{Deployment, Deployments, OperatorClass, Rule, ShapeRules, Table};
-use vocabulary::{Candidate, CommShape, Library};
+use table::{Deployment, Deployments, OperatorClass, Rule, RuleSource, ShapeRules, Table};
+use vocabulary::{Candidate, CommShape, Library, RankOrder};
 
 use crate::{ExportError, Format, Options};
 
@@ -34,11 +34,12 @@ pub struct Choice {
 pub struct RanksRules {
     /// The number of ranks that was measured: the smallest.
     pub first: u32,
-    /// The largest, included: the one before the next that was measured; nothing is said about
-    /// communicators larger than all that were measured.
+    /// The largest, included: the smallest too, or, if the policy extrapolates, the one before the next
+    /// that was measured. Nothing is said about communicators larger than all that were measured.
     pub last: u32,
-    /// The shape that was measured.
-    pub shape: CommShape,
+    /// The shapes on `first` ranks whose rules these are. None if the library decides because those that
+    /// were measured disagree.
+    pub shapes: Vec<CommShape>,
     /// By ascending size, from 0; neighbours differ.
     pub choices: Vec<Choice>,
 }
@@ -85,11 +86,16 @@ impl Choices {
     /// What a table says to a library for operators of a class.
     ///
     /// Decisions for the library's own settings are taken; where a table has none, the entries for
-    /// colltune, as far as they name the library's own algorithms. Of shapes with equally many
-    /// ranks, which libraries do not tell apart, the one on the most nodes counts. Where the table is
-    /// about another library or series of releases, nothing is said.
-    pub fn of(table: &Table, library: &Library, operators: OperatorClass) -> Self {
-        Self::of_shapes(table, library, operators, |_| true)
+    /// colltune, as far as they name the library's own algorithms. Libraries do not tell shapes with equally
+    /// many ranks apart, nor orders of ranks: all that were measured have to say the same, or the options
+    /// name one to go by. Where the table is about another library or series of releases, nothing is said.
+    pub fn of(
+        table: &Table,
+        library: &Library,
+        operators: OperatorClass,
+        options: &Options,
+    ) -> Self {
+        Self::of_shapes(table, library, operators, options, |_| true)
     }
 
     /// The same from some shapes alone.
@@ -97,6 +103,7 @@ impl Choices {
         table: &Table,
         library: &Library,
         operators: OperatorClass,
+        options: &Options,
         counts: impl Fn(CommShape) -> bool,
     ) -> Self {
         let mut choices = Self::default();
@@ -116,22 +123,45 @@ impl Choices {
                 "Measured with {measured}, written for {library}: check it before you rely on it."
             ));
         }
+        let assumed = options.assume_shapes.iter().copied();
+        let told = Told {
+            operators,
+            assumed: assumed.filter(|shape| counts(*shape)).collect(),
+            extrapolate: options.policy.extrapolate,
+        };
         let mut left_out = 0;
+        let mut torn = Vec::new();
         for (&collective, entries) in &table.collectives {
-            let entries = entries.iter().filter(|entry| counts(entry.shape)).collect();
-            let (by_ranks, conflicts) = by_ranks(collective, entries, operators);
-            choices.notes.extend(conflicts);
-            let firsts: Vec<u32> = by_ranks.keys().copied().collect();
-            let rules = by_ranks
-                .into_iter()
-                .zip(1..)
-                .map(|((first, entry), next)| RanksRules {
-                    first,
-                    last: firsts.get(next).map_or(first, |next| next - 1),
-                    shape: entry.shape,
-                    choices: of_entry(entry, &mut left_out),
-                });
-            choices.collectives.insert(collective, rules.collect());
+            // What the model says of a shape is no measurement of it.
+            let is_of_use = |entry: &&ShapeRules| {
+                counts(entry.shape)
+                    && (entry.source == RuleSource::Measured || options.policy.unconfirmed)
+            };
+            let entries: Vec<&ShapeRules> = entries.iter().filter(is_of_use).collect();
+            let ranks = told.by_ranks(collective, &entries, &mut left_out);
+            torn.extend(
+                ranks
+                    .iter()
+                    .filter(|ranks| ranks.shapes.is_empty())
+                    .map(|ranks| {
+                        format!("{collective} on {}", counted(ranks.first as usize, "rank"))
+                    }),
+            );
+            choices.collectives.insert(collective, ranks);
+        }
+        choices.notes.extend(told.assumed.iter().map(|shape| {
+            format!(
+                "As asked for, the rules of {shape} hold for all communicators of {} ranks \
+                 (--assume-shape).",
+                shape.ranks()
+            )
+        }));
+        if !torn.is_empty() {
+            choices.notes.push(format!(
+                "Left to the library, since shapes with as many ranks are decided differently and it \
+                 cannot tell them apart: {}. `--assume-shape` names the shape to go by.",
+                torn.join(", ")
+            ));
         }
         if left_out > 0 {
             choices.notes.push(format!(
@@ -196,43 +226,92 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// One entry a number of ranks, and what there is to be said about others.
-fn by_ranks<'t>(
-    collective: Collective,
-    entries: Vec<&'t ShapeRules>,
+/// What the rules of several shapes are put together for.
+struct Told {
     operators: OperatorClass,
-) -> (BTreeMap<u32, &'t ShapeRules>, Vec<String>) {
-    let combines = collective.is_reduction();
-    let covers = |entry: &&'t ShapeRules| !combines || entry.operators.cover(operators);
-    let shapes: BTreeSet<CommShape> = entries.iter().map(|entry| entry.shape).collect();
-    let of_shape = |shape: CommShape| {
-        let covering = || entries.iter().copied().filter(covers);
-        let of_shape = || covering().filter(|entry| entry.shape == shape);
+    /// Of as many ranks these shapes alone count.
+    assumed: Vec<CommShape>,
+    extrapolate: bool,
+}
+
+impl Told {
+    /// What each number of ranks gets, by ascending number.
+    fn by_ranks(
+        &self,
+        collective: Collective,
+        entries: &[&ShapeRules],
+        left_out: &mut usize,
+    ) -> Vec<RanksRules> {
+        let mut places: BTreeMap<u32, BTreeSet<(CommShape, RankOrder)>> = BTreeMap::new();
+        for entry in entries {
+            let shape = entry.shape;
+            let of_ranks = places.entry(shape.ranks()).or_default();
+            of_ranks.insert((shape, entry.order.on(shape)));
+        }
+        let mut all: Vec<RanksRules> = Vec::new();
+        for (ranks, mut places) in places {
+            let is_assumed = |shape: &CommShape| shape.ranks() == ranks;
+            if let Some(assumed) = self.assumed.iter().copied().find(is_assumed) {
+                places.retain(|(shape, _)| *shape == assumed);
+            }
+            let found: Vec<Option<&ShapeRules>> = places
+                .iter()
+                .map(|(shape, order)| self.entry(collective, entries, *shape, *order))
+                .collect();
+            if found.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut said: Vec<Vec<Choice>> = found
+                .into_iter()
+                .map(|entry| entry.map_or_else(silence, |entry| of_entry(entry, left_out)))
+                .collect();
+            said.dedup();
+            let mut shapes: Vec<CommShape> = places.into_iter().map(|(shape, _)| shape).collect();
+            shapes.dedup();
+            let (shapes, choices) = match <[_; 1]>::try_from(said) {
+                Ok([choices]) => (shapes, choices),
+                Err(_) => (Vec::new(), silence()),
+            };
+            if let Some(before) = all.last_mut().filter(|_| self.extrapolate) {
+                before.last = ranks - 1;
+            }
+            all.push(RanksRules {
+                first: ranks,
+                last: ranks,
+                shapes,
+                choices,
+            });
+        }
+        all
+    }
+
+    /// The entry for a shape whose ranks stand in an order.
+    fn entry<'t>(
+        &self,
+        collective: Collective,
+        entries: &[&'t ShapeRules],
+        shape: CommShape,
+        order: RankOrder,
+    ) -> Option<&'t ShapeRules> {
+        let combines = collective.is_reduction();
+        let of_shape = || {
+            entries.iter().copied().filter(move |entry| {
+                entry.shape == shape
+                    && entry.is_in(order)
+                    && (!combines || entry.operators.cover(self.operators))
+            })
+        };
         let exact = of_shape().find(|entry| entry.deployments.cover(Deployment::Library));
         exact.or_else(|| of_shape().find(|entry| entry.deployments == Deployments::Colltune))
-    };
-    let mut chosen: BTreeMap<u32, &ShapeRules> = BTreeMap::new();
-    let mut notes = Vec::new();
-    // By ascending nodes, so that the last one of as many ranks is on the most.
-    for entry in shapes.into_iter().filter_map(of_shape) {
-        let Some(before) = chosen.insert(entry.shape.ranks(), entry) else {
-            continue;
-        };
-        let names = |entry: &ShapeRules| -> Vec<(u64, String)> {
-            let rules = entry.rules.iter();
-            rules
-                .map(|rule| (rule.from_bytes, rule.candidate.to_string()))
-                .collect()
-        };
-        if names(before) != names(entry) {
-            notes.push(format!(
-                "{collective} on {} and on {} is decided differently, but the library cannot tell \
-                 them apart: the rules are those of {}, on more nodes.",
-                before.shape, entry.shape, entry.shape
-            ));
-        }
     }
-    (chosen, notes)
+}
+
+/// The library decides about all sizes.
+fn silence() -> Vec<Choice> {
+    vec![Choice {
+        from_bytes: 0,
+        native: None,
+    }]
 }
 
 /// The choices of an entry; counts what the library cannot be told.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
+use vocabulary::CommShape;
 
 /// A table that could not be exported.
 #[derive(Debug, Error)]
@@ -53,6 +54,14 @@ pub enum ExportError {
         /// What is wrong there.
         message: String,
     },
+    /// A shape that cannot be assumed.
+    #[error("cannot assume the shape {shape}: {message}")]
+    Shape {
+        /// The shape.
+        shape: CommShape,
+        /// Why not.
+        message: String,
+    },
     /// What was written decides otherwise than what should be written. A defect of this crate.
     #[error("refusing to export: {0}")]
     Unfaithful(String),
@@ -72,6 +81,9 @@ impl ExportError {
                 "name the library's file of that release with `--library`, as in `--library \
                  PREFIX/lib/libmpi.so.12`"
                     .to_owned(),
+            ),
+            Self::Shape { .. } => Some(
+                "`--assume-shape` takes shapes of the table, one for a number of ranks".to_owned(),
             ),
             Self::Read { .. } | Self::Invalid { .. } | Self::Unfaithful(_) => None,
         }

@@ -4,11 +4,13 @@ use table::Table;
 
 use crate::choices::counted;
 
-/// Sentences about a table that stand at the top of what was made from it.
-pub(crate) fn provenance(table: &Table) -> Vec<String> {
+/// What stands at the top of a file that was made from a table: what it is for, where the table comes from, and
+/// the table's warnings, each a line.
+pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
     let provenance = &table.provenance;
     let hosts = counted(provenance.hosts.len(), "host");
-    vec![
+    let paragraphs = [
+        purpose,
         format!(
             "Written by colltune {} from its table {}: do not edit, export again.",
             env!("CARGO_PKG_VERSION"),
@@ -22,7 +24,12 @@ pub(crate) fn provenance(table: &Table) -> Vec<String> {
             one_line(&provenance.date)
         ),
         format!("Campaign {}.", one_line(&provenance.campaign)),
-    ]
+    ];
+    let mut text = comment(&paragraphs, prefix);
+    for warning in &provenance.warnings {
+        text += &format!("{prefix}WARNING: {}\n", one_line(warning));
+    }
+    text
 }
 
 /// Line ends would end a comment.

@@ -1,7 +1,7 @@
 //! Decision tables in the formats that MPI libraries and programs read.
 //!
-//! A [`Format`] turns a [`table::Table`] into text, reads that text again with a strict reader of its
-//! own, and hands it out only if every decision is found in it. What a library reads can name only that
+//! A [`Format`] turns what a [`table::Policy`] deploys of a [`table::Table`] into text, reads that text again with
+//! a strict reader of its own, and hands it out only if every decision is found in it. What a library reads can name only that
 //! library's own algorithms, so it is the table's decisions for [`table::Deployment::Library`] that
 //! are exported; where there are none, the library goes on deciding for itself.
 //!
@@ -9,6 +9,8 @@
 
 pub mod c_header;
 mod choices;
+pub mod deploy;
+mod deployed;
 mod error;
 mod header;
 pub mod mpich;
@@ -17,8 +19,8 @@ pub mod openmpi;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use table::{Deployments, Table};
-use vocabulary::{Candidate, Library};
+use table::{Deployments, Policy, Table};
+use vocabulary::{Candidate, CommShape, Library};
 
 pub use choices::{Choice, Choices, Native, RanksRules};
 pub use error::ExportError;
@@ -34,11 +36,32 @@ pub trait Format: Sync {
     /// The releases that it knows how to write for, in words.
     fn releases(&self) -> &'static str;
 
-    /// The table as a file of this format, which has been read again and compared.
+    /// Whether its files have all candidates, and not only the library's own algorithms.
+    fn has_all_candidates(&self) -> bool {
+        false
+    }
+
+    /// What the options' policy deploys of the table as a file of this format, which has been read again and
+    /// compared.
     ///
     /// # Errors
     /// If the release is not known, or the options do not go together.
-    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError>;
+    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+        deployed::check_shapes(table, options)?;
+        let (table, notes) = deployed::deployed(table, options.policy, self.has_all_candidates());
+        self.write(&table, notes, options)
+    }
+
+    /// The same of a table that has nothing but what is deployed; `notes` go into the file.
+    ///
+    /// # Errors
+    /// As for [`Format::render`].
+    fn write(
+        &self,
+        table: &Table,
+        notes: Vec<String>,
+        options: &Options,
+    ) -> Result<Exported, ExportError>;
 
     /// Whether a text is a file of this format, strictly.
     ///
@@ -63,6 +86,11 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
+    /// What of the table is written. If it extrapolates, rules of a number of ranks hold up to the next number
+    /// that was measured, and not for that number alone.
+    pub policy: Policy,
+    /// Where a format cannot tell shapes of as many ranks apart: go by these. One for a number of ranks at most.
+    pub assume_shapes: Vec<CommShape>,
 }
 
 /// A file, ready to be written.
@@ -77,6 +105,8 @@ pub struct Exported {
     pub variables: Vec<(String, Option<String>)>,
     /// What whoever deploys it must know, each a full sentence.
     pub notes: Vec<String>,
+    /// Whether anything is decided in it.
+    pub decides: bool,
 }
 
 impl Exported {
@@ -116,4 +146,10 @@ pub fn has_choices(table: &Table) -> bool {
         .filter(|entry| entry.deployments != Deployments::Colltune);
     told.flat_map(|entry| &entry.rules)
         .any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
+}
+
+/// Whether a table chooses anything but the library's default.
+pub(crate) fn decides(table: &Table) -> bool {
+    let mut rules = table.entries().flat_map(|entry| &entry.rules);
+    rules.any(|rule| rule.candidate != Candidate::Default)
 }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use export::Options;
-use table::{OperatorClass, Table};
+use table::{Confidence, OperatorClass, Policy, Table};
 use tuner::write_atomically;
 use vocabulary::Library;
 
@@ -53,6 +53,13 @@ impl Deployed {
                 version: Some(library.version.clone()),
                 assume_commutative,
                 library: format.installed(&library.version, path),
+                // Measurements shall tell which rules are good enough to be deployed.
+                policy: Policy {
+                    min_confidence: Confidence::Low,
+                    unconfirmed: true,
+                    extrapolate: false,
+                },
+                assume_shapes: Vec::new(),
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 16] = [
+const REQUIREMENTS: [(&str, &str); 17] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -37,6 +37,7 @@ const REQUIREMENTS: [(&str, &str); 16] = [
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
     ("smpirun", SETUP),
     ("shellcheck", SETUP),
+    ("Tcl", SETUP),
     ("valgrind", SETUP),
 ];
 

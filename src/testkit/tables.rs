@@ -27,6 +27,15 @@ pub fn parsed(text: &str) -> Table {
     Table::parse(text, "sample.yaml".as_ref()).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The table with all of its rules confirmed.
+pub fn confirmed(mut table: Table) -> Table {
+    let entries = table.collectives.values_mut().flatten();
+    for rule in entries.flat_map(|entry| &mut entry.rules) {
+        rule.confirmed = rule.candidate != Candidate::Default;
+    }
+    table
+}
+
 /// The table as a file in a folder.
 ///
 /// # Panics

@@ -3,11 +3,14 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use export::{Exported, Format, Options};
 use table::Table;
+use vocabulary::CommShape;
 
 use super::lookup::warn_of_simulation;
+use super::policy::PolicyArgs;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
+use crate::values;
 
 /// Write a table in the format of an MPI library or of a program
 ///
@@ -21,6 +24,11 @@ use crate::exit::Answer;
 /// with its own algorithms (`native:*`) among the candidates. Everywhere else the library goes on
 /// deciding for itself, and a warning says so. What was written is read again, strictly, and compared
 /// with the table. The file says how to activate it.
+///
+/// Written are rules that fresh launches confirmed, for the shapes that were measured. Files of libraries
+/// know numbers of ranks and no shapes: a number of ranks is written if all shapes with as many ranks that
+/// were measured say the same, and holds for that number alone; with --extrapolate up to the next number
+/// that was measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -30,6 +38,16 @@ pub(crate) struct Args {
     /// What to write
     #[arg(long, value_parser = formats())]
     format: String,
+    #[command(flatten)]
+    options: OptionArgs,
+    /// Write to this file instead of printing it
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What of a table is written, and for which library.
+#[derive(Debug, clap::Args)]
+pub(super) struct OptionArgs {
     /// The release to write for, as in 4.1.4, if it is not the one that was measured
     #[arg(long, value_name = "VERSION")]
     library_version: Option<String>,
@@ -41,9 +59,28 @@ pub(crate) struct Args {
     /// decisions are read from it
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Write to this file instead of printing it
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Where shapes with as many ranks are decided differently and the library cannot tell them apart, write
+    /// the rules of this shape, as in 2x4; may be given for several numbers of ranks
+    #[arg(long, value_name = "NxK", value_parser = values::shape)]
+    assume_shape: Vec<CommShape>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+impl OptionArgs {
+    /// The options for a table and a format.
+    pub(super) fn options(&self, table: &Table, format: Option<&dyn Format>) -> Options {
+        let measured = &table.provenance.library.version;
+        let version = self.library_version.as_ref().unwrap_or(measured);
+        let installed = || format?.installed(version, &std::env::var_os("PATH")?);
+        Options {
+            version: self.library_version.clone(),
+            assume_commutative: self.assume_commutative,
+            library: self.library.clone().or_else(installed),
+            policy: self.policy.policy(),
+            assume_shapes: self.assume_shape.clone(),
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -64,30 +101,16 @@ impl Args {
             // The argument's parser has no other names.
             return Ok(Answer::No);
         };
-        let options = Options {
-            version: self.library_version.clone(),
-            assume_commutative: self.assume_commutative,
-            library: self.library.clone().or_else(|| self.installed(&table)),
-        };
+        let options = self.options.options(&table, Some(format));
         let exported = format.render(&table, &options)?;
-        for note in &exported.notes {
-            console.warn(note);
+        for warning in table.provenance.warnings.iter().chain(&exported.notes) {
+            console.warn(warning);
         }
         match &self.output {
             Some(path) => write(path, &exported, console)?,
             None => console.print(exported.text.trim_end())?,
         }
         Ok(Answer::Good)
-    }
-}
-
-impl Args {
-    /// The file of the installed library of the release to write for.
-    fn installed(&self, table: &Table) -> Option<PathBuf> {
-        let path = std::env::var_os("PATH")?;
-        let measured = &table.provenance.library.version;
-        let version = self.library_version.as_ref().unwrap_or(measured);
-        export::find(&self.format)?.installed(version, &path)
     }
 }
 

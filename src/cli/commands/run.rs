@@ -6,6 +6,7 @@ use launcher::{Installation, LibraryChoice, driver_directories, select};
 use libraries::LibraryName;
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
+use vocabulary::Library;
 
 use super::policy::PolicyArgs;
 use super::supervised::{code, supervised};
@@ -75,7 +76,7 @@ impl Args {
                 library,
             });
         }
-        let preloaded = preloaded(&launcher)?;
+        let preloaded = preloaded(launcher.library())?;
         let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
         let log = absolute(self.log.as_ref().unwrap_or(&own));
         // What an earlier run has left must not pass for this one's.
@@ -172,11 +173,10 @@ fn writable(log: &Path) -> Result<(), TunerError> {
     })
 }
 
-/// The library to preload into programs of an installation.
-fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
+/// The library to preload into programs of an MPI library.
+pub(super) fn preloaded(library: Library) -> Result<PathBuf, CliError> {
     let places = places();
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
-    let library = installation.library();
     let candidates = folders
         .iter()
         .map(|folder| folder.join(library.to_string()).join(PRELOADED));

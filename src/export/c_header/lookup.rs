@@ -72,7 +72,8 @@ static inline int colltune_compare(uint32_t have, uint32_t than, uint32_t asked)
 }
 
 /* What to use for a call on `nodes` nodes with `ppn` ranks on each and a message of `bytes` (what that
- * is, the collective says). Never NULL. Ranks that ask the same get the same. */
+ * is, the collective says): the library's choice on shapes that are not in the table, unless
+ * COLLTUNE_EXTRAPOLATE. Never NULL. Ranks that ask the same get the same. */
 static inline const struct colltune_choice *colltune_lookup(enum colltune_collective collective,
                                                             uint32_t nodes, uint32_t ppn,
                                                             uint64_t bytes,
@@ -105,7 +106,7 @@ static inline const struct colltune_choice *colltune_lookup(enum colltune_collec
         best_is_odd = is_odd;
         best = entry;
     }
-    if (!best)
+    if (!best || (!COLLTUNE_EXTRAPOLATE && (best->nodes != nodes || best->ppn != ppn)))
         return &by_default;
     /* The last choice that begins at the size or below. The first begins at 0. */
     choice = colltune_choices + best->first;

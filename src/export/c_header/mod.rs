@@ -11,7 +11,7 @@ use vocabulary::Parameters;
 
 use crate::{ExportError, Exported, Format, Options, header};
 
-pub use reader::{Row, read};
+pub use reader::{Header, Row, read};
 
 /// A header in C99 without dependencies.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,16 @@ impl Format for CHeader {
         "C99 and later"
     }
 
-    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+    fn has_all_candidates(&self) -> bool {
+        true
+    }
+
+    fn write(
+        &self,
+        table: &Table,
+        notes: Vec<String>,
+        options: &Options,
+    ) -> Result<Exported, ExportError> {
         if let Some(version) = &options.version {
             return Err(ExportError::UnknownRelease {
                 format: self.name(),
@@ -38,9 +47,17 @@ impl Format for CHeader {
                 known: self.releases(),
             });
         }
-        let text = text(table);
-        let found = reader::read(&text)?;
-        if found != rows(table) {
+        if let [shape, ..] = options.assume_shapes[..] {
+            let message = format!("files of the format `{}` tell shapes apart", self.name());
+            return Err(ExportError::Shape { shape, message });
+        }
+        let extrapolate = options.policy.extrapolate;
+        let text = text(table, extrapolate, &notes);
+        let expected = Header {
+            extrapolate,
+            rows: rows(table),
+        };
+        if reader::read(&text)? != expected {
             let what = "the header does not have the table's rules".to_owned();
             return Err(ExportError::Unfaithful(what));
         }
@@ -48,7 +65,8 @@ impl Format for CHeader {
             text,
             companion: None,
             variables: Vec::new(),
-            notes: Vec::new(),
+            notes,
+            decides: crate::decides(table),
         })
     }
 
@@ -79,12 +97,11 @@ fn rows(table: &Table) -> Vec<Row> {
     entries.flat_map(of_entry).collect()
 }
 
-fn text(table: &Table) -> String {
-    let mut paragraphs = vec!["Which algorithm to use for a collective of MPI.".to_owned()];
-    paragraphs.extend(header::provenance(table));
+fn text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
+    let purpose = "Which algorithm to use for a collective of MPI.".to_owned();
+    let head = header::head(purpose, table, " * ") + &header::comment(notes, " * ");
     // A comment must not end early.
-    let paragraphs: Vec<String> = paragraphs.iter().map(|p| p.replace("*/", "* /")).collect();
-    let mut text = format!("/*\n{} */\n", header::comment(&paragraphs, " * "));
+    let mut text = format!("/*\n{} */\n", head.replace("*/", "* /"));
     text += lookup::BEFORE;
     text += "enum colltune_collective {\n";
     for collective in Collective::MEASURED {
@@ -94,6 +111,13 @@ fn text(table: &Table) -> String {
     }
     text += "};\n\n";
     text += lookup::TYPES;
+    _ = writeln!(
+        text,
+        "/* Whether the nearest shape that was measured stands in for one that was not. */\n\
+         enum {{ {} = {} }};\n",
+        reader::EXTRAPOLATE,
+        u32::from(extrapolate)
+    );
     text += "static const struct colltune_choice colltune_choices[] = {\n";
     for rule in table.entries().flat_map(|entry| &entry.rules) {
         _ = writeln!(text, "    {{{}}},", choice(rule));

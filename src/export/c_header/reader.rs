@@ -2,6 +2,18 @@
 
 use crate::ExportError;
 
+/// What a header decides by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Whether the nearest shape stands in for one that it does not have.
+    pub extrapolate: bool,
+    /// Its rules.
+    pub rows: Vec<Row>,
+}
+
+/// The constant that says whether it extrapolates.
+pub(super) const EXTRAPOLATE: &str = "COLLTUNE_EXTRAPOLATE";
+
 /// A rule as it stands in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -21,11 +33,23 @@ pub struct Row {
     pub candidate: String,
 }
 
-/// Reads the rules of a header.
+/// Reads a header.
 ///
 /// # Errors
-/// [`ExportError::Invalid`] with the line of a row that is not as this crate writes it.
-pub fn read(text: &str) -> Result<Vec<Row>, ExportError> {
+/// [`ExportError::Invalid`] with the line of a row that is not as this crate writes it, or if the header does not
+/// say whether it extrapolates.
+pub fn read(text: &str) -> Result<Header, ExportError> {
+    let says = |value: u32| text.contains(&format!("\nenum {{ {EXTRAPOLATE} = {value} }};\n"));
+    let extrapolate = match [says(0), says(1)] {
+        [true, false] => false,
+        [false, true] => true,
+        _ => {
+            return Err(ExportError::Invalid {
+                line: 1,
+                message: format!("{EXTRAPOLATE} is not 0 or 1"),
+            });
+        }
+    };
     let choices = array(text, "colltune_choices[]")?;
     let entries = array(text, "colltune_entries[]")?;
     let mut rows = Vec::new();
@@ -63,7 +87,7 @@ pub fn read(text: &str) -> Result<Vec<Row>, ExportError> {
             });
         }
     }
-    Ok(rows)
+    Ok(Header { extrapolate, rows })
 }
 
 /// The rows of an array without the one that ends it, each with its line and its fields.

@@ -43,7 +43,12 @@ impl Format for Selection {
         "MPICH 4.0 to 4.3 and 5.0"
     }
 
-    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+    fn write(
+        &self,
+        table: &Table,
+        mut notes: Vec<String>,
+        options: &Options,
+    ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (4, 0..=3) | (5, 0));
         let library = release(LibraryName::Mpich, self, knows, table, options)?;
         let Some(file) = &options.library else {
@@ -53,7 +58,8 @@ impl Format for Selection {
             });
         };
         let stock = stock::of_file(file, &library.version)?;
-        let (plan, mut notes) = Plan::of(table, &library, &stock);
+        let (plan, of_plan) = Plan::of(table, &library, &stock, options);
+        notes.extend(of_plan);
         let mut text = tree::text(&plan.tree);
         if text.len().is_multiple_of(PAGE) {
             text.push('\n');
@@ -78,6 +84,7 @@ impl Format for Selection {
             companion: Some(companion),
             variables,
             notes,
+            decides: !plan.changed.is_empty(),
         })
     }
 
@@ -99,8 +106,14 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(table: &Table, library: &Library, stock: &Stock) -> (Self, Vec<String>) {
-        let mut classes = OperatorClass::ALL.map(|class| Choices::of(table, library, class));
+    fn of(
+        table: &Table,
+        library: &Library,
+        stock: &Stock,
+        options: &Options,
+    ) -> (Self, Vec<String>) {
+        let mut classes =
+            OperatorClass::ALL.map(|class| Choices::of(table, library, class, options));
         let (scans, unsafe_scans) = safe_scans(&classes);
         for choices in &mut classes {
             choices.collectives.remove(&Collective::Scan);
@@ -314,14 +327,13 @@ fn companion(
     notes: &[String],
 ) -> String {
     let name = file.file_name().unwrap_or(file.as_os_str());
-    let mut paragraphs = vec![format!(
+    let purpose = format!(
         "Algorithms of collectives for MPICH {}, and for no other release: another one ends programs \
          in MPI_Init. What colltune did not decide is as in that release's own table, from {}.",
         library.version,
         header::one_line(&name.to_string_lossy())
-    )];
-    paragraphs.extend(header::provenance(table));
-    let mut text = header::comment(&paragraphs, "");
+    );
+    let mut text = header::head(purpose, table, "");
     text += "\nFor one job, or in the profile of a site:\n";
     text += &format!("  export {FILE_VARIABLE}=/ABSOLUTE/PATH/OF/THE-FILE\n");
     if !changed.is_empty() {

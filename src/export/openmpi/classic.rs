@@ -32,10 +32,17 @@ impl Format for Classic {
         "Open MPI 4.0, 4.1 and 5.0"
     }
 
-    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+    fn write(
+        &self,
+        table: &Table,
+        notes: Vec<String>,
+        options: &Options,
+    ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (4, 0 | 1) | (5, 0));
         let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
-        let plan = Plan::of(table, library, options, |_| true);
+        let mut plan = Plan::of(table, library, options, |_| true);
+        plan.notes.splice(0..0, notes);
+        plan.collectives.retain(|planned| !planned.is_silent());
         let text = head(table, &plan) + &rules(&plan.collectives);
         let file = reader::read(&text)?;
         for planned in &plan.collectives {
@@ -46,6 +53,7 @@ impl Format for Classic {
             companion: None,
             variables: super::variables(),
             notes: plan.notes,
+            decides: !plan.collectives.is_empty(),
         })
     }
 
@@ -56,12 +64,11 @@ impl Format for Classic {
 
 /// Where the file comes from and what to do with it, as comments.
 fn head(table: &Table, plan: &Plan) -> String {
-    let mut paragraphs = vec![format!(
+    let purpose = format!(
         "Algorithms of collectives for Open MPI {} (component coll/tuned).",
         plan.library.version
-    )];
-    paragraphs.extend(header::provenance(table));
-    let mut text = header::comment(&paragraphs, "# ");
+    );
+    let mut text = header::head(purpose, table, "# ");
     text += "#\n# For one job:\n#   mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n\
              #          --mca coll_tuned_dynamic_rules_filename THIS-FILE ...\n\
              # For every job of a site, two lines in PREFIX/etc/openmpi-mca-params.conf:\n\
@@ -81,8 +88,8 @@ fn head(table: &Table, plan: &Plan) -> String {
     }
     notes.push(
         "A row is: smallest message, algorithm, fanout, segment size in bytes. Algorithm 0 leaves \
-         the decision to Open MPI, as for communicators smaller or larger than all that were \
-         measured, and for collectives that are not listed."
+         the decision to Open MPI, as for numbers of ranks that no rule is for, and for collectives \
+         that are not listed."
             .to_owned(),
     );
     text += "#\n";
@@ -117,8 +124,13 @@ fn rules(collectives: &[Planned]) -> String {
         for (size, ranks) in sizes {
             let rows = rows(collective, ranks);
             let from = match ranks {
-                Some(ranks) => format!("as measured on {}", ranks.shape),
-                None => "not measured".to_owned(),
+                Some(ranks) if ranks.shapes.is_empty() => "shapes disagree".to_owned(),
+                Some(ranks) => {
+                    let shapes: Vec<String> =
+                        ranks.shapes.iter().map(ToString::to_string).collect();
+                    format!("as measured on {}", shapes.join(" and "))
+                }
+                None => "left to Open MPI".to_owned(),
             };
             _ = writeln!(text, "{size} {} # from {size} ranks on: {from}", rows.len());
             for (row, id) in rows {
@@ -197,42 +209,32 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, Str
 }
 
 /// Looks whether a file says what it should at every threshold and to either side of it, on the
-/// fewest and the most ranks that a rule is for, and that it says nothing elsewhere.
+/// fewest and the most ranks that a rule is for, and on one rank less and more.
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
-    let check = |ranks: u32, bytes: u64, expected: Row| {
-        let found = file.row(collective, ranks, bytes);
-        let same = found.map(|row| Row { bytes: 0, ..row }) == Some(expected);
-        match same {
-            true => Ok(()),
-            false => Err(ExportError::Unfaithful(format!(
-                "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
-                 instead of {expected:?}"
-            ))),
-        }
-    };
-    let zero = Row::default();
-    for (of_ranks, index) in planned.ranks.iter().zip(0..) {
-        for choice in &of_ranks.choices {
-            let at = choice.from_bytes;
-            for bytes in [at.saturating_sub(1), at, at + 1] {
-                let in_file = in_file(collective, bytes, of_ranks.first);
-                if in_file > LARGEST {
+    for of_ranks in &planned.ranks {
+        let thresholds = of_ranks.choices.iter().map(|choice| choice.from_bytes);
+        let sizes = thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]);
+        for bytes in sizes.chain([LARGEST]) {
+            let RanksRules { first, last, .. } = *of_ranks;
+            for ranks in [first.saturating_sub(1), first, last, last + 1] {
+                let governing = planned.governing(ranks);
+                let scale = governing.map_or(ranks, |rules| rules.first);
+                let in_file = in_file(collective, bytes, scale);
+                if ranks == 0 || in_file > LARGEST {
                     continue;
                 }
-                let (row, _) = expected(collective, of_ranks.at(bytes));
-                check(of_ranks.first, in_file, row)?;
-                check(of_ranks.last, in_file, row)?;
+                let native = governing.and_then(|rules| rules.at(bytes));
+                let (expected, _) = expected(collective, native);
+                let found = file.row(collective, ranks, in_file);
+                if found.map(|row| Row { bytes: 0, ..row }) != Some(expected) {
+                    return Err(ExportError::Unfaithful(format!(
+                        "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
+                         instead of {expected:?}"
+                    )));
+                }
             }
         }
-        let next = planned.ranks.get(index + 1).map(|next| next.first);
-        if next != Some(of_ranks.last + 1) {
-            check(of_ranks.last + 1, 0, zero)?;
-            check(of_ranks.last + 1, LARGEST, zero)?;
-        }
     }
-    match planned.ranks.first() {
-        Some(first) if first.first > 1 => check(first.first - 1, LARGEST, zero),
-        _ => Ok(()),
-    }
+    Ok(())
 }

@@ -1,14 +1,15 @@
 //! Rules files in JSON, of the 6.0 series.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use libraries::LibraryName;
+use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use table::Table;
 use vocabulary::CommShape;
 
 use super::algorithms::{self, in_file};
-use super::plan::{Plan, Planned};
+use super::plan::{Plan, Planned, library_decides};
 use crate::choices::release;
 use crate::{Choice, ExportError, Exported, Format, Native, Options, RanksRules, header};
 
@@ -101,7 +102,12 @@ impl Format for Json {
         "Open MPI 6.0"
     }
 
-    fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
+    fn write(
+        &self,
+        table: &Table,
+        mut notes: Vec<String>,
+        options: &Options,
+    ) -> Result<Exported, ExportError> {
         let knows = |series| matches!(series, (6, 0));
         let library = release(LibraryName::OpenMpi, self, knows, table, options)?;
         let plans = Distribution::ALL.map(|distribution| {
@@ -111,20 +117,15 @@ impl Format for Json {
                 Plan::of(table, library.clone(), options, counts),
             )
         });
-        let mut notes: Vec<String> = Vec::new();
+        for note in plans.iter().flat_map(|(_, plan)| &plan.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
         let mut collectives: BTreeMap<String, Vec<Communicators>> = BTreeMap::new();
-        for (distribution, plan) in &plans {
-            for planned in &plan.collectives {
-                let name = planned.collective.name().to_owned();
-                let of_ranks = planned.ranks.iter();
-                let entries = of_ranks.map(|ranks| communicators(planned, ranks, *distribution));
-                collectives.entry(name).or_default().extend(entries);
-            }
-            for note in &plan.notes {
-                if !notes.contains(note) {
-                    notes.push(note.clone());
-                }
-            }
+        for collective in decided(&plans) {
+            let entries = all_communicators(collective, &plans, options.policy.extrapolate);
+            collectives.insert(collective.name().to_owned(), entries);
         }
         let file = File {
             rule_file_version: 3,
@@ -134,10 +135,8 @@ impl Format for Json {
         let text = serde_json::to_string_pretty(&file)
             .map_err(|error| ExportError::Unfaithful(error.to_string()))?;
         let read = read(&text)?;
-        for (distribution, plan) in &plans {
-            for planned in &plan.collectives {
-                compare(&read, planned, *distribution)?;
-            }
+        for collective in decided(&plans) {
+            compare(&read, collective, &plans, options.policy.extrapolate)?;
         }
         let mut variables = super::variables();
         // Which would come before the component that reads the file.
@@ -147,6 +146,7 @@ impl Format for Json {
             companion: Some(companion(table, &library.version, &notes)),
             variables,
             notes,
+            decides: !file.collectives.is_empty(),
         })
     }
 
@@ -155,19 +155,62 @@ impl Format for Json {
     }
 }
 
+/// A plan for each distribution, in the order of [`Distribution::ALL`].
+type Plans = [(Distribution, Plan); 3];
+
+/// What is written about a collective for a distribution.
+fn planned(plans: &Plans, collective: Collective, of: Distribution) -> Option<&Planned> {
+    let (_, plan) = plans.iter().find(|(distribution, _)| *distribution == of)?;
+    let mut all = plan.collectives.iter();
+    all.find(|planned| planned.collective == collective)
+}
+
+/// The collectives about which the library does not decide everything.
+fn decided(plans: &Plans) -> BTreeSet<Collective> {
+    let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
+    let decided = all.filter(|planned| !planned.is_silent());
+    decided.map(|planned| planned.collective).collect()
+}
+
+/// The entries of a collective. Rules for any distribution would hold for those too that have no rules of their
+/// own: unless they shall, these are given back to the library.
+fn all_communicators(
+    collective: Collective,
+    plans: &Plans,
+    extrapolate: bool,
+) -> Vec<Communicators> {
+    let mut entries = Vec::new();
+    let of_any = planned(plans, collective, Distribution::Any);
+    for distribution in Distribution::ALL {
+        let own = planned(plans, collective, distribution);
+        let ranks = own.into_iter().flat_map(|planned| &planned.ranks);
+        entries.extend(ranks.map(|ranks| communicators(collective, ranks, distribution)));
+        let is_left_out =
+            |ranks: &&RanksRules| own.is_none_or(|own| own.governing(ranks.first).is_none());
+        let given_back = of_any.into_iter().flat_map(|planned| &planned.ranks);
+        let given_back = given_back.filter(|_| !extrapolate).filter(is_left_out);
+        entries.extend(given_back.map(|ranks| {
+            let mut silent = ranks.clone();
+            silent.rewrite(|_, _| vec![library_decides(0)]);
+            communicators(collective, &silent, distribution)
+        }));
+    }
+    entries
+}
+
 fn communicators(
-    planned: &Planned,
+    collective: Collective,
     ranks: &RanksRules,
     comm_rank_distribution: Distribution,
 ) -> Communicators {
-    let in_file = |bytes| in_file(planned.collective, bytes, ranks.first);
+    let in_file = |bytes| in_file(collective, bytes, ranks.first);
     let rule = |(choice, end): (&Choice, Option<u64>)| Rule {
         msg_size_min: in_file(choice.from_bytes),
         msg_size_max: match end {
             Some(end) => Bound::Bytes(in_file(end) - 1),
             None => Bound::Word("inf".to_owned()),
         },
-        ..outcome(planned, choice.native.as_ref())
+        ..outcome(collective, choice.native.as_ref())
     };
     Communicators {
         comm_size_min: ranks.first,
@@ -178,16 +221,14 @@ fn communicators(
 }
 
 /// What a rule must say to have an algorithm carried out, whatever its bounds.
-fn outcome(planned: &Planned, native: Option<&Native>) -> Rule {
-    let collective = planned.collective;
+fn outcome(collective: Collective, native: Option<&Native>) -> Rule {
     let (alg, seg_size, faninout) = match native {
         None => (Algorithm::Number(0), 0, 0),
         Some(native) => {
             // Trees of these have a radix here, which must not be 0.
             let has_radix = matches!(
                 (collective, native.id.as_str()),
-                (schedule::Collective::Allgather, "bruck")
-                    | (schedule::Collective::Reduce, "knomial")
+                (Collective::Allgather, "bruck") | (Collective::Reduce, "knomial")
             );
             let fanout = match has_radix {
                 true => native.fanout.unwrap_or(2).max(2),
@@ -219,7 +260,7 @@ fn read(text: &str) -> Result<File, ExportError> {
     }
     for (name, entries) in &file.collectives {
         let fault = |message: &str| Err(invalid(1, format!("{name}: {message}")));
-        if name.parse::<schedule::Collective>().is_err() {
+        if name.parse::<Collective>().is_err() {
             return fault("unknown collective");
         }
         for entry in entries {
@@ -245,25 +286,38 @@ fn read(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Looks whether a file says what it should at every threshold and to either side of it.
-fn compare(file: &File, planned: &Planned, distribution: Distribution) -> Result<(), ExportError> {
-    let collective = planned.collective;
-    for of_ranks in &planned.ranks {
-        for choice in &of_ranks.choices {
-            let at = choice.from_bytes;
-            for bytes in [at.saturating_sub(1), at, at + 1] {
-                let in_file = in_file(collective, bytes, of_ranks.first);
-                let expected = outcome(planned, of_ranks.at(bytes));
-                for ranks in [of_ranks.first, of_ranks.last] {
+/// Looks whether a file says what it should at every threshold and to either side of it, for every
+/// distribution, on the fewest and the most ranks that a rule is for, and on one rank less and more.
+fn compare(
+    file: &File,
+    collective: Collective,
+    plans: &Plans,
+    extrapolate: bool,
+) -> Result<(), ExportError> {
+    let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
+    let all = all.filter(|planned| planned.collective == collective);
+    for of_ranks in all.flat_map(|planned| &planned.ranks) {
+        let RanksRules { first, last, .. } = *of_ranks;
+        let thresholds = of_ranks.choices.iter().map(|choice| choice.from_bytes);
+        for bytes in thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]) {
+            for ranks in [first.saturating_sub(1), first, last, last + 1] {
+                for distribution in Distribution::ALL {
+                    let governing =
+                        |of| planned(plans, collective, of).and_then(|own| own.governing(ranks));
+                    let of_any = || governing(Distribution::Any).filter(|_| extrapolate);
+                    let rules = governing(distribution).or_else(of_any);
+                    let expected = outcome(collective, rules.and_then(|rules| rules.at(bytes)));
+                    let scale = rules.map_or(ranks, |rules| rules.first);
+                    let in_file = in_file(collective, bytes, scale);
                     let found = decide(file, collective.name(), ranks, distribution, in_file);
-                    let same = found.is_some_and(|found| {
-                        (&found.alg, found.seg_size, found.faninout)
-                            == (&expected.alg, expected.seg_size, expected.faninout)
-                    });
-                    if !same {
+                    let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
+                    let silent = (&Algorithm::Number(0), 0, 0);
+                    if found.unwrap_or(silent)
+                        != (&expected.alg, expected.seg_size, expected.faninout)
+                    {
                         return Err(ExportError::Unfaithful(format!(
-                            "for {collective} of {bytes} bytes on {ranks} ranks the file says \
-                             {found:?} instead of {expected:?}"
+                            "for {collective} of {bytes} bytes on {ranks} ranks ({distribution:?}) the \
+                             file says {found:?} instead of {expected:?}"
                         )));
                     }
                 }
@@ -294,11 +348,9 @@ fn decide<'f>(
 
 /// What stands beside the file.
 fn companion(table: &Table, version: &str, notes: &[String]) -> String {
-    let mut paragraphs = vec![format!(
-        "Algorithms of collectives for Open MPI {version} (component coll/tuned)."
-    )];
-    paragraphs.extend(header::provenance(table));
-    let mut text = header::comment(&paragraphs, "");
+    let purpose =
+        format!("Algorithms of collectives for Open MPI {version} (component coll/tuned).");
+    let mut text = header::head(purpose, table, "");
     text += "\nFor one job:\n  mpirun --mca coll_tuned_use_dynamic_rules 1 \\\n         \
              --mca coll_tuned_dynamic_rules_filename THE-FILE --mca coll ^han ...\n\
              For every job of a site, in PREFIX/etc/openmpi-mca-params.conf:\n  \

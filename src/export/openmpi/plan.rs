@@ -19,6 +19,19 @@ pub(super) struct Planned {
     pub(super) ranks: Vec<RanksRules>,
 }
 
+impl Planned {
+    /// Whether the library decides everything.
+    pub(super) fn is_silent(&self) -> bool {
+        self.ranks.iter().all(RanksRules::is_silent)
+    }
+
+    /// The rules for a number of ranks.
+    pub(super) fn governing(&self, ranks: u32) -> Option<&RanksRules> {
+        let mut all = self.ranks.iter();
+        all.find(|rules| (rules.first..=rules.last).contains(&ranks))
+    }
+}
+
 /// What is written.
 pub(super) struct Plan {
     pub(super) library: Library,
@@ -47,7 +60,7 @@ impl Plan {
             true => OperatorClass::Commutative,
             false => OperatorClass::Noncommutative,
         };
-        let choices = Choices::of_shapes(table, &library, class, &counts);
+        let choices = Choices::of_shapes(table, &library, class, options, &counts);
         let mut plan = Self {
             notes: choices.notes,
             collectives: Vec::new(),
@@ -62,18 +75,16 @@ impl Plan {
                 .iter()
                 .flat_map(|ranks| plan.fitted(collective, ranks, &mut left_out))
                 .collect();
-            if !ranks.iter().all(RanksRules::is_silent) {
-                plan.collectives.push(Planned {
-                    collective,
-                    number,
-                    ranks,
-                });
-            }
+            plan.collectives.push(Planned {
+                collective,
+                number,
+                ranks,
+            });
         }
         plan.notes.extend(left_out.notes());
         plan.notes.extend(match options.assume_commutative {
             true => plan.unordered(),
-            false => given_up(table, &plan.library, &counts)
+            false => given_up(table, &plan.library, options, &counts)
                 .into_iter()
                 .collect(),
         });
@@ -182,10 +193,11 @@ fn count_unordered(collective: Collective, ranks: &[RanksRules]) -> usize {
 fn given_up(
     table: &Table,
     library: &Library,
+    options: &Options,
     counts: impl Fn(CommShape) -> bool,
 ) -> Option<String> {
     let class = OperatorClass::Commutative;
-    let commutative = Choices::of_shapes(table, library, class, counts);
+    let commutative = Choices::of_shapes(table, library, class, options, counts);
     let all = commutative.collectives.iter();
     let count: usize = all
         .map(|(collective, ranks)| count_unordered(*collective, ranks))
@@ -238,7 +250,7 @@ fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits>
     openmpi::limits(collective, &native.id, segment, ranks)
 }
 
-fn library_decides(from_bytes: u64) -> Choice {
+pub(super) fn library_decides(from_bytes: u64) -> Choice {
     Choice {
         from_bytes,
         native: None,

@@ -23,7 +23,10 @@ fn entry(ranks: u32, operators: Option<&str>, rules: &[(u64, String)]) -> String
     let rules: Vec<String> = rules
         .iter()
         .map(|(from, candidate)| {
-            format!("          - {{from: {from}, candidate: {candidate}, confidence: high}}\n")
+            let confirmed = if candidate == "default" { "" } else { ", confirmed: true" };
+            format!(
+                "          - {{from: {from}, candidate: {candidate}, confidence: high{confirmed}}}\n"
+            )
         })
         .collect();
     format!(

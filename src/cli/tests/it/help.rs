@@ -19,6 +19,7 @@ const VERBS: &[&str] = &[
     "lookup",
     "explain",
     "export",
+    "deploy",
     "validate",
     "check",
     "run",

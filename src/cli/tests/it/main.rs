@@ -4,6 +4,7 @@
 
 mod agreement;
 mod cluster;
+mod deployed;
 mod environment;
 mod evaluate;
 mod exports;

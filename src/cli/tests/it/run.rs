@@ -1,6 +1,7 @@
 //! Running the binary in a folder that nothing else uses.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -93,6 +94,24 @@ impl Place {
 
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// What a shell exports after it has read a file of commands.
+    pub(crate) fn sourced(&self, name: &str) -> Vec<(String, OsString)> {
+        let output = Command::new("/bin/sh")
+            .args(["-euc", ". \"$1\"; PATH=/usr/bin:/bin env", "sh"])
+            .arg(self.path(name))
+            .env_clear()
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let pairs = text.lines().filter_map(|line| line.split_once('='));
+        let of_shell = ["PWD", "OLDPWD", "SHLVL", "_", "PATH"];
+        let pairs = pairs.filter(|(variable, _)| !of_shell.contains(variable));
+        pairs
+            .map(|(variable, value)| (variable.to_owned(), value.into()))
+            .collect()
     }
 
     /// Every file with its content.

@@ -1,6 +1,9 @@
 //! Rules files in JSON.
 
 use export::Options;
+use schedule::Collective;
+use table::Policy;
+use vocabulary::CommShape;
 
 use crate::sample::{self, OPEN_MPI, export, refuse};
 
@@ -18,6 +21,43 @@ fn a_rules_file_tells_shapes_apart() {
             .contains("known for Open MPI 6.0, not for 5.0.7"),
         "{error}"
     );
+}
+
+/// Rules of 2x2 are for any distribution, which 4 ranks on one node are of as well.
+#[test]
+fn rules_of_one_shape_do_not_serve_others_of_as_many_ranks() {
+    let mut table = sample::table("openmpi", "6.0.0", OPEN_MPI);
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Bcast)
+        .expect("entries");
+    entries.retain(|entry| entry.shape != CommShape { nodes: 1, ppn: 4 });
+    let of_four = |extrapolate| -> Vec<String> {
+        let options = Options {
+            policy: Policy {
+                extrapolate,
+                ..Policy::default()
+            },
+            ..Options::default()
+        };
+        let exported = export("openmpi-json", &table, &options).expect("exported");
+        let file: serde_json::Value = serde_json::from_str(&exported.text).expect("JSON");
+        let entries = file["collectives"]["bcast"].as_array().expect("entries");
+        let of_four = entries.iter().filter(|entry| entry["comm_size_min"] == 4);
+        of_four
+            .map(|entry| {
+                let first = &entry["rules"][0]["alg"];
+                format!("{} {first}", entry["comm_rank_distribution"])
+            })
+            .collect()
+    };
+    let back = [
+        r#""single-node" 0"#,
+        r#""one-per-node" 0"#,
+        r#""any" "binomial""#,
+    ];
+    assert_eq!(of_four(false), back);
+    assert_eq!(of_four(true), back[2..]);
 }
 
 #[test]

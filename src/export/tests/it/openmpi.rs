@@ -3,7 +3,7 @@
 use export::Options;
 use export::openmpi::{File, Row, read};
 use schedule::Collective;
-use table::{Deployment, OperatorClass, Query, Table};
+use table::{Deployment, OperatorClass, Policy, Query, Table};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::sample::{self, OPEN_MPI, export, of, refuse};
@@ -51,10 +51,21 @@ const LIBRARY: Option<[u32; 3]> = Some([0, 0, 0]);
 
 #[test]
 fn every_hazard_is_kept_away() {
-    let (all, notes) = file(&Options::default());
+    let options = Options {
+        policy: Policy {
+            extrapolate: true,
+            ..Policy::default()
+        },
+        ..Options::default()
+    };
+    let (all, _) = file(&options);
     let (commutative, _) = file(&Options {
         assume_commutative: true,
-        ..Options::default()
+        ..options.clone()
+    });
+    let (assumed, notes) = file(&Options {
+        assume_shapes: vec![CommShape { nodes: 2, ppn: 2 }],
+        ..options
     });
     use Collective::{Allgather, Allreduce, Barrier, Bcast, Gather, Reduce};
     // The library's own fanout, where none was forced; more ranks than measured are not spoken of.
@@ -63,14 +74,15 @@ fn every_hazard_is_kept_away() {
     assert_eq!(row(&all, Bcast, 3, 64 << 10), Some([2, 2, 8192]));
     assert_eq!(row(&all, Bcast, 1, 1 << 20), LIBRARY);
     assert_eq!(row(&all, Bcast, 5, 1 << 20), LIBRARY);
-    // Of as many ranks, those on more nodes; from where halves have a segment each.
-    assert_eq!(row(&all, Bcast, 4, 99), Some([6, 0, 0]));
-    assert_eq!(row(&all, Bcast, 4, 2111), LIBRARY);
-    assert_eq!(row(&all, Bcast, 4, 2112), Some([4, 0, 1024]));
+    // The shape that is assumed, where it was measured; from where halves have a segment each.
+    assert_eq!(row(&assumed, Allgather, 4, 4000), LIBRARY);
+    assert_eq!(row(&assumed, Bcast, 4, 99), Some([6, 0, 0]));
+    assert_eq!(row(&assumed, Bcast, 4, 2111), LIBRARY);
+    assert_eq!(row(&assumed, Bcast, 4, 2112), Some([4, 0, 1024]));
     assert!(
         notes
             .iter()
-            .any(|note| note.contains("bcast on 1x4 and on 2x2")),
+            .any(|note| note.contains("rules of 2x2 hold for all communicators of 4 ranks")),
         "{notes:?}"
     );
     // Without a word about operators, what is right for all of them.
@@ -102,6 +114,80 @@ fn every_hazard_is_kept_away() {
     assert_eq!(row(&all, Allgather, 9, 0), LIBRARY);
     assert_eq!(row(&all, Barrier, 2, 0), Some([2, 0, 0]));
     assert_eq!(row(&all, Collective::Scan, 2, 0), None);
+}
+
+/// Numbers of ranks between and beyond those that were measured are the library's.
+#[test]
+fn only_numbers_of_ranks_that_were_measured_are_served() {
+    let (file, _) = file(&Options::default());
+    let bytes = 64 << 10;
+    for (collective, measured) in [
+        (Collective::Bcast, &[2][..]),
+        (Collective::Reduce, &[2]),
+        (Collective::Allreduce, &[2, 3]),
+        (Collective::Allgather, &[2, 4, 8]),
+    ] {
+        for ranks in 1..20 {
+            let decides = row(&file, collective, ranks, bytes * u64::from(ranks)) != LIBRARY;
+            assert_eq!(
+                decides,
+                measured.contains(&ranks),
+                "{collective} on {ranks}"
+            );
+        }
+    }
+}
+
+/// 1x4 and 2x2 are decided differently, and the file knows 4 ranks only.
+#[test]
+fn shapes_that_disagree_are_left_to_the_library_unless_one_is_assumed() {
+    let (file_by_default, notes) = file(&Options::default());
+    assert_eq!(row(&file_by_default, Collective::Bcast, 4, 0), LIBRARY);
+    assert!(
+        notes.iter().any(|note| note.contains("decided differently")
+            && note.contains("bcast on 4 ranks")
+            && note.contains("--assume-shape")),
+        "{notes:?}"
+    );
+    let assuming = |nodes, ppn| Options {
+        assume_shapes: vec![CommShape { nodes, ppn }],
+        ..Options::default()
+    };
+    let of = |nodes, ppn| row(&file(&assuming(nodes, ppn)).0, Collective::Bcast, 4, 0);
+    assert_eq!([of(1, 4), of(2, 2)], [Some([7, 0, 0]), Some([6, 0, 0])]);
+    let refused = |shapes: Vec<CommShape>| {
+        let options = Options {
+            assume_shapes: shapes,
+            ..Options::default()
+        };
+        let error = export("openmpi", &table(), &options).expect_err("refused");
+        assert!(
+            error
+                .help()
+                .is_some_and(|help| help.contains("--assume-shape"))
+        );
+        error.to_string()
+    };
+    let [one, two, unknown] = [(1, 4), (2, 2), (3, 3)].map(|(nodes, ppn)| CommShape { nodes, ppn });
+    let message = "cannot assume the shape 3x3: the table knows nothing about it, but about 1x2, 1x3, 1x4, 1x8, 2x2";
+    assert_eq!(refused(vec![unknown]), message);
+    let message = "cannot assume the shape 2x2: 1x4 has as many ranks and is assumed too";
+    assert_eq!(refused(vec![one, two]), message);
+    // Where they agree there is nothing to ask.
+    let mut table = table();
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Bcast)
+        .expect("entries");
+    entries[1].rules = entries[2].rules.clone();
+    let exported = export("openmpi", &table, &Options::default()).expect("exported");
+    let file = read(&exported.text).expect("readable");
+    assert_eq!(row(&file, Collective::Bcast, 4, 0), Some([6, 0, 0]));
+    assert!(
+        exported.text.contains("as measured on 1x4 and 2x2"),
+        "{}",
+        exported.text
+    );
 }
 
 /// At every threshold and one byte to either side, the file and `lookup` agree where nothing stands

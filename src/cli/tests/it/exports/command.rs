@@ -10,7 +10,7 @@ fn place(version: &str) -> Place {
     let of_library = entry(2, None, &rule);
     let collectives = format!(
         "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n{of_library}      - nodes: 1\n        \
-         ppn: 4\n        rules:\n          - {{from: 0, candidate: bcast/chain, confidence: high}}\n"
+         ppn: 4\n        rules:\n          - {{from: 0, candidate: bcast/chain, confidence: high, confirmed: true}}\n"
     );
     write_table(&place, "openmpi", version, &collectives);
     place

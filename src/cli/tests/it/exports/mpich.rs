@@ -173,13 +173,18 @@ fn settings(companion: &str) -> Vec<(&str, OsString)> {
     settings.map(|(name, value)| (name, value.into())).collect()
 }
 
+/// Compiles what [`traced`] runs.
+fn compile(library: &Library, place: &Place) {
+    let program = library.compile(place, "exports/calls.c", &[]);
+    std::fs::rename(program, place.path("calls.run")).unwrap();
+    let sends = library.compile(place, "exports/sends.c", &["-shared", "-fPIC", "-ldl"]);
+    std::fs::rename(sends, place.path("sends.so")).unwrap();
+}
+
 fn prove(library: &Library, file: Option<&str>) {
     let place = Place::new();
     write_table(&place, "mpich", &library.version, &collectives());
-    let program = library.compile(&place, "exports/calls.c", &[]);
-    std::fs::rename(program, place.path("calls.run")).unwrap();
-    let sends = library.compile(&place, "exports/sends.c", &["-shared", "-fPIC", "-ldl"]);
-    std::fs::rename(sends, place.path("sends.so")).unwrap();
+    compile(library, &place);
     let mut export = vec!["export", "tables/night.yaml", "--format", "mpich"];
     export.extend(["--output", "selection.json"]);
     if let Some(file) = file {
@@ -256,6 +261,63 @@ fn mpich_runs_what_an_exported_selection_file_says() {
         .installed(&library.version, &path)
         .expect("its file");
     prove(&library, file.to_str());
+}
+
+/// With nothing but the environment file of a deployed version; on 4 ranks, which nobody measured, the library's
+/// own choice stays.
+#[test]
+fn mpich_takes_a_deployed_table_with_its_environment_file() {
+    let library = Library::find("MPICC_MPICH", "mpicc.mpich", "mpiexec.mpich", "Version:");
+    let library = library.filter(|library| library.version.starts_with("4.0."));
+    let Some(library) = testkit::require("MPICH 4.0", library) else {
+        return;
+    };
+    let path = std::env::var_os("PATH").unwrap();
+    let file = export::mpich::Selection
+        .installed(&library.version, &path)
+        .expect("its file");
+    let place = Place::new();
+    let id = "scatter_ring_allgather";
+    let collectives = format!(
+        "  bcast:\n    message_size: {}\n    shapes:\n{}",
+        table::message_size(Collective::Bcast),
+        entry(3, None, &[(0, format!("'native:bcast/{id}'"))]),
+    );
+    write_table(&place, "mpich", &library.version, &collectives);
+    compile(&library, &place);
+    let deploy = ["deploy", "tables/night.yaml", "--to", "site", "--library"];
+    let ran = place.run(&[&deploy[..], &[file.to_str().unwrap()]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let deployed = place.sourced("site/current/environment.sh");
+    let mut own = deployed.clone();
+    own.retain(|(name, _)| !name.ends_with("_JSON_FILE"));
+    assert_eq!(own.len() + 1, deployed.len(), "{deployed:?}");
+    let forced = [
+        ("MPIR_CVAR_BCAST_INTRA_ALGORITHM".to_owned(), id.into()),
+        ("MPIR_CVAR_DEVICE_COLLECTIVES".to_owned(), "none".into()),
+    ];
+    let call = Call {
+        collective: Collective::Bcast,
+        bytes: 3000,
+        variant: "plain",
+    };
+    let messages = |ranks, variables: &[(String, OsString)]| {
+        let variables = variables.iter();
+        let variables: Vec<_> = variables
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .collect();
+        traced(
+            &library,
+            &place,
+            ranks,
+            std::slice::from_ref(&call),
+            &variables,
+        )
+    };
+    assert_eq!(messages(3, &deployed), messages(3, &forced));
+    assert_ne!(messages(3, &deployed), messages(3, &own));
+    assert_eq!(messages(4, &deployed), messages(4, &own));
+    assert_ne!(messages(4, &deployed), messages(4, &forced));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod algorithms;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Query, Table};
@@ -132,20 +133,35 @@ fn traced(
     calls: &[Call],
     rules: bool,
 ) -> Vec<String> {
-    place.write("calls", lines(calls));
-    let _ = std::fs::remove_file(place.path("trace"));
     let rules_file = place.path("rules.conf");
-    let mut flags = vec!["--oversubscribe", "--bind-to", "none"];
+    let mut flags = Vec::new();
     if rules {
         let name = rules_file.to_str().unwrap();
         flags.extend(["--mca", "coll_tuned_use_dynamic_rules", "1"]);
         flags.extend(["--mca", "coll_tuned_dynamic_rules_filename", name]);
     }
-    let environment = [
+    traced_with(library, place, ranks, calls, &flags, &[])
+}
+
+/// The same with flags of the launcher and variables of the environment.
+fn traced_with(
+    library: &Library,
+    place: &Place,
+    ranks: u32,
+    calls: &[Call],
+    flags: &[&str],
+    variables: &[(String, OsString)],
+) -> Vec<String> {
+    place.write("calls", lines(calls));
+    let _ = std::fs::remove_file(place.path("trace"));
+    let flags = [&["--oversubscribe", "--bind-to", "none"], flags].concat();
+    let mut environment = vec![
         ("LD_PRELOAD", place.path("trace.so").into()),
         ("COLLTUNE_TRACE", place.path("trace").into()),
         ("COLLTUNE_TRACE_SPOOL", place.path("none").into()),
     ];
+    let variables = variables.iter();
+    environment.extend(variables.map(|(name, value)| (name.as_str(), value.clone())));
     let (program, list) = (place.path("calls.run"), place.path("calls"));
     let out = library.run(place, &flags, ranks, &[&program, &list], &environment);
     assert!(
@@ -154,6 +170,15 @@ fn traced(
     );
     let trace = place.read("trace");
     trace.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// Compiles what [`traced`] runs.
+fn compile(library: &Library, place: &Place) {
+    let program = library.compile(place, "exports/calls.c", &[]);
+    std::fs::rename(program, place.path("calls.run")).unwrap();
+    let source = "../../../driver/tests/it/trace.c";
+    let trace = library.compile(place, source, &["-shared", "-fPIC", "-ldl"]);
+    std::fs::rename(trace, place.path("trace.so")).unwrap();
 }
 
 /// The id that the table chooses; `None` where the library decides: by the table, or since another
@@ -262,14 +287,7 @@ fn check(
 fn prove(library: &Library) {
     let place = Place::new();
     let table = write_table(&place, "openmpi", &library.version, &collectives());
-    let program = library.compile(&place, "exports/calls.c", &[]);
-    std::fs::rename(program, place.path("calls.run")).unwrap();
-    let trace = library.compile(
-        &place,
-        "../../../driver/tests/it/trace.c",
-        &["-shared", "-fPIC", "-ldl"],
-    );
-    std::fs::rename(trace, place.path("trace.so")).unwrap();
+    compile(library, &place);
     // What the library does by itself, whatever a file would be for: these are all calls that there are.
     let all = calls(false);
     let own = RANKS.map(|ranks| traced(library, &place, ranks, &all, false));
@@ -320,6 +338,48 @@ fn openmpi_runs_what_an_exported_rules_file_says() {
         return;
     };
     prove(&library);
+}
+
+/// With nothing but the environment file of a deployed version; on 3 ranks, which nobody measured, the library's
+/// own choice stays.
+#[test]
+fn openmpi_takes_a_deployed_table_with_its_environment_file() {
+    let library = Library::find("MPICC_OPENMPI", "mpicc.openmpi", "mpirun.openmpi", ") ");
+    let library = library.filter(|library| library.version.starts_with("4.1."));
+    let Some(library) = testkit::require("Open MPI 4.1", library) else {
+        return;
+    };
+    let place = Place::new();
+    let chain = [(0, "'native:bcast/chain'".to_owned())];
+    let collectives = format!(
+        "  bcast:\n    message_size: {}\n    shapes:\n{}{}",
+        table::message_size(Collective::Bcast),
+        entry(2, None, &chain),
+        entry(4, None, &chain),
+    );
+    write_table(&place, "openmpi", &library.version, &collectives);
+    compile(&library, &place);
+    let ran = place.run(&["deploy", "tables/night.yaml", "--to", "site"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let variables = place.sourced("site/current/environment.sh");
+    let call = Call {
+        collective: Collective::Bcast,
+        bytes: 64,
+        variant: "plain",
+    };
+    let ran_on = |ranks, variables: &[(String, OsString)]| {
+        let calls = std::slice::from_ref(&call);
+        let trace = traced_with(&library, &place, ranks, calls, &[], variables);
+        function(&trace[0], Collective::Bcast).map(|(name, _)| name)
+    };
+    for (ranks, is_ours) in [(2, true), (3, false), (4, true)] {
+        let (own, found) = (ran_on(ranks, &[]), ran_on(ranks, &variables));
+        assert_ne!(own.as_deref(), Some("chain"), "{ranks}");
+        match is_ours {
+            true => assert_eq!(found.as_deref(), Some("chain"), "{ranks}"),
+            false => assert_eq!(found, own, "{ranks}"),
+        }
+    }
 }
 
 #[test]

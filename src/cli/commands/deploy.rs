@@ -1,0 +1,169 @@
+use std::path::PathBuf;
+
+use export::deploy::{self, Deployed, Request, Version};
+use nix::unistd::{Uid, User};
+use serde::Serialize;
+use table::Table;
+
+use super::export::OptionArgs;
+use super::grid::grid;
+use super::lookup::warn_of_simulation;
+use super::run::preloaded;
+use crate::console::Console;
+use crate::error::CliError;
+use crate::exit::Answer;
+
+/// Put a table where jobs use it, as a version that never changes
+///
+/// Writes into DIR a folder of its own for the table: the rules that are used, the file that the table's
+/// library reads, an environment file for shells and a module file for Lmod and Environment Modules. Then the
+/// link DIR/current leads to it. Jobs that have begun keep the version that they have. The same table again
+/// changes nothing.
+///
+/// Exits with 1, and writes nothing, if the table has rules that no fresh launches confirmed, or nothing that
+/// can be used.
+///
+/// --rollback goes back to the version that was current before, --list shows all. DIR/history tells who
+/// deployed what and when.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The decision table
+    #[arg(value_name = "TABLE", required_unless_present_any = ["rollback", "list"])]
+    table: Option<PathBuf>,
+    /// The folder of versions, on all nodes under the same name
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Leave rules that are not confirmed to the library's default, instead of refusing the table
+    #[arg(long, conflicts_with = "unconfirmed")]
+    without_withheld: bool,
+    /// Let programs decide by the table themselves: the environment preloads libcolltune.so
+    #[arg(long)]
+    preload: bool,
+    /// Go back to the version that was current before
+    #[arg(long, conflicts_with_all = ["table", "list"])]
+    rollback: bool,
+    /// Show all versions
+    #[arg(long, conflicts_with = "table")]
+    list: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    options: OptionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  colltune deploy tables/night.yaml --to /opt/tables
+  . /opt/tables/current/environment.sh
+  colltune deploy --rollback --to /opt/tables";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Outcome<'a> {
+    version: &'a Version,
+    before: &'a Option<String>,
+    environment: &'a PathBuf,
+    modules: &'a PathBuf,
+    module: &'a str,
+    withheld: Vec<String>,
+    notes: &'a [String],
+}
+
+impl Args {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        if self.list {
+            self.show(console)?;
+        } else if let Some(table) = self.table.as_ref().filter(|_| !self.rollback) {
+            self.deploy(&Table::load(table)?, console)?;
+        } else {
+            let current = deploy::rollback(&self.to, &user())?;
+            match self.json {
+                true => console.json(&current)?,
+                false => console.print(format_args!("{} is current now", current.name))?,
+            }
+        }
+        Ok(Answer::Good)
+    }
+
+    fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
+        warn_of_simulation(table, console);
+        let library = &table.provenance.library;
+        let options = self.options.options(table, export::read_by(library));
+        let preload = self
+            .preload
+            .then(|| preloaded(library.clone()))
+            .transpose()?;
+        let deployed = deploy::deploy(
+            &Request {
+                table,
+                options: &options,
+                without_withheld: self.without_withheld,
+                preload: preload.as_deref(),
+                who: &user(),
+            },
+            &self.to,
+        )?;
+        for warning in table.provenance.warnings.iter().chain(&deployed.notes) {
+            console.warn(warning);
+        }
+        for withheld in &deployed.withheld {
+            console.warn(format_args!("not deployed: {withheld}"));
+        }
+        match self.json {
+            true => console.json(&Outcome {
+                version: &deployed.version,
+                before: &deployed.before,
+                environment: &deployed.environment,
+                modules: &deployed.modules,
+                module: &deployed.module,
+                withheld: deployed.withheld.iter().map(ToString::to_string).collect(),
+                notes: &deployed.notes,
+            }),
+            false => tell(&deployed, console),
+        }
+    }
+
+    fn show(&self, console: Console) -> Result<(), CliError> {
+        let versions = deploy::list(&self.to)?;
+        if self.json {
+            return console.json(&versions);
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let rows = versions.iter().map(|version| {
+            let mark = if version.current { "*" } else { "" };
+            let [date, who] = [&version.date, &version.who].map(text);
+            [mark.to_owned(), version.name.clone(), date, who]
+        });
+        console.print(grid(["", "version", "deployed", "by"], rows))
+    }
+}
+
+fn tell(deployed: &Deployed, console: Console) -> Result<(), CliError> {
+    let name = &deployed.version.name;
+    match &deployed.before {
+        Some(before) if before == name => {
+            console.print(format_args!("{name} is already deployed"))?;
+        }
+        Some(before) => {
+            console.print(format_args!(
+                "{name} is deployed; {before} was current before"
+            ))?;
+        }
+        None => console.print(format_args!("{name} is deployed"))?,
+    }
+    console.remark(format_args!(
+        "jobs use it after `. {}`, or `module use {}` and `module load {}`",
+        deployed.environment.display(),
+        deployed.modules.display(),
+        deployed.module
+    ))
+}
+
+/// Who runs the command.
+fn user() -> String {
+    let uid = Uid::current();
+    let user = User::from_uid(uid).ok().flatten();
+    user.map_or_else(|| uid.to_string(), |user| user.name)
+}

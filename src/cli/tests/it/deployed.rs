@@ -1,0 +1,263 @@
+//! `colltune deploy`, and what `export` does by default.
+
+use std::fs;
+
+use serde_json::Value;
+use testkit::tables;
+
+use crate::run::{Place, Ran};
+
+/// A table of a release with these rules for broadcasts on two ranks of one node.
+fn place(rules: &[&str]) -> Place {
+    let place = Place::new();
+    place.write("night.yaml", table(rules));
+    place
+}
+
+fn table(rules: &[&str]) -> String {
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|rule| format!("          - {{{rule}}}\n"))
+        .collect();
+    let collectives = format!(
+        "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 2\n        \
+         deployment: any\n        rules:\n{}",
+        rules.concat()
+    );
+    tables::yaml("night", "openmpi", "4.1.4", &collectives)
+        .replace("warnings: []", "warnings: [\"The machine was busy.\"]")
+}
+
+/// Runs a command that ends well, with warnings.
+fn warned(place: &Place, args: &[&str]) -> Ran {
+    let ran = place.run(args);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("warning: The machine was busy.\n"),
+        "{}",
+        ran.err
+    );
+    ran
+}
+
+const DEFAULT: &str = "from: 0, candidate: default, confidence: high";
+const CONFIRMED: &str =
+    "from: 1K, candidate: 'native:bcast/chain', speedup: 2.0, confidence: high, confirmed: true";
+const UNCONFIRMED: &str =
+    "from: 64K, candidate: 'native:bcast/pipeline', speedup: 2.92, confidence: high";
+const UNCERTAIN: &str =
+    "from: 1M, candidate: 'native:bcast/binomial', speedup: 1.5, confidence: low, confirmed: true";
+
+const DEPLOY: [&str; 4] = ["deploy", "night.yaml", "--to", "site"];
+
+#[test]
+fn a_table_is_deployed_changed_and_taken_back() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    let current = || {
+        let link = fs::read_link(place.path("site/current")).unwrap();
+        link.into_os_string().into_string().unwrap()
+    };
+    let ran = warned(&place, &DEPLOY);
+    let first = current();
+    let said = format!(
+        "{first} is deployed\njobs use it after `. DIR/site/current/environment.sh`, or `module use \
+         DIR/site/current/modulefiles` and `module load colltune-table/night`\n"
+    );
+    assert_eq!(
+        (ran.out, ran.err),
+        (said, "warning: The machine was busy.\n".to_owned())
+    );
+    let before = place.files();
+    let ran = warned(&place, &DEPLOY);
+    assert!(
+        ran.out
+            .starts_with(&format!("{first} is already deployed\n")),
+        "{}",
+        ran.out
+    );
+    assert!(place.files() == before, "deploying again has changed files");
+
+    place.write(
+        "night.yaml",
+        table(&[DEFAULT]).replace("default", "'native:bcast/chain'"),
+    );
+    place
+        .run(&DEPLOY)
+        .bad(1, &["not confirmed", "--unconfirmed"]);
+    let ran = warned(
+        &place,
+        &[&DEPLOY[..], &["--unconfirmed", "--json"]].concat(),
+    );
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    let second = current();
+    assert_eq!(
+        (json["version"]["name"].as_str(), json["before"].as_str()),
+        (Some(&*second), Some(&*first))
+    );
+
+    let listed = place.run(&["deploy", "--list", "--to", "site"]).good().out;
+    let marked: Vec<(bool, &str)> = listed
+        .lines()
+        .skip(1)
+        .map(|line| {
+            (
+                line.starts_with('*'),
+                line.trim_start_matches('*')
+                    .split_whitespace()
+                    .next()
+                    .unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(marked, [(false, &*first), (true, &*second)]);
+
+    let back = ["deploy", "--rollback", "--to", "site"];
+    let ran = place.run(&back).good();
+    assert_eq!(
+        (ran.out, current()),
+        (format!("{first} is current now\n"), first)
+    );
+    place.run(&back).bad(
+        1,
+        &[
+            "no version was current in DIR/site before this one",
+            "--list",
+        ],
+    );
+}
+
+#[test]
+fn what_is_unconfirmed_is_refused_left_out_or_used() {
+    let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);
+    let before = place.files();
+    let ran = place.run(&DEPLOY);
+    ran.bad(
+        1,
+        &[
+            "bcast, 1x2, any deployment, from 65536 bytes: native:bcast/pipeline is not confirmed",
+            "colltune validate --confirm",
+            "--without-withheld",
+        ],
+    );
+    assert!(place.files() == before, "files have changed");
+    let deploy = |options: &[&str]| {
+        let ran = warned(&place, &[&DEPLOY[..], options].concat());
+        let text = place.read("site/current/openmpi.conf");
+        let chosen: Vec<&str> = ["chain", "pipeline", "binomial"]
+            .into_iter()
+            .filter(|id| text.lines().any(|line| line.ends_with(&format!("# {id}"))))
+            .collect();
+        (
+            chosen.join(" "),
+            ran.err.matches("warning: not deployed: ").count(),
+        )
+    };
+    assert_eq!(deploy(&["--without-withheld"]), ("chain".to_owned(), 2));
+    assert_eq!(deploy(&["--unconfirmed"]), ("chain pipeline".to_owned(), 1));
+    let all = ["--unconfirmed", "--min-confidence", "low"];
+    assert_eq!(deploy(&all), ("chain pipeline binomial".to_owned(), 0));
+    let some = ["--without-withheld", "--min-confidence", "low"];
+    assert_eq!(deploy(&some), ("chain binomial".to_owned(), 1));
+}
+
+#[test]
+fn what_cannot_be_deployed_is_said() {
+    let place = place(&[DEFAULT]);
+    let check = |args: &[&str], code: i32, parts: &[&str]| {
+        place.run(&[&["deploy"], args].concat()).bad(code, parts);
+        assert!(!place.path("site").exists(), "{args:?}");
+    };
+    let to = ["--to", "site"];
+    check(&["night.yaml"], 2, &["--to <DIR>"]);
+    check(&to, 2, &["TABLE"]);
+    check(
+        &[&to[..], &["night.yaml", "--rollback"]].concat(),
+        2,
+        &["--rollback"],
+    );
+    check(
+        &[&to[..], &["night.yaml"]].concat(),
+        1,
+        &[
+            "nothing of the table can be deployed",
+            "there is nothing to do",
+        ],
+    );
+    check(
+        &[&to[..], &["--rollback"]].concat(),
+        1,
+        &["no version was current in DIR/site"],
+    );
+    check(&[&to[..], &["none.yaml"]].concat(), 2, &["none.yaml"]);
+    check(&[&to[..], &["--list"]].concat(), 2, &["cannot list site"]);
+    // Beside this test there may be one for 4.1.4.
+    let of_another = table(&[DEFAULT, CONFIRMED]).replace("4.1.4", "4.1.99");
+    place.write("night.yaml", of_another);
+    check(
+        &[&to[..], &["night.yaml", "--preload"]].concat(),
+        3,
+        &["there is no libcolltune.so for openmpi-4.1.99"],
+    );
+    check(
+        &[&to[..], &["night.yaml", "--assume-shape", "2by4"]].concat(),
+        2,
+        &["write nodes and ranks on each, as in 2x4"],
+    );
+}
+
+/// Programs decide by the table themselves only if that is asked for.
+#[test]
+fn the_runtime_is_preloaded_only_if_asked_for() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    let variables = |options: &[&str]| {
+        warned(&place, &[&DEPLOY[..], options].concat());
+        let text = place.sourced("site/current/environment.sh");
+        let names = text
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.display()));
+        place.anonymous(names.collect::<Vec<_>>().join("\n").as_bytes())
+    };
+    assert!(!variables(&[]).contains("LD_PRELOAD"));
+    let with = variables(&["--preload"]);
+    assert!(
+        with.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so"),
+        "{with}"
+    );
+    assert!(
+        with.contains("COLLTUNE_TABLE=DIR/site/night-2026-11-20-"),
+        "{with}"
+    );
+}
+
+/// Both are withheld by default, with one sentence for all of them, here and in the file.
+#[test]
+fn export_leaves_out_what_is_not_confirmed() {
+    let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);
+    let export = ["export", "night.yaml", "--format", "openmpi"];
+    let ran = warned(&place, &export);
+    let note = "Left to the library: 2 of 3 rules: 1 was not confirmed by fresh launches, 1 has low confidence.";
+    assert_eq!(ran.err.matches("warning: ").count(), 2, "{}", ran.err);
+    assert!(
+        ran.err.contains(note) && ran.err.contains("The machine was busy."),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.out.contains("# WARNING: The machine was busy.\n"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        !ran.out.contains("# pipeline") && !ran.out.contains("# binomial"),
+        "{}",
+        ran.out
+    );
+    let all = [&export[..], &["--unconfirmed", "--min-confidence", "low"]].concat();
+    let ran = warned(&place, &all);
+    assert!(
+        ran.out.contains("# pipeline\n") && ran.out.contains("# binomial\n"),
+        "{}",
+        ran.out
+    );
+}

@@ -1,0 +1,151 @@
+//! Why nothing was deployed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use table::{TableError, Withheld};
+use thiserror::Error;
+use vocabulary::Library;
+
+use crate::ExportError;
+
+/// A table that was not deployed, or a folder that cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DeployError {
+    /// There are rules that no fresh launches confirmed.
+    #[error(
+        "the table has rules that no fresh launches confirmed:{}",
+        listed(withheld)
+    )]
+    Unconfirmed {
+        /// Them.
+        withheld: Vec<Withheld>,
+    },
+    /// No rule is left.
+    #[error("nothing of the table can be deployed{}", reasons(withheld))]
+    Nothing {
+        /// What the policy withholds.
+        withheld: Vec<Withheld>,
+    },
+    /// All rules need colltune inside the program.
+    #[error("nothing of the table can be told to {library} itself")]
+    NothingForLibrary {
+        /// The table's library.
+        library: Library,
+    },
+    /// What the library's format refuses.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// A table that would not be read again. A defect of this crate.
+    #[error("the table as deployed cannot be read: {0}")]
+    Table(Box<TableError>),
+    /// A path that cannot stand in an environment file.
+    #[error("{} cannot stand in an environment: it {reason}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Another process deploys there.
+    #[error("another colltune is deploying to {}", folder.display())]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Something else than our link to a version.
+    #[error("{} is not ours: {reason}", path.display())]
+    NotOurs {
+        /// Where it is.
+        path: PathBuf,
+        /// What it is.
+        reason: String,
+    },
+    /// A version that is not as it was written.
+    #[error("the version {} is not as it was deployed: {file} differs", folder.display())]
+    Altered {
+        /// Its folder.
+        folder: PathBuf,
+        /// The file that differs.
+        file: String,
+    },
+    /// Nothing was deployed before.
+    #[error("no version was current in {} before this one", folder.display())]
+    NothingBefore {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The version to go back to was removed.
+    #[error("the version before is not there any more: {}", folder.display())]
+    Gone {
+        /// Where it was.
+        folder: PathBuf,
+    },
+    /// A file or folder that cannot be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was to be done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+impl DeployError {
+    /// As an error of a file.
+    pub(super) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// What to do about it, as a sentence without a full stop.
+    pub fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Unconfirmed { .. } => {
+                "`colltune validate --confirm` measures them in fresh launches; `--without-withheld` \
+                 leaves them to the library's default, `--unconfirmed` deploys them as they are"
+            }
+            Self::Nothing { withheld } if withheld.is_empty() => {
+                "the library's default is best everywhere in this table: there is nothing to do"
+            }
+            Self::Nothing { .. } => {
+                "`colltune validate --confirm` measures what is withheld in fresh launches; \
+                 `--unconfirmed` and `--min-confidence` deploy it as it is"
+            }
+            Self::NothingForLibrary { .. } => {
+                "let programs decide by the table themselves with `--preload`, or measure the library's \
+                 own algorithms, with `native:*` among the `candidates`"
+            }
+            Self::Export(error) => return error.help(),
+            Self::Path { .. } => "name another folder",
+            Self::Busy { .. } => "wait for it and try again",
+            Self::NotOurs { .. } => "remove it, or name another folder with `--to`",
+            Self::Altered { .. } => "move it away and deploy again",
+            Self::NothingBefore { .. } | Self::Gone { .. } => {
+                "`colltune deploy --list` shows the versions that there are"
+            }
+            Self::Table(_) | Self::File { .. } => return None,
+        };
+        Some(text.to_owned())
+    }
+}
+
+/// Each rule in a line of its own.
+pub(super) fn listed(withheld: &[Withheld]) -> String {
+    let lines = withheld.iter().map(|withheld| format!("\n  {withheld}"));
+    lines.collect()
+}
+
+fn reasons(withheld: &[Withheld]) -> String {
+    match withheld {
+        [] => ": it chooses the library's default everywhere".to_owned(),
+        _ => format!(":{}", listed(withheld)),
+    }
+}

@@ -1,0 +1,149 @@
+//! Who made which version current.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use super::DeployError;
+
+/// What made a version current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It was deployed.
+    Deploy,
+    /// The one after it was taken back.
+    Rollback,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deploy => "deploy",
+            Self::Rollback => "rollback",
+        })
+    }
+}
+
+/// A line of the history, displayed as it stands in the file: words between single spaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) date: String,
+    pub(super) who: String,
+    pub(super) action: Action,
+    /// The version that becomes current.
+    pub(super) version: String,
+    /// The one that was current before.
+    pub(super) before: Option<String>,
+}
+
+const NONE: &str = "-";
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            date,
+            who,
+            action,
+            version,
+            before,
+        } = self;
+        let before = before.as_deref().unwrap_or(NONE);
+        write!(f, "{date} {who} {action} {version} after {before}")
+    }
+}
+
+impl Line {
+    fn read(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [date, who, action, version, "after", before] = words[..] else {
+            return None;
+        };
+        let action = match action {
+            "deploy" => Action::Deploy,
+            "rollback" => Action::Rollback,
+            _ => return None,
+        };
+        Some(Self {
+            date: date.to_owned(),
+            who: who.to_owned(),
+            action,
+            version: version.to_owned(),
+            before: (before != NONE).then(|| before.to_owned()),
+        })
+    }
+}
+
+/// All that is known of a folder's past.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct History {
+    pub(super) lines: Vec<Line>,
+}
+
+impl History {
+    /// Reads a history; lines that were not written to their ends are not part of it.
+    pub(super) fn read(path: &Path) -> Result<Self, DeployError> {
+        let text = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(DeployError::file("read", path))?,
+        };
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        Ok(Self {
+            lines: whole.lines().filter_map(Line::read).collect(),
+        })
+    }
+
+    /// Appends a line and puts it to disk.
+    pub(super) fn append(path: &Path, line: &Line) -> Result<(), DeployError> {
+        let append = || {
+            let mut file = File::options()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(path)?;
+            // Somebody may have been stopped in the middle of a line.
+            let mut last = [b'\n'];
+            if file.metadata()?.len() > 0 {
+                file.seek(std::io::SeekFrom::End(-1))?;
+                file.read_exact(&mut last)?;
+            }
+            let torn = if last == [b'\n'] { "" } else { "\n" };
+            file.write_all(format!("{torn}{line}\n").as_bytes())?;
+            file.sync_all()
+        };
+        append().map_err(DeployError::file("write", path))
+    }
+
+    /// The versions that were current one after the other and not taken back, the current one last.
+    ///
+    /// A line is written before the link is turned. If that was never done, the next line, or the link itself,
+    /// names another version than the line, which then does not count.
+    pub(super) fn stack(&self, current: Option<&str>) -> Vec<String> {
+        let mut stack: Vec<String> = Vec::new();
+        let later = self.lines.iter().skip(1);
+        let found = later.map(|next| next.before.as_deref()).chain([current]);
+        for (line, found) in self.lines.iter().zip(found) {
+            if let Some(before) = line.before.as_ref().filter(|b| stack.last() != Some(b)) {
+                // Somebody has turned the link by hand.
+                stack.push(before.clone());
+            }
+            if found != Some(&line.version) {
+                continue;
+            }
+            match line.action {
+                Action::Deploy => stack.push(line.version.clone()),
+                Action::Rollback => _ = stack.pop(),
+            }
+        }
+        if let Some(current) = current.filter(|current| stack.last().is_none_or(|l| l != current)) {
+            stack.push(current.to_owned());
+        }
+        stack
+    }
+
+    /// When a version was made current last.
+    pub(super) fn last(&self, version: &str) -> Option<(usize, &Line)> {
+        let lines = self.lines.iter().enumerate();
+        lines.rev().find(|(_, line)| line.version == version)
+    }
+}

@@ -1,0 +1,244 @@
+//! The folder that tables are deployed to.
+
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use super::history::{Action, History, Line};
+use super::{DeployError, Version, files};
+
+/// The link to the version that is used.
+pub(super) const CURRENT: &str = "current";
+/// Who made which version current.
+const HISTORY: &str = "history";
+/// Held while something is changed.
+const LOCK: &str = ".lock";
+/// A version that is being written, and a link that is about to become the current one.
+const HALF: &str = ".half-written";
+const NEXT: &str = ".next";
+
+/// A folder of versions that this process alone changes.
+#[derive(Debug)]
+pub(super) struct Site {
+    folder: PathBuf,
+    /// Locked for its lifetime.
+    _lock: File,
+}
+
+impl Site {
+    /// Takes the folder, and removes what an earlier process has left half-written.
+    pub(super) fn open(folder: &Path, create: bool) -> Result<Self, DeployError> {
+        current(folder)?;
+        if create {
+            fs::create_dir_all(folder).map_err(DeployError::file("create", folder))?;
+        }
+        let path = folder.join(LOCK);
+        let lock = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(DeployError::file("open", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(DeployError::Busy {
+                    folder: folder.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(DeployError::file("lock", &path)(error)),
+        }
+        let half = folder.join(HALF);
+        missing_is_fine(fs::remove_dir_all(&half)).map_err(DeployError::file("remove", &half))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            _lock: lock,
+        })
+    }
+
+    /// The version that is used.
+    pub(super) fn current(&self) -> Result<Option<String>, DeployError> {
+        current(&self.folder)
+    }
+
+    /// What happened here.
+    pub(super) fn history(&self) -> Result<History, DeployError> {
+        History::read(&self.folder.join(HISTORY))
+    }
+
+    /// Whether a version is there.
+    pub(super) fn has(&self, version: &str) -> bool {
+        is_version(&self.folder.join(version))
+    }
+
+    /// Writes a version, whole or not at all; one that is there already must have the same files.
+    pub(super) fn put(&self, version: &str, files: &[(String, String)]) -> Result<(), DeployError> {
+        let place = self.folder.join(version);
+        if fs::symlink_metadata(&place).is_ok() {
+            let differs = |(name, text): &&(String, String)| {
+                fs::read(place.join(name)).ok().as_deref() != Some(text.as_bytes())
+            };
+            return match files.iter().find(differs) {
+                None => Ok(()),
+                Some((file, _)) => Err(DeployError::Altered {
+                    folder: place,
+                    file: file.clone(),
+                }),
+            };
+        }
+        let half = self.folder.join(HALF);
+        let mut folders = vec![half.clone()];
+        make_folder(&half)?;
+        for (name, text) in files {
+            let path = half.join(name);
+            let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+            above
+                .retain(|folder| folder.starts_with(&half) && !folders.iter().any(|f| f == folder));
+            for folder in above.into_iter().rev() {
+                make_folder(folder)?;
+                folders.push(folder.to_owned());
+            }
+            write(&path, text).map_err(DeployError::file("write", &path))?;
+        }
+        for folder in folders.iter().rev() {
+            sync(folder)?;
+        }
+        fs::rename(&half, &place).map_err(DeployError::file("create", &place))?;
+        sync(&self.folder)
+    }
+
+    /// Makes a version that is there the current one.
+    pub(super) fn turn(
+        &self,
+        action: Action,
+        version: &str,
+        before: Option<&str>,
+        who: &str,
+    ) -> Result<(), DeployError> {
+        let line = Line {
+            date: jiff::Timestamp::now()
+                .strftime("%Y-%m-%dT%H:%M:%SZ")
+                .to_string(),
+            who: files::plain(who),
+            action,
+            version: version.to_owned(),
+            before: before.map(str::to_owned),
+        };
+        History::append(&self.folder.join(HISTORY), &line)?;
+        let (link, next) = (self.folder.join(CURRENT), self.folder.join(NEXT));
+        missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
+        symlink(version, &next).map_err(DeployError::file("create", &next))?;
+        fs::rename(&next, &link).map_err(DeployError::file("replace", &link))?;
+        sync(&self.folder)
+    }
+
+    /// What is known of a version.
+    pub(super) fn version(&self, name: &str) -> Result<Version, DeployError> {
+        let current = self.current()?;
+        Ok(described(
+            &self.folder,
+            name,
+            current.as_deref(),
+            &self.history()?,
+        ))
+    }
+}
+
+/// The versions of a folder, in the order in which they were made current last.
+pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
+    let current = current(folder)?;
+    let history = History::read(&folder.join(HISTORY))?;
+    let listed = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = listed.map_err(DeployError::file("list", folder))?;
+    let mut names: Vec<String> = entries
+        .iter()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| is_version(&entry.path()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name != HALF)
+        .collect();
+    names.sort_by_cached_key(|name| (history.last(name).map(|(place, _)| place), name.clone()));
+    let names = names.iter();
+    Ok(names
+        .map(|name| described(folder, name, current.as_deref(), &history))
+        .collect())
+}
+
+fn described(folder: &Path, name: &str, current: Option<&str>, history: &History) -> Version {
+    let line = history.last(name).map(|(_, line)| line);
+    Version {
+        name: name.to_owned(),
+        folder: folder.join(name),
+        current: current == Some(name),
+        date: line.map(|line| line.date.clone()),
+        who: line.map(|line| line.who.clone()),
+    }
+}
+
+/// The version that a folder's link leads to.
+pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
+    let path = folder.join(CURRENT);
+    let not_ours = |reason: String| {
+        Err(DeployError::NotOurs {
+            path: path.clone(),
+            reason,
+        })
+    };
+    match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(DeployError::file("read", &path)(error)),
+        Ok(found) if !found.is_symlink() => {
+            return not_ours("it is no symbolic link".to_owned());
+        }
+        Ok(_) => {}
+    }
+    let target = fs::read_link(&path).map_err(DeployError::file("read", &path))?;
+    let mut components = target.components();
+    let name = match (components.next(), components.next()) {
+        (Some(Component::Normal(name)), None) => name.to_str(),
+        _ => None,
+    };
+    match name.filter(|name| is_version(&folder.join(name))) {
+        Some(name) => Ok(Some(name.to_owned())),
+        None => not_ours(format!(
+            "it leads to {}, which is no version",
+            target.display()
+        )),
+    }
+}
+
+/// Whether a folder is a version: renamed only when all was in it.
+fn is_version(folder: &Path) -> bool {
+    [files::TABLE, files::ENVIRONMENT]
+        .iter()
+        .all(|name| folder.join(name).is_file())
+}
+
+/// A folder that everybody can read, whatever the umask.
+fn make_folder(path: &Path) -> Result<(), DeployError> {
+    let made = DirBuilder::new().mode(0o755).create(path);
+    made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
+        .map_err(DeployError::file("create", path))
+}
+
+/// A file that everybody can read and nobody is to change.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_permissions(Permissions::from_mode(0o444))?;
+    file.sync_all()
+}
+
+/// Puts the names in a folder to disk.
+fn sync(folder: &Path) -> Result<(), DeployError> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(DeployError::file("write", folder))
+}
+
+fn missing_is_fine(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

@@ -1,0 +1,377 @@
+//! Folders with versions of tables.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use export::Options;
+use export::deploy::{DeployError, Deployed, Request, deploy, list, rollback};
+use schedule::Collective;
+use table::{Policy, Table};
+
+use crate::sample::{self, OPEN_MPI};
+
+fn table() -> Table {
+    sample::table("openmpi", "4.1.4", OPEN_MPI)
+}
+
+/// The same with one rule less.
+fn changed() -> Table {
+    let mut table = table();
+    table.collectives.remove(&Collective::Barrier);
+    table
+}
+
+fn put(table: &Table, folder: &Path) -> Result<Deployed, DeployError> {
+    put_with(table, folder, Policy::default(), false, None)
+}
+
+fn put_with(
+    table: &Table,
+    folder: &Path,
+    policy: Policy,
+    without_withheld: bool,
+    preload: Option<&Path>,
+) -> Result<Deployed, DeployError> {
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    let request = Request {
+        table,
+        options: &options,
+        without_withheld,
+        preload,
+        who: "alice b",
+    };
+    deploy(&request, folder)
+}
+
+fn name(deployed: &Deployed) -> String {
+    deployed.version.name.clone()
+}
+
+/// Where the link leads.
+fn current(folder: &Path) -> String {
+    let target = fs::read_link(folder.join("current")).expect("a link");
+    assert!(folder.join(&target).join("table.yaml").is_file());
+    target.into_os_string().into_string().expect("text")
+}
+
+/// What a shell has in a variable after it has read the environment file once more than `before`.
+fn sourced(environment: &Path, variable: &str, before: &str) -> String {
+    let script = format!("{before} . \"$1\"; printf %s \"${variable}\"");
+    let output = Command::new("sh")
+        .args(["-euc", &script, "sh"])
+        .arg(environment)
+        .env_clear()
+        .output()
+        .expect("a shell");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn versions_follow_each_other_and_are_taken_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path().join("opt/tables");
+    let first = put(&table(), &folder).expect("deployed");
+    assert!(name(&first).starts_with("night-2026-11-20-"), "{first:?}");
+    assert_eq!((current(&folder), &first.before), (name(&first), &None));
+    assert!(first.withheld.is_empty());
+    // Again: nothing changes.
+    let history = fs::read_to_string(folder.join("history")).expect("a history");
+    let again = put(&table(), &folder).expect("deployed");
+    assert_eq!(
+        (name(&again), &again.before),
+        (name(&first), &Some(name(&first)))
+    );
+    assert_eq!(
+        fs::read_to_string(folder.join("history")).expect("a history"),
+        history
+    );
+    assert!(history.contains(" alice-b deploy night-"), "{history}");
+
+    let second = put(&changed(), &folder).expect("deployed");
+    assert_ne!(name(&second), name(&first));
+    assert_eq!(
+        (current(&folder), &second.before),
+        (name(&second), &Some(name(&first)))
+    );
+    let versions: Vec<(String, bool)> = list(&folder)
+        .expect("versions")
+        .into_iter()
+        .map(|version| (version.name, version.current))
+        .collect();
+    assert_eq!(versions, [(name(&first), false), (name(&second), true)]);
+
+    assert_eq!(
+        rollback(&folder, "bob").expect("taken back").name,
+        name(&first)
+    );
+    assert_eq!(current(&folder), name(&first));
+    let error = rollback(&folder, "bob").expect_err("nothing before");
+    assert!(
+        matches!(error, DeployError::NothingBefore { .. }),
+        "{error}"
+    );
+    // The version is there already, and becomes current again.
+    assert_eq!(
+        name(&put(&changed(), &folder).expect("deployed")),
+        name(&second)
+    );
+    assert_eq!(current(&folder), name(&second));
+    assert_eq!(
+        rollback(&folder, "bob").expect("taken back").name,
+        name(&first)
+    );
+    let history = fs::read_to_string(folder.join("history")).expect("a history");
+    assert_eq!(history.lines().count(), 5, "{history}");
+}
+
+#[test]
+fn a_version_holds_what_the_policy_deploys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = table();
+    table.provenance.warnings = vec!["12.00 other tasks running on 2 cores.".to_owned()];
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Bcast)
+        .expect("entries");
+    entries[0].rules[1].confirmed = false;
+    // Refused, and nothing is written.
+    let site = folder.path().join("site");
+    let error = put(&table, &site).expect_err("refused");
+    let DeployError::Unconfirmed { withheld } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(withheld.len(), 1);
+    assert!(error.to_string().contains("bcast, 1x2"), "{error}");
+    assert!(
+        error
+            .help()
+            .is_some_and(|help| help.contains("validate --confirm"))
+    );
+    assert!(!site.exists());
+
+    let default = Policy::default();
+    let without = put_with(&table, &site, default, true, None).expect("deployed");
+    assert_eq!(without.withheld.len(), 1);
+    let place = &without.version.folder;
+    let deployed = Table::load(&place.join("table.yaml")).expect("a table");
+    assert_eq!(deployed, table.deployed(default).0);
+    let read = |name: &str| fs::read_to_string(place.join(name)).expect("readable");
+    let files = [
+        "README.txt",
+        "environment.sh",
+        "modulefiles/colltune-table/night",
+        "openmpi.conf",
+    ];
+    for name in files {
+        let warning = "WARNING: 12.00 other tasks running on 2 cores.";
+        assert!(
+            read(name).lines().any(|line| line.ends_with(warning)),
+            "{name}"
+        );
+        let mode = fs::metadata(place.join(name))
+            .expect("a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o444, "{name}");
+    }
+    assert!(read("README.txt").contains(&withheld[0].to_string()));
+
+    let policy = Policy {
+        unconfirmed: true,
+        ..default
+    };
+    let all = put_with(&table, &site, policy, false, None).expect("deployed");
+    assert_ne!(name(&all), name(&without));
+    assert_eq!(
+        Table::load(&all.version.folder.join("table.yaml")).expect("a table"),
+        table
+    );
+}
+
+#[test]
+fn a_table_without_anything_to_use_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("site");
+    let mut empty = table();
+    empty.collectives.clear();
+    let error = put(&empty, &site).expect_err("refused");
+    assert!(matches!(error, DeployError::Nothing { .. }), "{error}");
+    // All that it has needs colltune in the program.
+    let ours = "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, rules: [{from: 0, candidate: bcast/chain, confidence: high}]}
+";
+    let ours = sample::table("openmpi", "4.1.4", ours);
+    let error = put(&ours, &site).expect_err("refused");
+    assert!(
+        matches!(error, DeployError::NothingForLibrary { .. }),
+        "{error}"
+    );
+    assert!(!site.exists());
+    let preload = Path::new("/opt/lib/libcolltune.so");
+    let deployed =
+        put_with(&ours, &site, Policy::default(), false, Some(preload)).expect("deployed");
+    assert!(!deployed.version.folder.join("openmpi.conf").exists());
+}
+
+#[test]
+fn the_environment_names_the_version_and_not_the_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("a site's tables $HOME");
+    let preload = Path::new("/opt/lib/libcolltune.so");
+    let deployed = put(&table(), &site).expect("deployed");
+    assert_eq!(deployed.environment, site.join("current/environment.sh"));
+    let place = deployed.version.folder.to_str().expect("text").to_owned();
+    let value = |variable: &str| sourced(&deployed.environment, variable, "");
+    assert_eq!(value("OMPI_MCA_coll_tuned_use_dynamic_rules"), "1");
+    let file = format!("{place}/openmpi.conf");
+    assert_eq!(value("OMPI_MCA_coll_tuned_dynamic_rules_filename"), file);
+    assert!(Path::new(&file).is_file());
+    let text = fs::read_to_string(&deployed.environment).expect("readable");
+    assert!(
+        !text.contains("export LD_PRELOAD") && !text.contains("COLLTUNE_TABLE"),
+        "{text}"
+    );
+
+    let policy = Policy {
+        unconfirmed: true,
+        extrapolate: true,
+        ..Policy::default()
+    };
+    let deployed = put_with(&table(), &site, policy, false, Some(preload)).expect("deployed");
+    let value = |variable: &str| sourced(&deployed.environment, variable, "");
+    let place = deployed.version.folder.to_str().expect("text").to_owned();
+    assert_eq!(value("COLLTUNE_TABLE"), format!("{place}/table.yaml"));
+    assert_eq!(value("COLLTUNE_EXTRAPOLATE"), "1");
+    // In front of others, and once.
+    let list = sourced(
+        &deployed.environment,
+        "LD_PRELOAD",
+        "LD_PRELOAD=/other.so; . \"$1\";",
+    );
+    assert_eq!(list, "/opt/lib/libcolltune.so:/other.so");
+}
+
+/// Environment Modules and Lmod define these commands; here a few lines do.
+#[test]
+fn the_module_file_sets_the_same_as_the_environment_file() {
+    let tclsh = testkit::require("Tcl", testkit::process::find("tclsh"));
+    let Some(tclsh) = tclsh else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("{a} [site] $x");
+    let preload = Path::new("/opt/lib/libcolltune.so");
+    let deployed =
+        put_with(&table(), &site, Policy::default(), false, Some(preload)).expect("deployed");
+    let script = "
+        proc setenv {name value} {puts \"$name=$value\"}
+        proc prepend-path {name value} {puts \"$name=$value\"}
+        proc module-whatis {text} {}
+        proc conflict {name} {}
+        source [lindex $argv 0]
+        ModulesHelp";
+    fs::write(folder.path().join("module.tcl"), script).expect("written");
+    let module = deployed.modules.join(&deployed.module);
+    let output = Command::new(tclsh)
+        .arg(folder.path().join("module.tcl"))
+        .arg(&module)
+        .output()
+        .expect("started");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut found: Vec<&str> = text.lines().collect();
+    let names = [
+        "OMPI_MCA_coll_tuned_use_dynamic_rules",
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
+        "LD_PRELOAD",
+        "COLLTUNE_TABLE",
+    ];
+    let mut expected =
+        names.map(|name| format!("{name}={}", sourced(&deployed.environment, name, "")));
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
+
+/// Whatever ends a process, `current` leads to a whole version, and the next one cleans up.
+#[test]
+fn what_was_left_half_written_is_cleaned_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let first = put(&table(), folder).expect("deployed");
+    // Killed while a version was written, and while a link was made.
+    fs::create_dir_all(folder.join(".half-written/modulefiles")).expect("a folder");
+    fs::write(folder.join(".half-written/table.yaml"), "format: coll").expect("written");
+    fs::write(folder.join(".half-written/environment.sh"), "").expect("written");
+    symlink("nowhere", folder.join(".next")).expect("a link");
+    // Killed when the history was written and the link not yet turned; then in the middle of a line.
+    let mut history = fs::read_to_string(folder.join("history")).expect("a history");
+    history += &format!(
+        "2026-11-22T00:00:00Z bob deploy night-x after {}\n2026-11-22T00:0",
+        name(&first)
+    );
+    fs::write(folder.join("history"), &history).expect("written");
+    assert_eq!(current(folder), name(&first));
+    assert_eq!(list(folder).expect("versions").len(), 1);
+
+    let second = put(&changed(), folder).expect("deployed");
+    assert_eq!(current(folder), name(&second));
+    let after = fs::read_to_string(folder.join("history")).expect("a history");
+    assert!(after.starts_with(&history), "only appended to: {after}");
+    let left: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().into())
+        .filter(|name: &PathBuf| name.to_string_lossy().starts_with('.'))
+        .collect();
+    assert_eq!(left, [PathBuf::from(".lock")]);
+    assert_eq!(
+        rollback(folder, "bob").expect("taken back").name,
+        name(&first)
+    );
+    rollback(folder, "bob").expect_err("nothing before");
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let refused = |what: &str| {
+        let error = put(&table(), folder).expect_err("refused");
+        assert!(error.to_string().contains(what), "{error}");
+        assert!(error.help().is_some());
+        let entries = fs::read_dir(folder).expect("a folder");
+        let places = entries.map(|entry| entry.expect("an entry").path());
+        places
+            .filter(|place| !place.is_symlink() && place.join("table.yaml").exists())
+            .count()
+    };
+    fs::create_dir(folder.join("current")).expect("a folder");
+    assert_eq!(refused("current is not ours: it is no symbolic link"), 0);
+    fs::remove_dir(folder.join("current")).expect("removed");
+    symlink("/etc", folder.join("current")).expect("a link");
+    assert_eq!(refused("it leads to /etc, which is no version"), 0);
+    fs::remove_file(folder.join("current")).expect("removed");
+
+    let lock = File::create(folder.join(".lock")).expect("a file");
+    lock.lock().expect("locked");
+    assert_eq!(refused("another colltune is deploying to"), 0);
+    drop(lock);
+
+    let deployed = put(&table(), folder).expect("deployed");
+    let file = deployed.version.folder.join("openmpi.conf");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("writable");
+    fs::write(&file, "").expect("written");
+    assert_eq!(refused("openmpi.conf differs"), 1);
+    let second = put(&changed(), folder).expect("deployed");
+    fs::remove_dir_all(&deployed.version.folder).expect("removed");
+    let error = rollback(folder, "bob").expect_err("gone");
+    assert!(matches!(error, DeployError::Gone { .. }), "{error}");
+    assert_eq!(current(folder), name(&second));
+}

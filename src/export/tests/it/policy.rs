@@ -1,0 +1,149 @@
+//! What of a table is exported, and what is said about the rest.
+
+use std::ffi::OsStr;
+
+use export::openmpi::read;
+use export::{Exported, Format, Options};
+use schedule::Collective;
+use table::{Confidence, Policy, Table};
+use vocabulary::Candidate;
+
+use crate::sample::{self, OPEN_MPI, export};
+
+/// The sample, in which one of broadcast's rules on two ranks was not confirmed and another is uncertain.
+fn table(version: &str) -> Table {
+    let mut table = sample::table("openmpi", version, OPEN_MPI);
+    table.provenance.warnings = vec![
+        "12.00 other tasks running on 2 cores, which is said here in a sentence of more than a hundred letters."
+            .to_owned(),
+        "The ranks were not\nbound.".to_owned(),
+    ];
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Bcast)
+        .expect("entries");
+    entries[0].rules[1].confirmed = false;
+    entries[0].rules[2].confidence = Confidence::Low;
+    table
+}
+
+fn by(policy: Policy) -> Options {
+    Options {
+        policy,
+        ..Options::default()
+    }
+}
+
+/// The algorithms of broadcasts on two ranks that begin at the rules' sizes.
+fn algorithms(exported: &Exported) -> [u32; 4] {
+    let file = read(&exported.text).expect("readable");
+    [0, 1500, 64 << 10, 1 << 20].map(|bytes| {
+        let row = file.row(Collective::Bcast, 2, bytes).expect("a row");
+        row.algorithm
+    })
+}
+
+#[test]
+fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
+    let table = table("4.1.4");
+    let check = |policy: Policy, algorithms_expected: [u32; 4], note: &str| {
+        let exported = export("openmpi", &table, &by(policy)).expect("exported");
+        assert_eq!(algorithms(&exported), algorithms_expected, "{policy:?}");
+        let found = exported.notes.iter().filter(|known| *known == note).count();
+        assert_eq!(found, 1, "{:?}", exported.notes);
+        // The file says so too.
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split_whitespace().filter(|word| *word != "#");
+            words.map(str::to_owned).collect()
+        };
+        let (text, note) = (words(&exported.text).join(" "), words(note).join(" "));
+        assert!(text.contains(&note), "{text}");
+    };
+    let remedy = "`colltune validate --confirm` measures such rules in fresh launches;";
+    check(
+        Policy::default(),
+        [0, 0, 0, 8],
+        &format!(
+            "Left to the library: 2 of 20 rules: 1 was not confirmed by fresh launches, 1 has low \
+             confidence. {remedy} `--unconfirmed` and `--min-confidence low` use them as they are."
+        ),
+    );
+    let unconfirmed = Policy {
+        unconfirmed: true,
+        ..Policy::default()
+    };
+    check(
+        unconfirmed,
+        [0, 2, 0, 8],
+        &format!(
+            "Left to the library: 1 of 20 rules: 1 has low confidence. {remedy} `--min-confidence low` uses \
+             them as they are."
+        ),
+    );
+    let all = Policy {
+        min_confidence: Confidence::Low,
+        ..unconfirmed
+    };
+    check(
+        all,
+        [0, 2, 2, 8],
+        "Used as asked for: 2 doubtful rules: 1 was not confirmed by fresh launches, 1 has low confidence.",
+    );
+    let high = Policy {
+        min_confidence: Confidence::High,
+        ..Policy::default()
+    };
+    let exported = export("openmpi", &table, &by(high)).expect("exported");
+    assert_eq!(algorithms(&exported), [0, 0, 0, 8]);
+}
+
+/// All formats say what made the measurements doubtful, each warning in a line of its own.
+#[test]
+fn warnings_of_the_table_stand_in_every_file() {
+    for (format, version) in [
+        ("openmpi", "4.1.4"),
+        ("openmpi-json", "6.0.0"),
+        ("c-header", "4.1.4"),
+    ] {
+        let table = table(version);
+        let exported = export(format, &table, &Options::default()).expect("exported");
+        let text = exported.companion.unwrap_or(exported.text);
+        for warning in &table.provenance.warnings {
+            let line = format!("WARNING: {}", warning.replace('\n', " "));
+            let found = text.lines().filter(|known| known.ends_with(&line)).count();
+            assert_eq!(found, 1, "{format}: {text}");
+        }
+        assert!(text.contains("Left to the library"), "{format}: {text}");
+    }
+}
+
+/// What is written only for colltune does not count, where the library can be told nothing of it.
+#[test]
+fn rules_that_no_library_reads_are_not_counted() {
+    let mut table = table("4.1.4");
+    for rule in table
+        .collectives
+        .values_mut()
+        .flatten()
+        .flat_map(|entry| &mut entry.rules)
+    {
+        rule.confirmed &= !matches!(rule.candidate, Candidate::Ours { .. });
+    }
+    let exported = export("openmpi", &table, &Options::default()).expect("exported");
+    assert!(
+        exported.notes[0].starts_with("Left to the library: 2 of 20"),
+        "{:?}",
+        exported.notes
+    );
+    let exported = export("c-header", &table, &Options::default()).expect("exported");
+    assert!(
+        exported.notes[0].starts_with("Left to the library: 4 of 22"),
+        "{:?}",
+        exported.notes
+    );
+    assert!(!exported.text.contains("allreduce/dual_root"));
+    assert_eq!(
+        export::openmpi::Classic.installed("4.1.4", OsStr::new("")),
+        None
+    );
+}

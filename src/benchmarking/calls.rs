@@ -1,11 +1,40 @@
 //! What a repetition consists of.
 
+use statistics::clock::Clock;
 use vocabulary::Pattern;
 
-use crate::arrivals;
+use crate::{arrivals, batch};
 
 /// The fewest blocks of repeated calls: each is a mean of many calls already.
 const LEAST_BLOCKS: u32 = 3;
+
+/// Repetitions of warming up, at least.
+const LEAST_WARMUP: u32 = 2;
+
+/// About the fewest calls that a candidate is measured by in a launch, if one takes about `call_seconds` and
+/// is to be repeated `minimum` times: what no slice can make less, warming up included.
+pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
+    let calls = match pattern {
+        Pattern::Together => Calls::Together(1),
+        Pattern::Repeated => {
+            let clock = Clock {
+                overhead_seconds: 0.0,
+                resolution_seconds: 0.0,
+            };
+            Calls::block(batch::block(
+                call_seconds,
+                call_seconds,
+                f64::INFINITY,
+                &clock,
+            ))
+        }
+        Pattern::Skewed => Calls::Skewed {
+            longest_seconds: call_seconds,
+            first: 0,
+        },
+    };
+    (calls.least_repetitions(minimum) + LEAST_WARMUP) * calls.all()
+}
 
 /// The calls of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]

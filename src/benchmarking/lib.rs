@@ -29,7 +29,7 @@ mod samples;
 
 pub use affordable::{is_hopeless, is_too_slow};
 pub use arrivals::Arrivals;
-pub use calls::Calls;
+pub use calls::{Calls, least_calls};
 pub use cell::CellBenchmark;
 pub use executor::{Attempt, Executor, KnownTimes};
 pub use failure::{Failure, Ranks};

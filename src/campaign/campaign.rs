@@ -9,6 +9,7 @@ use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
 use strum_macros::Display;
+use table::Confidence;
 use vocabulary::{
     Cache, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Warning,
 };
@@ -56,6 +57,8 @@ pub struct Campaign {
     pub launches: u32,
     /// Whether choices are measured again in fresh launches, and only what these confirm replaces the default.
     pub confirmation: Confirmation,
+    /// The least confidence of rules that are deployed; others stay in the table.
+    pub min_confidence: Confidence,
     /// When a candidate has been repeated often enough.
     pub repetitions: Repetitions,
     /// Whether candidates that are slower for certain are not measured to the end.

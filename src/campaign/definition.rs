@@ -11,6 +11,7 @@ use launcher::{BATCH_SYSTEMS, BatchSystem};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use strict_yaml::{Argument, OneOrMany, Scalar, Shorthand};
+use table::Confidence;
 use vocabulary::{Cache, Pattern, Synchronisation};
 
 use crate::{Confirmation, Strategy};
@@ -33,6 +34,7 @@ pub(crate) struct Definition {
     pub(crate) target_regret: Option<f64>,
     pub(crate) launches: Option<u32>,
     pub(crate) confirmation: Option<Confirmation>,
+    pub(crate) min_confidence: Option<Confidence>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<f64>,
     pub(crate) materiality: Option<f64>,

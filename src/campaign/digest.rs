@@ -7,6 +7,7 @@ use std::path::Path;
 use launcher::{BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use table::Confidence;
 
 use crate::campaign::{Output, Slice};
 use crate::{Campaign, Confirmation, Launching, Repetitions, SimulatedOptions, Strategy};
@@ -91,6 +92,7 @@ fn canonical(campaign: &Campaign) -> String {
         target_regret,
         launches,
         confirmation,
+        min_confidence,
         repetitions,
         racing,
         confidence,
@@ -123,6 +125,7 @@ fn canonical(campaign: &Campaign) -> String {
         "target_regret": (*strategy == Strategy::Guided).then_some(target_regret),
         "launches": launches,
         "confirmation": (*confirmation == Confirmation::Off).then_some("off"),
+        "min_confidence": (*min_confidence != Confidence::Medium).then_some(min_confidence),
         "repetitions": turns(repetitions, *racing),
         "confidence": confidence,
         "materiality": materiality,

@@ -1,9 +1,11 @@
 //! Measuring, as a person watches it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
+use indicatif::{HumanDuration, ProgressBar, ProgressState};
 use tuner::{Event, Observer, Progress};
 
 use crate::console::{Console, complain};
@@ -18,19 +20,50 @@ pub(crate) struct ProgressDisplay {
     begun: bool,
     /// What gives more time.
     budget: &'static str,
+    /// What was left of the budget when the last launch began.
+    left: Option<Duration>,
+    end: End,
+}
+
+/// When the budget ends, as far as that is known: measuring goes on no longer, whatever is left to do.
+#[derive(Clone, Debug, Default)]
+struct End(Arc<Mutex<Option<Instant>>>);
+
+impl End {
+    fn set(&self, end: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
+    }
+
+    /// The time to come, by an estimate that does not know the budget.
+    fn bound(&self, estimate: Duration, now: Instant) -> Duration {
+        let end = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = end.map(|end| end.saturating_duration_since(now));
+        left.map_or(estimate, |left| left.min(estimate))
+    }
 }
 
 impl ProgressDisplay {
     /// A bar on a terminal; elsewhere only warnings are shown.
     pub(crate) fn new(console: Console) -> Self {
         let template =
-            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {eta} to go ({msg})";
+            "measuring [{bar:30}] {pos}/{len}, {elapsed} so far, about {left} to go ({msg})";
+        let bar = console.progress_bar(0, template);
+        let end = End::default();
+        let shown = end.clone();
+        let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
+            let left = shown.bound(state.eta(), Instant::now());
+            // There is no other place to tell that the terminal is gone.
+            let _ = write!(out, "{:#}", HumanDuration(left));
+        };
+        bar.set_style(bar.style().with_key("left", left));
         Self {
-            bar: console.progress_bar(0, template),
+            bar,
             notes: !console.is_quiet() && !console.shows_progress(),
             noted: BTreeSet::new(),
             begun: false,
             budget: "a larger `budget` in the campaign goes on from here",
+            left: None,
+            end,
         }
     }
 
@@ -63,6 +96,7 @@ impl ProgressDisplay {
         if runs {
             // Waiting says nothing about the speed of measuring.
             self.bar.reset_eta();
+            self.set_end();
         }
         // One job may serve several launches.
         let is_known = self.noted.contains(&(id.to_owned(), true));
@@ -71,6 +105,12 @@ impl ProgressDisplay {
             complain("note", &text);
         }
         self.bar.set_message(text);
+    }
+
+    /// What is left of the budget is left from now on.
+    fn set_end(&self) {
+        self.end
+            .set(self.left.and_then(|left| Instant::now().checked_add(left)));
     }
 
     fn warn(&self, text: &str) {
@@ -91,7 +131,14 @@ impl Observer for ProgressDisplay {
                 "{launches} earlier {} ended early; what was measured is kept",
                 if launches == 1 { "launch" } else { "launches" }
             )),
-            Event::Launch { number, progress } => {
+            Event::Launch {
+                number,
+                progress,
+                left_seconds,
+            } => {
+                let left = left_seconds.map(|left| Duration::try_from_secs_f64(left.max(0.0)));
+                self.left = left.map(|left| left.unwrap_or(Duration::MAX));
+                self.set_end();
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
             }
@@ -144,4 +191,37 @@ impl Observer for ProgressDisplay {
 /// The log that a message may quote is beside the store.
 fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_to_come_is_never_more_than_is_left_of_the_budget() {
+        let (now, seconds) = (Instant::now(), Duration::from_secs);
+        let end = End::default();
+        assert_eq!(end.bound(seconds(660), now), seconds(660));
+        end.set(Some(now + seconds(30)));
+        assert_eq!(end.bound(seconds(660), now), seconds(30));
+        assert_eq!(end.bound(seconds(660), now + seconds(20)), seconds(10));
+        assert_eq!(end.bound(seconds(660), now + seconds(40)), seconds(0));
+        assert_eq!(end.bound(seconds(5), now), seconds(5));
+    }
+
+    #[test]
+    fn a_launch_says_how_much_of_the_budget_is_left() {
+        let mut display = ProgressDisplay::new(Console::new(true));
+        let progress = Progress {
+            done: 1,
+            total: 100,
+        };
+        display.notice(Event::Launch {
+            number: 1,
+            progress,
+            left_seconds: Some(30.0),
+        });
+        let told = display.end.bound(Duration::from_secs(660), Instant::now());
+        assert!(told <= Duration::from_secs(30), "{told:?}");
+    }
 }

@@ -213,22 +213,36 @@ impl Analysis {
         judge(table, deployment, orders, &self.summaries, &self.failures)
     }
 
+    /// The number of cells in which the default stays only since another candidate was not measured in enough
+    /// fresh launches.
+    pub fn unconfirmed_choices(&self) -> usize {
+        let all = self.decisions.iter().chain(&self.library_decisions);
+        let unconfirmed = all.filter(|decision| decision.verdict == Verdict::Unconfirmed);
+        let cells: BTreeSet<Cell> = unconfirmed.map(|decision| decision.cell).collect();
+        cells.len()
+    }
+
     /// Where a candidate may be faster than the default and is not used, since fresh launches do not say so
-    /// clearly, as sentences.
-    pub fn unconfirmed(&self) -> Vec<String> {
+    /// clearly, as sentences; with a `budget`, as campaigns have it, that would suffice for them.
+    pub fn unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
+        let about = budget.map_or_else(String::new, |budget| format!(", about `budget: {budget}`"));
+        let lacking = format!(
+            ": {} choices are unconfirmed; tune again, with a larger `budget`{about}",
+            self.unconfirmed_choices()
+        );
         let told = [
             (
                 Verdict::Unconfirmed,
                 "another candidate was not measured in enough fresh launches",
-                ": tune again, with a larger `budget`",
+                lacking,
             ),
             (
                 Verdict::PatternsDisagree,
                 "another candidate beats it in one pattern of calls and not in another",
-                "",
+                String::new(),
             ),
         ];
-        let sentence = |(verdict, why, remedy): (Verdict, &str, &str)| {
+        let sentence = |(verdict, why, remedy): (Verdict, &str, String)| {
             let mut places: BTreeMap<_, Vec<String>> = BTreeMap::new();
             for decision in self.decisions.iter().filter(|d| d.verdict == verdict) {
                 let Cell {

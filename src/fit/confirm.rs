@@ -2,6 +2,7 @@
 
 mod points;
 mod settle;
+mod stakes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use table::{Deployment, Operators};
 use vocabulary::{Candidate, Cell, CommShape, Subject};
 
 use self::points::{Point, has_whole_parts, points};
+pub use self::stakes::{Stake, at_stake};
 use crate::decide::{classes, serves};
 use crate::fresh::{Finding, Fresh};
 use crate::runs::by_series;

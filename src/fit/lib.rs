@@ -52,7 +52,7 @@ mod summary;
 mod verdicts;
 
 pub use analysis::{Analysis, Measurements};
-pub use confirm::{Confirmation, Exploration, Trial};
+pub use confirm::{Confirmation, Exploration, Stake, Trial, at_stake};
 pub use curve::{Curve, How, Inside, Predicted, Segment, Timing};
 pub use decide::{DecideOptions, decide, decide_for, serves};
 pub use effort::Everything;

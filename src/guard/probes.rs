@@ -146,7 +146,8 @@ fn stretches(
                     weight: 0.0,
                 };
                 let middle = point(table, entry, deployment, stretch.at(0.5), Place::Probe);
-                stretch.weight = stretch.width().log2() * (1.0 + middle.stake.max(1.0).log2());
+                let octaves = stretch.width().log2();
+                stretch.weight = octaves + fit::at_stake(octaves, middle.stake);
                 stretches.push(stretch);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
-use vocabulary::{Candidate, Left, Library, Pattern, Purpose, Sample, Subject};
+use vocabulary::{Candidate, Cell, Left, Library, Pattern, Purpose, Sample, Subject};
 use wire::{Failure, LaunchStart, Spending};
 
 use crate::columns::{Json, Places, Repetitions};
@@ -269,6 +269,39 @@ impl Store {
                 of(library),
                 |row| row.get(0),
             )
+        })
+    }
+
+    /// The seconds that a candidate took in each task of the launches of a library that confirmed choices in calls
+    /// of one pattern, warm-up and synchronisation included: those of the task, divided by its candidates.
+    pub fn confirming_turns(
+        &self,
+        library: &Library,
+        pattern: Pattern,
+    ) -> Result<BTreeMap<Cell, Vec<f64>>, StoreError> {
+        let [name, version] = of(library);
+        self.read(|connection| {
+            let subjects: HashMap<i64, Subject> =
+                load(connection, "SELECT id, definition FROM subject")?;
+            let confirming = of_launches(Purpose::Confirming);
+            let mut query = connection.prepare(&format!(
+                "SELECT task.subject, elapsed_seconds / count(*)
+                 FROM task
+                 JOIN sample ON sample.launch = task.launch AND sample.task = task.number
+                 JOIN launch ON launch.number = task.launch
+                 WHERE library_name = ?1 AND library_version = ?2 AND task.pattern IS ?3
+                     AND {confirming}
+                 GROUP BY task.launch, task.number
+                 ORDER BY task.launch, task.number"
+            ))?;
+            let mut rows = query.query(params![name, version, column_of(pattern)])?;
+            let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                if let Subject::Cell(cell) = find(&subjects, row, 0)? {
+                    turns.entry(cell).or_default().push(row.get(1)?);
+                }
+            }
+            Ok(turns)
         })
     }
 

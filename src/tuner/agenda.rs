@@ -15,7 +15,10 @@ use vocabulary::{
 };
 
 use self::budget::has_no_time;
-pub(crate) use self::budget::{LITTLE_BUDGET_SECONDS, left_seconds, repetition, spent_seconds};
+pub(crate) use self::budget::{
+    LITTLE_BUDGET_SECONDS, confirming_slice, left_seconds, repetition, spent_seconds,
+    starting_seconds, unspent_seconds,
+};
 pub(crate) use self::stock::Stock;
 use crate::TunerError;
 use crate::confirming::{Confirming, confirms};

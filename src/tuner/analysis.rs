@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use campaign::Campaign;
 use fit::{DecideOptions, Fresh, Measurements};
 use import::Record;
-use results::{MeasuringCost, SplitScores, Starts};
+use results::{CellDecision, MeasuringCost, SplitScores, Starts, Verdict};
 use store::{LaunchRow, Store};
-use table::{Deployment, Deployments, Provenance, Table, TurnedBack, Verdict};
+use table::{Deployment, Deployments, Provenance, Table, TurnedBack};
+use vocabulary::units::format_duration_up;
 use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, Failure};
 
@@ -43,7 +44,10 @@ pub struct Analysis {
     /// Candidates that failed.
     pub failures: Vec<Failure>,
     /// The verdicts that the table's file keeps.
-    kept: Vec<Verdict>,
+    kept: Vec<table::Verdict>,
+    /// The budget in seconds with which all choices would be confirmed, by what measuring has taken so far; absent
+    /// if none is left to confirm.
+    pub needed_budget: Option<f64>,
 }
 
 impl Analysis {
@@ -113,6 +117,10 @@ impl Analysis {
             Some(agenda) => Some(agenda.progress(&Stock::of(store, &library, pattern)?)),
             None => None,
         };
+        let needed_budget = match agenda.as_ref().zip(campaign) {
+            Some((agenda, campaign)) => agenda.needed_budget(campaign, store, &library)?,
+            None => None,
+        };
         let asked = campaign.map(decide_options).or(imported);
         let mut options = asked.unwrap_or_default();
         options.max_regret = deciding.max_regret.unwrap_or(options.max_regret);
@@ -175,6 +183,7 @@ impl Analysis {
             found,
             failures,
             kept: deciding.verdicts,
+            needed_budget,
         })
     }
 
@@ -243,6 +252,19 @@ impl Analysis {
         now == table.collectives || (is_old && of_colltune() == table.collectives)
     }
 
+    /// Whether decisions rest on as many launches as they need: everything that the campaign asks for is measured,
+    /// no choice is left unconfirmed, and no default is replaced without fresh launches.
+    pub fn suffices(&self) -> bool {
+        let found = &self.found;
+        let is_confirmed = |decision: &CellDecision| {
+            !decision.replaces_default() || decision.verdict == Verdict::Confirmed
+        };
+        let mut decisions = found.decisions.iter().chain(&found.library_decisions);
+        self.origin.incompleteness().is_none()
+            && found.unconfirmed_choices() == 0
+            && decisions.all(is_confirmed)
+    }
+
     /// How ranks came to common starts; unknown of imported times.
     pub fn starts(&self) -> Option<Starts> {
         (!self.origin.is_imported).then_some(self.found.starts)
@@ -252,6 +274,7 @@ impl Analysis {
     pub fn provenance(&self) -> Provenance {
         let origin = &self.origin;
         let last = self.environment();
+        let budget = self.needed_budget.map(format_duration_up);
         Provenance {
             campaign: origin.campaign.clone(),
             store: origin.store.display().to_string(),
@@ -265,7 +288,7 @@ impl Analysis {
             warnings: origin
                 .incompleteness()
                 .into_iter()
-                .chain(self.found.unconfirmed())
+                .chain(self.found.unconfirmed(budget.as_deref()))
                 .chain(origin.warnings().iter().map(Warning::to_string))
                 .chain(TurnedBack::warning(&self.found.turned_back))
                 .collect(),

@@ -1,12 +1,18 @@
 //! What fresh launches are asked for, and what they have measured.
 
-use std::collections::BTreeMap;
+mod afford;
+mod cost;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::{Campaign, Confirmation};
 use fit::{Exploration, Fresh, Trial, summarise};
 use store::Store;
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
+use self::afford::affordable;
+use self::cost::Turns;
+use crate::agenda::{confirming_slice, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
 use crate::{Agenda, TunerError};
 
@@ -15,6 +21,10 @@ use crate::{Agenda, TunerError};
 pub(crate) struct Confirming {
     /// What is still to be measured of the sweep.
     pub(crate) trials: Vec<Trial>,
+    /// Those of them that what is left of the budget suffices for: all, or what has most at stake for its time.
+    pub(crate) affordable: Vec<Trial>,
+    /// About what measuring all of them takes, in seconds.
+    pub(crate) seconds: f64,
     /// The number of launches in which each trial is wanted.
     pub(crate) launches: u32,
     /// Launches of cells that need not be measured again, together.
@@ -78,16 +88,21 @@ impl Confirming {
             fresh.rounds(trial.pattern, &trial.cell) + explored.get(&key).copied().unwrap_or(0)
         };
         let trials = confirmation.open().to_vec();
+        let patterns = campaign.confirming_patterns();
+        let (seconds, affordable) =
+            budgeted(campaign, store, library, &patterns, &confirmation, &fresh)?;
         Ok(Self {
             rounds: trials
                 .iter()
                 .map(|trial| ((trial.cell, trial.pattern), rounds(trial)))
                 .collect(),
             trials,
+            affordable,
+            seconds,
             launches: fresh.launches(),
             finished: confirmation.finished(),
             turns: confirmation.turns(),
-            patterns: campaign.confirming_patterns(),
+            patterns,
         })
     }
 
@@ -101,6 +116,48 @@ impl Confirming {
         let rounds = self.rounds.get(&(trial.cell, trial.pattern));
         rounds.copied().unwrap_or(0)
     }
+}
+
+/// About what measuring all open trials takes, in seconds, and those of them that what is left of the budget
+/// suffices for, those first that are worth most for their time where these are not all. A cell is measured in all
+/// patterns of calls or in none.
+fn budgeted(
+    campaign: &Campaign,
+    store: &Store,
+    library: &Library,
+    patterns: &[Pattern],
+    confirmation: &fit::Confirmation<'_>,
+    fresh: &Fresh,
+) -> Result<(f64, Vec<Trial>), TunerError> {
+    let (open, launches) = (confirmation.open(), fresh.launches());
+    let left = unspent_seconds(store, campaign, library)?;
+    let launches_left = open.iter().map(|trial| launches.saturating_sub(trial.done));
+    let launches_left = launches_left.max().unwrap_or(0);
+    let slice = confirming_slice(
+        campaign,
+        left,
+        (launches, confirmation.turns(), launches_left),
+    );
+    let stakes = confirmation.stakes();
+    let turns = Turns::of(campaign, store, library, patterns, &stakes, slice)?;
+    let mut seconds: BTreeMap<Cell, f64> = BTreeMap::new();
+    for trial in open {
+        *seconds.entry(trial.cell).or_default() += turns.seconds(trial, launches);
+    }
+    let starting = starting_seconds(store, campaign, library)? * f64::from(launches_left);
+    let all = starting + seconds.values().sum::<f64>();
+    if all <= left {
+        return Ok((all, open.to_vec()));
+    }
+    let begun = open.iter().filter(|trial| {
+        let of_cell = open.iter().filter(|other| other.cell == trial.cell);
+        trial.done > 0 || of_cell.count() < patterns.len()
+    });
+    let begun: BTreeSet<Cell> = begun.map(|trial| trial.cell).collect();
+    let cells = affordable(&stakes, &seconds, &begun, left - starting);
+    let of_cell = |cell: Cell| open.iter().filter(move |trial| trial.cell == cell);
+    let trials = cells.into_iter().flat_map(of_cell).cloned();
+    Ok((all, trials.collect()))
 }
 
 /// What fresh launches have measured of what an agenda asks for, by pattern of calls.

@@ -24,8 +24,8 @@ pub struct Forecast {
     pub calibrated: bool,
     /// What of the budget is spent: what measuring the library into this store has cost.
     pub spent_seconds: f64,
-    /// Time to come, that of the simulated machine in simulations, at most about this: precise
-    /// candidates end their turns early; 0 if the budget is spent.
+    /// Time to come, that of the simulated machine in simulations, at most about this, and no more than is left of
+    /// the budget: precise candidates end their turns early; 0 if the budget is spent.
     pub seconds: f64,
     /// The part of `seconds` that is kept for confirming choices, in further launches.
     pub confirming_seconds: f64,
@@ -65,16 +65,13 @@ impl Agenda {
         let open = self.launches_left(&stock);
         // Experiments that were never made have a launch of their own.
         let launches_left = open + u32::from(open == self.launches && !calibrated);
-        let seconds = if left > 0.0 {
-            let starting = if campaign.is_simulated() {
-                0.0
-            } else {
-                f64::from(launches_left) * LAUNCH_SECONDS
-            };
-            starting + (turns * slice).min(left) + confirming_seconds
-        } else {
-            confirming_seconds
+        let starting = match campaign.is_simulated() {
+            true => 0.0,
+            false => f64::from(launches_left) * LAUNCH_SECONDS,
         };
+        // Launches end with the budget, whatever is left to do.
+        let now = (starting + turns * slice).min(left);
+        let seconds = (now + confirming_seconds).min(unspent);
         Ok(Forecast {
             progress: self.progress(&stock),
             launches_left,

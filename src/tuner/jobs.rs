@@ -78,7 +78,7 @@ pub fn cancel(
     if !place.exists() {
         return Ok(cancelled);
     }
-    let _hold = hold(&place, launches)?;
+    let _locks = lock(&place, launches)?;
     let mut store = Store::open(&place)?;
     let recorded = launcher::recorded(launches, path)?;
     for plan in store.unfinished_launches()? {
@@ -110,7 +110,7 @@ pub fn cancel(
 }
 
 /// The store's rights, once whoever follows the jobs has noticed that they are gone.
-fn hold(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
+fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
     let end = Instant::now() + NOTICED_WITHIN;
     loop {
         let held = Lock::acquire(store).and_then(|lock| Ok((lock, Lease::acquire(launches)?)));

@@ -2,7 +2,7 @@
 
 mod adopt;
 mod conclude;
-mod hold;
+mod lock;
 mod recover;
 
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use vocabulary::{Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, WIRE_VERSION};
 
 use self::conclude::Patience;
-pub(crate) use self::hold::Hold;
-use crate::agenda::{Stock, left_seconds, repetition};
+pub(crate) use self::lock::CampaignLock;
+use crate::agenda::{Stock, left_seconds, repetition, unspent_seconds};
 use crate::allotment::{Allotment, on_the_same_nodes};
 use crate::analysis::stored::campaign_of;
 use crate::identity::digest_in;
@@ -67,10 +67,10 @@ pub fn measure(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let hold = Hold::of(at)?;
+    let lock = CampaignLock::of(at)?;
     let store = open(at)?;
     let agenda = of_campaign(at);
-    let mut measuring = Measuring::new(at, &agenda, store, &hold, observer, stop, Watch::Follow);
+    let mut measuring = Measuring::new(at, &agenda, store, &lock, observer, stop, Watch::Follow);
     measuring.carry_out()?;
     Ok(Measured {
         launches: measuring.launches,
@@ -88,10 +88,10 @@ pub fn submit(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Submitted, TunerError> {
-    let hold = Hold::of(at)?;
+    let lock = CampaignLock::of(at)?;
     let store = open(at)?;
     let agenda = of_campaign(at);
-    let mut measuring = Measuring::new(at, &agenda, store, &hold, observer, stop, Watch::Submit);
+    let mut measuring = Measuring::new(at, &agenda, store, &lock, observer, stop, Watch::Submit);
     measuring.carry_out()?;
     Ok(Submitted {
         job: measuring.left.take(),
@@ -116,11 +116,11 @@ pub fn measure_cells(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let hold = Hold::of(at)?;
+    let lock = CampaignLock::of(at)?;
     let store = Store::open_or_create(at.store())?;
     let pattern = at.campaign.pattern;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
-    let mut measuring = Measuring::new(at, &of_cells, store, &hold, observer, stop, Watch::Own);
+    let mut measuring = Measuring::new(at, &of_cells, store, &lock, observer, stop, Watch::Own);
     measuring.carry_out()?;
     Ok(Measured {
         launches: measuring.launches,
@@ -181,7 +181,7 @@ struct Measuring<'a> {
     at: &'a Workplace,
     agenda: &'a AgendaOf<'a>,
     store: Store,
-    hold: &'a Hold,
+    lock: &'a CampaignLock,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
     watch: Watch,
@@ -199,7 +199,7 @@ impl<'a> Measuring<'a> {
         at: &'a Workplace,
         agenda: &'a AgendaOf<'a>,
         store: Store,
-        hold: &'a Hold,
+        lock: &'a CampaignLock,
         observer: &'a mut dyn Observer,
         stop: &'a AtomicBool,
         watch: Watch,
@@ -208,7 +208,7 @@ impl<'a> Measuring<'a> {
             at,
             agenda,
             store,
-            hold,
+            lock,
             observer,
             stop,
             watch,
@@ -253,7 +253,7 @@ impl<'a> Measuring<'a> {
 
     /// Makes the next launch; false if there is nothing left to do or to spend.
     fn step(&mut self) -> Result<bool, TunerError> {
-        self.hold.check()?;
+        self.lock.check()?;
         let Workplace {
             campaign, library, ..
         } = self.at;
@@ -305,7 +305,15 @@ impl<'a> Measuring<'a> {
             tasks,
         };
         let is_exploring = agenda.keeps_time() && agenda.purpose() == Purpose::Exploring;
-        self.observer.notice(Event::Launch { number, progress });
+        let left_seconds = match campaign.is_simulated() {
+            true => None,
+            false => Some(unspent_seconds(&self.store, campaign, library)?),
+        };
+        self.observer.notice(Event::Launch {
+            number,
+            progress,
+            left_seconds,
+        });
         match self.launch(&plan, allotment, progress)? {
             Verdict::GoOn => Ok(true),
             Verdict::Left => Ok(false),

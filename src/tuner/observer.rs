@@ -22,6 +22,8 @@ pub enum Event<'a> {
         number: u32,
         /// What is done and what is to do.
         progress: Progress,
+        /// What is left of the budget, in seconds; absent where that is no time on the clock, as in simulations.
+        left_seconds: Option<f64>,
     },
     /// A job waits for nodes, or for another reason than before.
     Queued {

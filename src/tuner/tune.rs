@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use store::Store;
-use table::Table;
+use table::{Policy, Table, Withheld};
 
 use crate::file::probe;
 use crate::{
@@ -27,12 +27,14 @@ pub struct Tuned {
     pub report_path: PathBuf,
     /// Where the same was written as a page with pictures.
     pub page_path: PathBuf,
-    /// The table for the library's own settings, where it has decisions for these.
+    /// The table for the library's own settings, where it has decisions for these that are deployed.
     pub export: Option<Export>,
+    /// The rules that are not deployed.
+    pub withheld: Vec<Withheld>,
 }
 
-/// Measures what is missing, fits, decides, and writes the table, the reports, and what of the table the
-/// library itself can be told, in the format that it reads.
+/// Measures what is missing, fits, decides, and writes the table, the reports, and what of the table is deployed
+/// and the library itself can be told, in the format that it reads.
 ///
 /// # Errors
 /// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.
@@ -96,8 +98,13 @@ pub fn conclude(
     }
     write_atomically(&page, &report::render_html(&view))?;
     let search = std::env::var_os("PATH").unwrap_or_default();
+    let (deployed, withheld) = table.deployed(Policy {
+        min_confidence: at.campaign.min_confidence,
+        ..Policy::default()
+    });
     Ok(Tuned {
-        export: export_beside(&table, &output.table, &search)?,
+        export: export_beside(&deployed, &output.table, &search)?,
+        withheld,
         measured,
         analysis,
         table,

@@ -133,6 +133,25 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
     Ok(total)
 }
 
+/// Writes a duration as people ask for one, rounded up: `90s`, `12m`, `3h`.
+///
+/// ```
+/// use vocabulary::units::{format_duration_up, parse_seconds};
+///
+/// assert_eq!(format_duration_up(81.0), "90s");
+/// assert_eq!(format_duration_up(700.0), "12m");
+/// assert_eq!(format_duration_up(10_801.0), "4h");
+/// assert_eq!(parse_seconds(&format_duration_up(81.0)), Ok(90.0));
+/// ```
+pub fn format_duration_up(seconds: f64) -> String {
+    let in_steps = |step: f64| (seconds / step).ceil().max(1.0);
+    match seconds {
+        s if s <= 120.0 => format!("{}s", 10.0 * in_steps(10.0)),
+        s if s <= 10_800.0 => format!("{}m", in_steps(60.0)),
+        _ => format!("{}h", in_steps(3600.0)),
+    }
+}
+
 /// Writes a time with three significant digits and a fitting unit: `1.25 us`, `340 ns`, `2.10 s`.
 pub fn format_seconds(seconds: f64) -> String {
     // What rounds to a thousand has the next unit.

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use serde_json::json;
+use table::Withheld;
 use tuner::{Export, Measured, Tuned};
 
 use super::detached;
@@ -16,8 +19,13 @@ use crate::progress::ProgressDisplay;
 /// continued by the same command. Then fits the machine's parameters, decides for every cell, and
 /// writes the decision table and the report, as Markdown and as a page with pictures, and, if the
 /// library's own algorithms (`native:*`) were among the candidates and some are worth it, a file beside
-/// the table that the library reads. Prints, per collective, where the library's default loses and by
-/// how much.
+/// the table that the library reads, with the rules that are confirmed and have the campaign's `min_confidence`.
+/// Prints, per collective, where the library's default loses and by how much, and what makes the numbers less
+/// trustworthy.
+///
+/// Ends with 0 also where the default is best everywhere. With --require-confirmed it ends with 1 if decisions rest
+/// on fewer launches than they need: the default stays wherever another candidate was not confirmed for lack of
+/// time, and the summary says which `budget` would suffice.
 ///
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
 /// (paths, the last null if nothing was exported),
@@ -25,13 +33,19 @@ use crate::progress::ProgressDisplay;
 /// (candidates left out somewhere), `measuring_seconds` (in all), `confirming_seconds` (of these in launches
 /// that confirmed choices), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
-/// everything would have taken; null unless the campaign is guided). With --detach, as long as there is
+/// everything would have taken; null unless the campaign is guided), `unconfirmed` (the number of choices that
+/// lack fresh launches), `needed_budget_seconds` (about the budget that would suffice for these; null if it did),
+/// `confirmed` (whether decisions rest on as many launches as they need), `withheld` (rules that are not deployed),
+/// `warnings`. With --detach, as long as there is
 /// something to measure, it prints what `measure --detach` prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(flatten)]
     campaign: CampaignArgs,
+    /// End with 1 if choices are left unconfirmed, or decisions rest on fewer launches than they need
+    #[arg(long)]
+    require_confirmed: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -41,6 +55,7 @@ const EXAMPLES: &str = "\
 Examples:
   colltune tune tuning/quickstart.yaml
   colltune tune --retry-failed campaign.yaml
+  colltune tune --require-confirmed campaign.yaml
   colltune tune --detach tuning/cluster.yaml";
 
 impl Args {
@@ -69,6 +84,9 @@ impl Args {
         } else {
             let view = tuned.analysis.view(&tuned.table);
             console.remark(report::render_summary(&view))?;
+            for warning in &tuned.table.provenance.warnings {
+                console.remark(format_args!("warning: {warning}"))?;
+            }
             console.remark(format_args!("table:  {}", tuned.table_path.display()))?;
             if tuned.report_path != tuned.page_path {
                 console.remark(format_args!("report: {}", tuned.report_path.display()))?;
@@ -76,13 +94,33 @@ impl Args {
             console.remark(format_args!("page:   {}", tuned.page_path.display()))?;
             tell_export(&tuned, console)?;
         }
-        Ok(Answer::Good)
+        match self.require_confirmed && !tuned.analysis.suffices() {
+            true => {
+                console.warn("decisions rest on fewer launches than they need, see above");
+                Ok(Answer::No)
+            }
+            false => Ok(Answer::Good),
+        }
     }
 }
 
 /// Where the table for the library's own settings is, or why there is none.
 fn tell_export(tuned: &Tuned, console: Console) -> Result<(), CliError> {
     let library = &tuned.analysis.origin.library;
+    if !tuned.withheld.is_empty() {
+        let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
+        for Withheld { lack, .. } in &tuned.withheld {
+            *lacks.entry(lack.to_string()).or_default() += 1;
+        }
+        let lacks: Vec<String> = lacks
+            .iter()
+            .map(|(lack, rules)| format!("{rules} {lack}"))
+            .collect();
+        console.remark(format_args!(
+            "rules that are not deployed, and stay in the table: {}",
+            lacks.join(", ")
+        ))?;
+    }
     match &tuned.export {
         None => Ok(()),
         Some(Export::Written { path, notes }) => {
@@ -122,5 +160,10 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "confirming_seconds": tuned.analysis.found.cost.confirming_seconds,
         "saved_seconds": tuned.analysis.found.cost.races.saved_seconds,
         "exhaustive_seconds": tuned.analysis.found.cost.effort.map(|effort| effort.exhaustive_seconds),
+        "unconfirmed": tuned.analysis.found.unconfirmed_choices(),
+        "needed_budget_seconds": tuned.analysis.needed_budget,
+        "confirmed": tuned.analysis.suffices(),
+        "withheld": tuned.withheld.len(),
+        "warnings": tuned.table.provenance.warnings,
     })
 }

@@ -6,6 +6,8 @@ use vocabulary::{Library, Purpose, Repetition};
 use wire::Task;
 
 use super::{Agenda, Stock};
+use crate::TunerError;
+use crate::confirming::Confirming;
 
 /// Repetitions of a candidate in a first look, at least.
 const FIRST_LOOK_MINIMUM: u32 = 5;
@@ -35,27 +37,65 @@ pub(crate) fn repetition(
     if campaign.repetitions.slice != Slice::Auto {
         return repetition;
     }
-    let (whole, launches, turns) = match &agenda.confirming {
-        None if !agenda.keeps_time => (campaign.budget_seconds, agenda.launches, agenda.turns()),
-        None => (
-            campaign.exploring_seconds(),
-            agenda.launches,
-            agenda.turns(),
-        ),
-        Some(confirming) => (
-            campaign.budget_seconds - campaign.exploring_seconds(),
-            confirming.launches,
-            confirming.turns,
-        ),
+    let whole = match (&agenda.confirming, agenda.keeps_time) {
+        (Some(_), _) => confirming_seconds(campaign),
+        (None, true) => campaign.exploring_seconds(),
+        (None, false) => campaign.budget_seconds,
     };
-    repetition.slice_seconds = Campaign::slice_seconds(whole, launches, turns);
-    // A simulation is not to depend on where it was interrupted.
-    if !campaign.is_simulated() {
-        let share = left_seconds.max(0.0) / whole;
-        let left = agenda.launches_left(stock).max(1);
-        repetition.slice_seconds *= share * f64::from(launches) / f64::from(left);
-    }
+    let (launches, turns) = match &agenda.confirming {
+        None => (agenda.launches, agenda.turns()),
+        Some(confirming) => (confirming.launches, confirming.turns),
+    };
+    let launches_left = agenda.launches_left(stock);
+    let work = (launches, turns, launches_left);
+    repetition.slice_seconds = slice_seconds(campaign, whole, left_seconds, work);
     repetition
+}
+
+/// A turn's share of a time of which some is left, if there are so many launches, turns in each, and launches
+/// left.
+fn slice_seconds(
+    campaign: &Campaign,
+    whole: f64,
+    left: f64,
+    (launches, turns, launches_left): (u32, usize, u32),
+) -> f64 {
+    let slice = Campaign::slice_seconds(whole, launches, turns);
+    // A simulation is not to depend on where it was interrupted.
+    match campaign.is_simulated() {
+        true => slice,
+        false => {
+            let share = left.max(0.0) / whole;
+            slice * share * f64::from(launches) / f64::from(launches_left.max(1))
+        }
+    }
+}
+
+/// The slice of a turn that confirms choices.
+pub(crate) fn confirming_slice(campaign: &Campaign, left: f64, work: (u32, usize, u32)) -> f64 {
+    match campaign.repetitions.slice {
+        Slice::Seconds(seconds) => seconds,
+        Slice::Auto => slice_seconds(campaign, confirming_seconds(campaign), left, work),
+    }
+}
+
+/// The part of the budget that is kept for confirming choices, in seconds.
+fn confirming_seconds(campaign: &Campaign) -> f64 {
+    campaign.budget_seconds - campaign.exploring_seconds()
+}
+
+/// The seconds that a launch of a library takes beside its tasks, on average; none on simulated machines.
+pub(crate) fn starting_seconds(
+    store: &Store,
+    campaign: &Campaign,
+    library: &Library,
+) -> Result<f64, StoreError> {
+    if campaign.is_simulated() {
+        return Ok(0.0);
+    }
+    let launches = store.measured_launches(library)?.len().max(1);
+    let beside = store.spent_seconds(library, None)? - store.measuring_seconds(library, None)?;
+    Ok(beside.max(0.0) / launches as f64)
 }
 
 /// What is left for launches of a purpose, in seconds.
@@ -65,13 +105,22 @@ pub(crate) fn left_seconds(
     library: &Library,
     agenda: &Agenda,
 ) -> Result<f64, StoreError> {
-    let left = campaign.budget_seconds - spent_seconds(store, campaign, library, None)?;
+    let left = unspent_seconds(store, campaign, library)?;
     match agenda.purpose() {
         Purpose::Exploring if agenda.keeps_time => {
             Ok(left.min(exploring_seconds_left(store, campaign, library)?))
         }
         _ => Ok(left),
     }
+}
+
+/// What is left of a campaign's budget for all launches, in seconds.
+pub(crate) fn unspent_seconds(
+    store: &Store,
+    campaign: &Campaign,
+    library: &Library,
+) -> Result<f64, StoreError> {
+    Ok(campaign.budget_seconds - spent_seconds(store, campaign, library, None)?)
 }
 
 /// What of a campaign's budget is spent: time on the clock, or that of the simulated machine; `purpose`
@@ -85,6 +134,32 @@ pub(crate) fn spent_seconds(
     match campaign.is_simulated() {
         true => store.measuring_seconds(library, purpose),
         false => store.spent_seconds(library, purpose),
+    }
+}
+
+impl Agenda {
+    /// The budget with which all that is still to be confirmed would be, by what measuring has taken so far; absent
+    /// if nothing is.
+    pub(crate) fn needed_budget(
+        &self,
+        campaign: &Campaign,
+        store: &Store,
+        library: &Library,
+    ) -> Result<Option<f64>, TunerError> {
+        let open = |confirming: &&Confirming| !confirming.trials.is_empty();
+        let Some(confirming) = self.confirming.as_ref().filter(open) else {
+            return Ok(None);
+        };
+        let spent = |purpose| spent_seconds(store, campaign, library, purpose);
+        let needed = spent(None)? + confirming.seconds;
+        let stock = Stock::of(store, library, self.pattern)?;
+        if self.is_explored(&stock) {
+            return Ok(Some(needed));
+        }
+        // A larger budget is for exploring too.
+        let confirmed = spent(Some(Purpose::Confirming))? + confirming.seconds;
+        let share = confirming_seconds(campaign) / campaign.budget_seconds;
+        Ok(Some(needed.max(confirmed / share)))
     }
 }
 

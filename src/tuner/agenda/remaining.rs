@@ -1,9 +1,11 @@
 //! What of an agenda is left to do after what a store has.
 
+use fit::Trial;
 use vocabulary::{Candidate, Cell, Pattern, Subject};
 use wire::{Task, Work};
 
 use super::{Agenda, Progress, Stock};
+use crate::confirming::Confirming;
 
 /// One thing to measure.
 struct Item<'a> {
@@ -62,10 +64,10 @@ impl Agenda {
         }))
     }
 
-    /// What choices are to be confirmed of by now.
-    fn trials(&self) -> impl Iterator<Item = Item<'_>> {
-        self.confirming.iter().flat_map(|confirming| {
-            confirming.trials.iter().map(|trial| Item {
+    /// What choices are to be confirmed of by now: everything, or what there is time for.
+    fn trials(&self, trials: fn(&Confirming) -> &[Trial]) -> impl Iterator<Item = Item<'_>> {
+        self.confirming.iter().flat_map(move |confirming| {
+            trials(confirming).iter().map(|trial| Item {
                 subject: Subject::Cell(trial.cell),
                 candidates: &trial.candidates,
                 done: trial.done,
@@ -79,7 +81,7 @@ impl Agenda {
     /// What launches are to measure from now on: nothing is explored any more once choices are confirmed.
     fn ahead<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
         let exploring = self.items(stock).filter(|_| self.confirming.is_none());
-        exploring.chain(self.trials())
+        exploring.chain(self.trials(|confirming| &confirming.affordable))
     }
 
     /// How much is done.
@@ -95,7 +97,8 @@ impl Agenda {
             .map_or(0, |confirming| confirming.finished);
         progress.done += confirmed;
         progress.total += confirmed;
-        for item in self.items(stock).chain(self.trials()) {
+        let trials = self.trials(|confirming| &confirming.trials);
+        for item in self.items(stock).chain(trials) {
             progress.done += u64::from(item.done);
             progress.total += u64::from(item.wanted);
         }
@@ -184,6 +187,11 @@ impl Agenda {
             }
         };
         self.ahead(stock).map(turns).sum()
+    }
+
+    /// Whether nothing is left to explore.
+    pub(super) fn is_explored(&self, stock: &Stock) -> bool {
+        self.items(stock).all(|item| item.done >= item.wanted) && self.undone(stock).is_empty()
     }
 
     /// Whether every experiment was made once or has failed.

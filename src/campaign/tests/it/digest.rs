@@ -32,7 +32,8 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
-        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\npattern: together\nconfirmation: on\n",
+        "shapes: 1x2\nstrategy: exhaustive\ncache: warm\npattern: together\nconfirmation: on\n\
+         min_confidence: medium\n",
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
@@ -73,6 +74,8 @@ fn every_key_makes_a_difference() {
         "parameters: {bcast: chain}\n",
         "launches: 7\n",
         "confirmation: off\n",
+        "min_confidence: low\n",
+        "min_confidence: high\n",
         "repetitions: {minimum: 5}\n",
         "repetitions: {maximum: 50}\n",
         "repetitions: {precision: 0.1}\n",

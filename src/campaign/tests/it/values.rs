@@ -177,6 +177,13 @@ fn values_make_sense() {
         "window",
     );
     check(
+        "name: x\nmin_confidence: most\n",
+        (2, 17),
+        "min_confidence",
+        "unknown min_confidence `most`",
+        "medium",
+    );
+    check(
         "name: x\nconfirmation: always\n",
         (2, 15),
         "confirmation",

@@ -80,6 +80,53 @@ fn agreed_starts_are_told_of() {
 }
 
 #[test]
+fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
+    let text = SMALL.replace("confirmation: off\n", "launches: 1\n");
+    let place = place(&text);
+    let whole = simulated(place.run(&["tune", "--require-confirmed", "campaign.yaml"]));
+    assert!(!whole.out.contains("unconfirmed"), "{}", whole.out);
+    let table = table::Table::load(&place.path("tables/small.yaml")).unwrap();
+    assert!(!table.provenance.warnings.is_empty());
+    for warning in &table.provenance.warnings {
+        let told = format!("warning: {warning}\n");
+        assert!(whole.out.contains(&told), "{}", whole.out);
+    }
+    let cost = place
+        .run(&["tune", "--json", "campaign.yaml"])
+        .good()
+        .json();
+    assert_eq!(
+        (&cost["confirmed"], &cost["unconfirmed"]),
+        (&true.into(), &0.into())
+    );
+    let [seconds, confirming] =
+        ["measuring_seconds", "confirming_seconds"].map(|key| cost[key].as_f64().unwrap());
+
+    // Exploring takes its time, and little is left.
+    let budget = (1000.0 * (seconds - 0.9 * confirming)).max(1700.0 * (seconds - confirming));
+    let short = text
+        .replace("budget: 10h", &format!("budget: {budget:.0}ms"))
+        .replace("name: small", "name: short");
+    place.write("short.yaml", short);
+    assert_eq!(place.run(&["tune", "short.yaml"]).code, Some(0));
+    let ran = place.run(&["tune", "--require-confirmed", "short.yaml"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let told = "choices are unconfirmed; tune again, with a larger `budget`, about `budget: ";
+    assert!(ran.out.contains(told), "{}", ran.out);
+    assert!(
+        ran.err.contains("fewer launches than they need"),
+        "{}",
+        ran.err
+    );
+    let told = place.run(&["tune", "--json", "short.yaml"]).good().json();
+    assert_eq!(told["confirmed"], false);
+    assert!(
+        told["needed_budget_seconds"].as_f64().unwrap() > budget / 1000.0,
+        "{told}"
+    );
+}
+
+#[test]
 fn tables_say_in_which_order_ranks_stood() {
     let place = place(SMALL);
     simulated(place.run(&["tune", "campaign.yaml"]));

@@ -120,6 +120,10 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
         page.out.trim_end()
     );
 
+    // No fresh launches have confirmed what replaces the default.
+    let strict = place.run(&["tune", "--require-confirmed", "campaign.yaml"]);
+    assert_eq!(strict.code, Some(1), "{strict:?}");
+
     assert_eq!(
         place.run(&["tune", "campaign.yaml", "--quiet"]).good().out,
         ""
@@ -131,6 +135,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
     assert_eq!(
         keys(&outcome),
         [
+            "confirmed",
             "confirming_seconds",
             "done",
             "exhaustive_seconds",
@@ -140,12 +145,16 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
             "library",
             "measuring_seconds",
             "name",
+            "needed_budget_seconds",
             "page",
             "report",
             "saved_seconds",
             "store",
             "table",
-            "total"
+            "total",
+            "unconfirmed",
+            "warnings",
+            "withheld"
         ]
     );
     assert_eq!(outcome["launches"], 0);

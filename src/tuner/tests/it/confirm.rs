@@ -1,6 +1,7 @@
 //! What is chosen is confirmed in fresh launches before it replaces the default: on simulated machines,
 //! whose true times are known.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,10 +11,10 @@ use model::{Machine, Placement};
 use schedule::Collective;
 use simulated::SimulatedLauncher;
 use store::Store;
-use table::{Deployment, OperatorClass, Query, Rule, Table};
+use table::{Confidence, Deployment, OperatorClass, Query, Rule, Table};
 use tempfile::TempDir;
-use tuner::{Analysis, Deciding, Places, Silent, Tuned, TunerError, Workplace, tune};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Purpose};
+use tuner::{Agenda, Analysis, Deciding, Places, Silent, Tuned, TunerError, Workplace, tune};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Purpose, Subject};
 
 use crate::fake::Witness;
 use crate::loops::never;
@@ -247,5 +248,147 @@ fn what_there_is_no_time_to_confirm_stays_with_the_default() {
     assert!(
         warnings.contains("fresh launches") && warnings.contains("`budget`"),
         "{warnings}"
+    );
+}
+
+/// A campaign of which the default is poor at small sizes and much poorer at large ones.
+fn wide(further: &str) -> (Desk, Workplace) {
+    let desk = Desk::new(&format!("launches: 1\n{further}"));
+    let mut at = desk.workplace();
+    let sizes = "[512, 1K, 2K, 4K, 64K, 1M, 2M, 4M]";
+    let text = at.campaign.text().replace("[4K, 1M]", sizes);
+    let path = desk.folder.path().join("campaign.yaml");
+    std::fs::write(&path, text).expect("written");
+    at.campaign = campaign::Campaign::load(&path).expect("valid");
+    let slow = desk.machine().slowed("bcast/binomial", 1.5);
+    at.launcher = Box::new(slow.slowed("bcast/scatter_allgather_ring", 3.0));
+    (desk, at)
+}
+
+#[test]
+fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
+    let (_whole_desk, at) = wide("");
+    let whole = tune(&at, &mut Silent, &never()).expect("tuned");
+    let cost = whole.analysis.found.cost;
+    assert!(whole.analysis.suffices());
+    assert_eq!(whole.analysis.needed_budget, None);
+    let exploring = cost.seconds - cost.confirming_seconds;
+    assert!(exploring < 0.7 * cost.confirming_seconds, "{cost:?}");
+
+    let (_desk, mut at) = wide("");
+    at.campaign.budget_seconds = exploring + 0.5 * cost.confirming_seconds;
+    let half = tune(&at, &mut Silent, &never()).expect("tuned");
+    // Most is at stake where the default is slowest.
+    for bytes in [1 << 20, 3 << 20, 4 << 20] {
+        let (found, expected) = (
+            half.table.lookup(&query(bytes)),
+            whole.table.lookup(&query(bytes)),
+        );
+        assert!(found.confirmed, "{bytes}: {found:?}");
+        assert_eq!(found.candidate, expected.candidate, "{bytes}");
+    }
+    let small = [512, 1 << 10, 2 << 10, 4 << 10];
+    let is_confirmed = |table: &Table, bytes: &&u64| table.lookup(&query(**bytes)).confirmed;
+    let count = |table| {
+        small
+            .iter()
+            .filter(|bytes| is_confirmed(table, bytes))
+            .count()
+    };
+    assert_eq!(count(&whole.table), small.len());
+    assert!(count(&half.table) < small.len());
+    // Time is spent on nothing that is not brought to an end.
+    let store = Store::open(at.store()).expect("a store");
+    let launches = |pattern| {
+        let samples = store
+            .confirming_samples(&at.library, pattern)
+            .expect("samples");
+        let mut launches: BTreeMap<Cell, BTreeSet<u32>> = BTreeMap::new();
+        for sample in samples {
+            if let Subject::Cell(cell) = sample.subject {
+                launches.entry(cell).or_default().insert(sample.launch);
+            }
+        }
+        launches
+    };
+    for pattern in at.campaign.confirming_patterns() {
+        let cells = launches(pattern);
+        let ended = cells
+            .values()
+            .filter(|launches| launches.len() >= 6)
+            .count();
+        assert!(ended as f64 > 0.9 * cells.len() as f64, "{cells:?}");
+    }
+
+    assert!(!half.analysis.suffices());
+    let needed = half.analysis.needed_budget.expect("a budget");
+    assert!(
+        needed > at.campaign.budget_seconds && needed < 1.5 * cost.seconds,
+        "{needed}"
+    );
+    let unconfirmed = half.analysis.found.unconfirmed_choices();
+    let told = format!(
+        "{unconfirmed} choices are unconfirmed; tune again, with a larger `budget`, about `budget: "
+    );
+    let warnings = half.table.provenance.warnings.join("\n");
+    assert!(unconfirmed > 0 && warnings.contains(&told), "{warnings}");
+
+    // A larger budget goes on from there, and comes to the same.
+    at.campaign.budget_seconds = 36_000.0;
+    let rest = tune(&at, &mut Silent, &never()).expect("tuned");
+    assert!(rest.analysis.suffices());
+    assert_eq!(rest.table.collectives, whole.table.collectives);
+}
+
+#[test]
+fn rules_that_are_too_uncertain_for_the_campaign_stay_in_the_table_alone() {
+    // With so few fresh launches confirmed rules are of medium confidence.
+    let tuned = |further: &str| Desk::new(&format!("confidence: 0.5\n{further}")).tune();
+    let (usual, strict) = (tuned(""), tuned("min_confidence: high\n"));
+    assert_eq!(usual.table.collectives, strict.table.collectives);
+    let confirmed = |tuned: &Tuned| {
+        let rules = tuned.table.entries().flat_map(|entry| &entry.rules);
+        rules
+            .filter(|rule| rule.confirmed && rule.confidence == Confidence::Medium)
+            .count()
+    };
+    assert!(usual.withheld.is_empty(), "{:?}", usual.withheld);
+    assert!(confirmed(&strict) > 0);
+    assert_eq!(strict.withheld.len(), confirmed(&strict));
+}
+
+#[test]
+fn where_the_default_is_best_the_evidence_suffices() {
+    let desk = Desk::new("");
+    let mut at = desk.workplace();
+    let text = at
+        .campaign
+        .text()
+        .replace("bcast/binary_pipelined, bcast/linear", "bcast/linear");
+    let path = desk.folder.path().join("campaign.yaml");
+    std::fs::write(&path, text.replace("[4K, 1M]", "[64K, 128K]")).expect("written");
+    at.campaign = campaign::Campaign::load(&path).expect("valid");
+    let tuned = tune(&at, &mut Silent, &never()).expect("tuned");
+    let mut rules = tuned.table.entries().flat_map(|entry| &entry.rules);
+    assert!(rules.all(|rule| rule.candidate == Candidate::Default));
+    assert!(tuned.analysis.suffices());
+    assert!(!Desk::new("confirmation: off\n").tune().analysis.suffices());
+}
+
+#[test]
+fn a_forecast_is_never_more_than_is_left_of_the_budget() {
+    let text = "name: hasty\nshapes: 1x2\nlaunches: 200\nbudget: 30s\n";
+    let campaign = campaign::Campaign::parse(text, Path::new("hasty.yaml")).expect("valid");
+    let library = Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    };
+    let agenda = Agenda::new(&campaign, None, &library, &[]).expect("an agenda");
+    let forecast = agenda
+        .forecast(&campaign, None, &library)
+        .expect("a forecast");
+    assert!(
+        forecast.seconds <= 30.0 && forecast.seconds > 29.0,
+        "{forecast:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! One colltune a campaign.
+//! The lock on a campaign's launches: one colltune at a time.
 
 use store::{Lease, Lock};
 
@@ -6,13 +6,13 @@ use crate::launch::folder;
 use crate::{TunerError, Workplace};
 
 /// The right to measure into a campaign's store and to start its launches.
-pub(crate) struct Hold {
+pub(crate) struct CampaignLock {
     _lock: Lock,
     /// Where jobs go on without us, so that another host's colltune could follow them.
     lease: Option<Lease>,
 }
 
-impl Hold {
+impl CampaignLock {
     pub(crate) fn of(at: &Workplace) -> Result<Self, TunerError> {
         let lock = Lock::acquire(at.store())?;
         let lease = match at.launcher.outlives() {

@@ -1,0 +1,135 @@
+//! What is at stake where choices are to be confirmed.
+
+use results::CellDecision;
+use statistics::geometric_mean;
+use vocabulary::{Candidate, Cell};
+
+use super::points::Point;
+use super::{Confirmation, Key};
+use crate::fresh::Finding;
+
+/// A size of which the neighbours are not confirmed counts as much as a range of so many octaves.
+const OCTAVES_ALONE: f64 = 0.1;
+
+/// What is at stake in a range of sizes of so many octaves, in which a candidate is so many times as fast as the
+/// default: the doublings of speed, times the octaves. Sizes are taken to be called equally often in each octave.
+pub fn at_stake(octaves: f64, speedup: f64) -> f64 {
+    octaves * speedup.max(1.0).log2()
+}
+
+/// A size at which candidates are compared with the default, and what confirming them is worth, by what
+/// exploring launches say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stake {
+    /// The cell.
+    pub cell: Cell,
+    /// The time of a call by the default, as far as that is known; not everywhere was it explored.
+    pub default_seconds: Option<f64>,
+    /// What is at stake at this size alone.
+    pub here: f64,
+    /// What is at stake between this size and the next one, if a candidate is confirmed at both.
+    pub up_to_next: f64,
+}
+
+impl Confirmation<'_> {
+    /// What is at stake at the points of each series, by ascending size, as long as this sweep lasts. Candidates
+    /// that fresh launches have refuted by now are worth nothing.
+    pub fn stakes(&self) -> Vec<Vec<Stake>> {
+        let all = self.series.iter();
+        all.map(|(key, points)| self.stakes_of(key, points))
+            .collect()
+    }
+
+    fn stakes_of(&self, key: &Key, points: &[Point]) -> Vec<Stake> {
+        let places = 0..points.len();
+        let expected: Vec<Vec<(Candidate, f64)>> = places
+            .map(|place| {
+                let mut nominees = self.nominees(key, points, place);
+                nominees.retain(|nominee| self.is_hopeful(&points[place].cell, nominee));
+                let with_speedup = nominees.into_iter().map(|nominee| {
+                    let speedup = self.expected_speedup(key, points, place, &nominee);
+                    (nominee, speedup)
+                });
+                with_speedup.collect()
+            })
+            .collect();
+        let best = |speedups: &mut dyn Iterator<Item = f64>| speedups.fold(1.0, f64::max);
+        let stake = |(place, point): (usize, &Point)| {
+            let cell = point.cell;
+            let here = best(&mut expected[place].iter().map(|(_, speedup)| *speedup));
+            let up_to_next = points.get(place + 1).map_or(0.0, |next| {
+                let both = expected[place].iter().filter_map(|(nominee, low)| {
+                    let mut above = expected[place + 1].iter();
+                    let (_, high) = above.find(|(other, _)| other == nominee)?;
+                    Some((low * high).sqrt())
+                });
+                let octaves = next.cell.bytes.max(1) as f64 / cell.bytes.max(1) as f64;
+                at_stake(octaves.log2(), best(&mut { both }))
+            });
+            let default_seconds =
+                |decision: &CellDecision| Some(decision.default()?.median_seconds);
+            Stake {
+                cell,
+                default_seconds: self.nearest(key, points, place, &default_seconds),
+                // A rule for a size between those of the campaign alone is not made.
+                here: match point.is_probe {
+                    true => 0.0,
+                    false => at_stake(OCTAVES_ALONE, here),
+                },
+                up_to_next,
+            }
+        };
+        points.iter().enumerate().map(stake).collect()
+    }
+
+    /// Whether a candidate is confirmed, or may be yet.
+    fn is_hopeful(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        matches!(
+            self.fresh.finding(cell, candidate),
+            Finding::Open | Finding::Confirmed(..)
+        )
+    }
+
+    fn expected_speedup(
+        &self,
+        key: &Key,
+        points: &[Point],
+        place: usize,
+        candidate: &Candidate,
+    ) -> f64 {
+        let speedup = |decision: &CellDecision| Some(decision.ranked(candidate)?.speedup?.median);
+        let least = 1.0 + self.explored.options.materiality;
+        let known = self.nearest(key, points, place, &speedup);
+        known.unwrap_or(least).max(least)
+    }
+
+    /// A value of the exploring launches' decision at a point or, where it has none, the geometric mean of those
+    /// at the nearest sizes of the shape or, where none has one, of all shapes.
+    fn nearest(
+        &self,
+        key: &Key,
+        points: &[Point],
+        place: usize,
+        value: &dyn Fn(&CellDecision) -> Option<f64>,
+    ) -> Option<f64> {
+        let at = |point: &Point| value(point.decision.as_ref()?);
+        let bytes = points[place].cell.bytes;
+        let around = |points: &[Point]| {
+            let mut below = points.iter().rev().filter(|p| p.cell.bytes <= bytes);
+            let mut above = points.iter().filter(|p| p.cell.bytes >= bytes);
+            geometric_mean(
+                [below.find_map(at), above.find_map(at)]
+                    .into_iter()
+                    .flatten(),
+            )
+        };
+        let alike = |other: &Key| (other.0, other.1, other.3) == (key.0, key.1, key.3);
+        let others = || {
+            let series = self.series.iter().filter(|(other, _)| alike(other));
+            geometric_mean(series.filter_map(|(_, points)| around(points)))
+        };
+        at(&points[place])
+            .or_else(|| around(points))
+            .or_else(others)
+    }
+}

@@ -1,0 +1,217 @@
+//! Which choices to confirm in a time that does not suffice for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fit::Stake;
+use vocabulary::Cell;
+
+/// The cells to confirm in so many seconds, those first that are worth most for their time.
+///
+/// `stakes` are series of neighbouring sizes; `seconds` has those that are still to be measured, with what that
+/// takes. Runs of sizes are taken, one after the other, of which most is at stake a second: what is at stake
+/// between two sizes counts if both are taken. What is begun is brought to an end before anything else is.
+pub(super) fn affordable(
+    stakes: &[Vec<Stake>],
+    seconds: &BTreeMap<Cell, f64>,
+    begun: &BTreeSet<Cell>,
+    left: f64,
+) -> Vec<Cell> {
+    let mut order = Vec::new();
+    let mut state = State {
+        open: seconds.clone(),
+        left,
+    };
+    let is_begun = |cell: &Cell| begun.contains(cell);
+    let eligible: [&dyn Fn(&Cell) -> bool; 2] = [&is_begun, &|_| true];
+    for is_eligible in eligible {
+        let best = |state: &State, series: &Vec<Stake>| state.best(series, is_eligible);
+        let mut runs: Vec<Option<Run>> = stakes.iter().map(|of| best(&state, of)).collect();
+        loop {
+            let found = runs
+                .iter()
+                .flatten()
+                .reduce(|most, run| match run.worth > most.worth {
+                    true => run,
+                    false => most,
+                });
+            let Some(taken) = found.map(|run| run.cells.clone()) else {
+                break;
+            };
+            for cell in &taken {
+                state.left -= state.open.remove(cell).unwrap_or(0.0);
+            }
+            for (series, run) in stakes.iter().zip(&mut runs) {
+                let is_changed = series.iter().any(|stake| taken.contains(&stake.cell));
+                if is_changed || run.as_ref().is_some_and(|run| run.seconds > state.left) {
+                    *run = best(&state, series);
+                }
+            }
+            order.extend(taken);
+        }
+    }
+    order
+}
+
+/// Neighbouring sizes.
+struct Run {
+    /// Those that are not yet taken.
+    cells: Vec<Cell>,
+    seconds: f64,
+    /// What is at stake, a second.
+    worth: f64,
+}
+
+/// What is not yet taken, and the seconds left for it.
+struct State {
+    open: BTreeMap<Cell, f64>,
+    left: f64,
+}
+
+impl State {
+    /// The run of a series that is worth most for its time; none if nothing is at stake, or fits.
+    fn best(&self, series: &[Stake], is_eligible: &dyn Fn(&Cell) -> bool) -> Option<Run> {
+        // What is measured anyway.
+        let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
+        let has: Vec<bool> = series.iter().map(has).collect();
+        // What is at stake between a size and the next.
+        let between = |low: usize| series[low].up_to_next;
+        let mut best: Option<(f64, f64, usize, usize)> = None;
+        for first in (0..series.len()).filter(|first| !has[*first]) {
+            let (mut gain, mut seconds) = (0.0, 0.0);
+            if first > 0 && has[first - 1] {
+                gain += between(first - 1);
+            }
+            for last in first..series.len() {
+                let stake = &series[last];
+                if last > first && !(has[last - 1] && has[last]) {
+                    gain += between(last - 1);
+                }
+                if has[last] {
+                    continue;
+                }
+                gain += stake.here;
+                seconds += self.open.get(&stake.cell).copied().unwrap_or(0.0);
+                if !is_eligible(&stake.cell) || seconds > self.left {
+                    break;
+                }
+                let joins = last + 1 < series.len() && has[last + 1];
+                let gain = gain + if joins { between(last) } else { 0.0 };
+                let worth = gain / seconds.max(f64::MIN_POSITIVE);
+                if gain > 0.0 && best.is_none_or(|(most, ..)| worth > most) {
+                    best = Some((worth, seconds, first, last));
+                }
+            }
+        }
+        let (worth, seconds, first, last) = best?;
+        let cells = (first..=last).filter(|place| !has[*place]);
+        Some(Run {
+            cells: cells.map(|place| series[place].cell).collect(),
+            seconds,
+            worth,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::Collective;
+    use vocabulary::{CommShape, Datatype};
+
+    use super::*;
+
+    fn cell(bytes: u64) -> Cell {
+        Cell {
+            collective: Collective::Bcast,
+            shape: CommShape { nodes: 4, ppn: 1 },
+            bytes,
+            datatype: Datatype::Byte,
+            operator: None,
+        }
+    }
+
+    /// A series of sizes, with what is at stake at each and up to the next.
+    fn series(stakes: &[(u64, f64, f64)]) -> Vec<Stake> {
+        let stake = |&(bytes, here, up_to_next): &(u64, f64, f64)| Stake {
+            cell: cell(bytes),
+            default_seconds: None,
+            here,
+            up_to_next,
+        };
+        stakes.iter().map(stake).collect()
+    }
+
+    fn sizes(
+        stakes: &[(u64, f64, f64)],
+        seconds: &[(u64, f64)],
+        begun: &[u64],
+        left: f64,
+    ) -> Vec<u64> {
+        let seconds = seconds.iter().map(|(bytes, s)| (cell(*bytes), *s));
+        let begun = begun.iter().map(|bytes| cell(*bytes));
+        let taken = affordable(
+            &[series(stakes)],
+            &seconds.collect(),
+            &begun.collect(),
+            left,
+        );
+        let mut sizes: Vec<u64> = taken.iter().map(|cell| cell.bytes).collect();
+        sizes.sort_unstable();
+        sizes
+    }
+
+    /// Five sizes, with probes between them; most is at stake between the last two.
+    const STAKES: [(u64, f64, f64); 7] = [
+        (8, 0.1, 0.5),
+        (16, 0.0, 0.5),
+        (32, 0.1, 0.5),
+        (64, 0.0, 0.5),
+        (128, 0.2, 1.0),
+        (256, 0.0, 1.0),
+        (512, 0.2, 0.0),
+    ];
+
+    fn alike(seconds: f64) -> Vec<(u64, f64)> {
+        STAKES.iter().map(|(bytes, ..)| (*bytes, seconds)).collect()
+    }
+
+    #[test]
+    fn sizes_are_taken_with_what_lies_between_them() {
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 3.5), [128, 256, 512]);
+        assert_eq!(
+            sizes(&STAKES, &alike(1.0), &[], 5.5),
+            [32, 64, 128, 256, 512]
+        );
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 7.0).len(), 7);
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 0.5), [0_u64; 0]);
+    }
+
+    #[test]
+    fn what_is_begun_is_brought_to_an_end_first() {
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[8, 16, 32], 3.5), [8, 16, 32]);
+        let five = sizes(&STAKES, &alike(1.0), &[8, 16, 32], 5.5);
+        assert!(
+            five.len() == 5 && five.starts_with(&[8, 16, 32]),
+            "{five:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_finished_costs_nothing_and_counts_as_a_neighbour() {
+        let rest = [(8, 1.0), (16, 1.0), (32, 1.0), (256, 1.0), (512, 1.0)];
+        assert_eq!(sizes(&STAKES, &rest, &[], 2.5), [256, 512]);
+    }
+
+    #[test]
+    fn time_counts_as_much_as_what_is_at_stake() {
+        let mut seconds = alike(1.0);
+        for dear in &mut seconds[4..] {
+            dear.1 = 10.0;
+        }
+        assert_eq!(sizes(&STAKES, &seconds, &[], 12.0), [8, 16, 32, 64]);
+    }
+
+    #[test]
+    fn where_nothing_is_at_stake_nothing_is_taken() {
+        assert!(sizes(&[(8, 0.0, 0.0), (16, 0.0, 0.0)], &[(8, 1.0)], &[], 9.0).is_empty());
+    }
+}

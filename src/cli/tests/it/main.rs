@@ -4,6 +4,7 @@
 
 mod agreement;
 mod cluster;
+mod deployed_mpi;
 mod environment;
 mod evaluate;
 mod exports;
@@ -27,6 +28,7 @@ mod rendered;
 mod results;
 mod run;
 mod schedules;
+mod serving;
 mod simulated;
 mod simulations;
 mod slurm;

@@ -91,6 +91,8 @@ pub struct Options {
     pub policy: Policy,
     /// Where a format cannot tell shapes of as many ranks apart: go by these. One for a number of ranks at most.
     pub assume_shapes: Vec<CommShape>,
+    /// What whoever deploys it must know beside [`Exported::notes`], among which it stands.
+    pub remarks: Vec<String>,
 }
 
 /// A file, ready to be written.

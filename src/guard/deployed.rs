@@ -59,7 +59,7 @@ impl Deployed {
                     unconfirmed: true,
                     extrapolate: false,
                 },
-                assume_shapes: Vec::new(),
+                ..Options::default()
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));

@@ -31,7 +31,7 @@ pub struct Deciding {
     /// Whether the launches that choose have the last word, and nothing is confirmed.
     pub unconfirmed: bool,
     /// The verdicts that a table's file keeps, which is written again.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<table::Verdict>,
 }
 
 /// Summaries, fits and decisions of one library in one store.

@@ -98,13 +98,13 @@ pub fn conclude(
     }
     write_atomically(&page, &report::render_html(&view))?;
     let search = std::env::var_os("PATH").unwrap_or_default();
-    let (deployed, withheld) = table.deployed(Policy {
+    let policy = Policy {
         min_confidence: at.campaign.min_confidence,
         ..Policy::default()
-    });
+    };
     Ok(Tuned {
-        export: export_beside(&deployed, &output.table, &search)?,
-        withheld,
+        export: export_beside(&table, &output.table, &search, at.driver.as_deref(), policy)?,
+        withheld: table.deployed(policy).1,
         measured,
         analysis,
         table,

@@ -93,7 +93,7 @@ impl Args {
         let options = self.options.options(table, export::read_by(library));
         let preload = self
             .preload
-            .then(|| preloaded(library.clone()))
+            .then(|| preloaded(library))
             .transpose()?;
         let deployed = deploy::deploy(
             &Request {

@@ -2,11 +2,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use export::{Exported, Format, Options};
+use launcher::find_driver;
 use table::Table;
-use vocabulary::CommShape;
+use vocabulary::{CommShape, Library};
 
 use super::lookup::warn_of_simulation;
 use super::policy::PolicyArgs;
+use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -23,7 +25,8 @@ use crate::values;
 /// library's own settings that are written: of the library and series of releases that was measured,
 /// with its own algorithms (`native:*`) among the candidates. Everywhere else the library goes on
 /// deciding for itself, and a warning says so. What was written is read again, strictly, and compared
-/// with the table. The file says how to activate it.
+/// with the table. The file says how to activate it, and, where the library's measuring program is built here,
+/// which other part of the library carries out collectives before the file is asked.
 ///
 /// Written are rules that fresh launches confirmed, for the shapes that were measured. Files of libraries
 /// know numbers of ranks and no shapes: a number of ranks is written if all shapes with as many ranks that
@@ -79,7 +82,19 @@ impl OptionArgs {
             library: self.library.clone().or_else(installed),
             policy: self.policy.policy(),
             assume_shapes: self.assume_shape.clone(),
+            ..Options::default()
         }
+    }
+
+    /// The measuring program of the release to write for, if it is built here.
+    fn driver(&self, table: &Table) -> Option<PathBuf> {
+        let measured = &table.provenance.library;
+        let version = self.library_version.as_ref().unwrap_or(&measured.version);
+        let library = Library {
+            name: measured.name.clone(),
+            version: version.clone(),
+        };
+        find_driver(&library, &places().driver_directories()).ok()
     }
 }
 
@@ -102,7 +117,8 @@ impl Args {
             return Ok(Answer::No);
         };
         let options = self.options.options(&table, Some(format));
-        let exported = format.render(&table, &options)?;
+        let driver = self.options.driver(&table);
+        let exported = tuner::render_export(format, &table, &options, driver.as_deref())?;
         for warning in table.provenance.warnings.iter().chain(&exported.notes) {
             console.warn(warning);
         }

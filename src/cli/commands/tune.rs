@@ -27,6 +27,9 @@ use crate::progress::ProgressDisplay;
 /// on fewer launches than they need: the default stays wherever another candidate was not confirmed for lack of
 /// time, and the summary says which `budget` would suffice.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
 /// (paths, the last null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`

@@ -46,6 +46,9 @@ use crate::values;
 /// among them. Their speed-up is then that of these launches. Beyond the smallest and the largest measured size
 /// nothing is confirmed.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
 /// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured often enough), `faster`, `same`, `slower`,
 /// `broken`, `too_few_launches`, `undecided` (suspects when time was up), `not_measured` (numbers of points),
@@ -292,7 +295,10 @@ impl Args {
     /// Writes what of the table its library can be told; returns where that is.
     fn export(&self, table: &Table, console: Console) -> Result<Option<PathBuf>, CliError> {
         let path = &self.table.path;
-        match export_beside(table, path, &places().path)? {
+        let library = &table.provenance.library;
+        let driver = find_driver(library, &places().driver_directories()).ok();
+        let policy = Policy::default();
+        match export_beside(table, path, &places().path, driver.as_deref(), policy)? {
             Some(Export::Written { path, .. }) => return Ok(Some(path)),
             Some(Export::Impossible(error)) => {
                 let library = &table.provenance.library;

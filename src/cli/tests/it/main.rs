@@ -5,6 +5,7 @@
 mod agreement;
 mod cluster;
 mod deployed;
+mod deployed_mpi;
 mod environment;
 mod evaluate;
 mod exports;
@@ -28,6 +29,7 @@ mod rendered;
 mod results;
 mod run;
 mod schedules;
+mod serving;
 mod simulated;
 mod simulations;
 mod slurm;

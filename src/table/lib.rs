@@ -74,6 +74,6 @@ pub use policy::{Lack, Policy, Withheld};
 pub(crate) use problem::Problem;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
-    Provenance, Rule, RuleSource, ShapeRules, Table, message_size,
+    Provenance, Rule, RuleSource, ShapeRules, Table, message_size, rounded,
 };
 pub use vocabulary::out_of_order;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use vocabulary::Candidate;
 
-use crate::{Confidence, RulePlace, ShapeRules, Table};
+use crate::{Confidence, Decision, Rule, RulePlace, ShapeMatch, ShapeRules, Table};
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
@@ -28,6 +28,18 @@ impl Default for Policy {
             min_confidence: Confidence::Medium,
             unconfirmed: false,
             extrapolate: false,
+        }
+    }
+}
+
+impl Policy {
+    /// What a rule lacks to be deployed on the shape that it was made for; nothing if it is deployed.
+    pub fn lack(self, rule: &Rule) -> Option<Lack> {
+        match rule.candidate {
+            Candidate::Default => None,
+            _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
+            _ if rule.confidence < self.min_confidence => Some(Lack::Confidence(rule.confidence)),
+            _ => None,
         }
     }
 }
@@ -56,6 +68,16 @@ pub enum Lack {
     Confirmation,
     /// It is not certain enough.
     Confidence(Confidence),
+}
+
+impl Lack {
+    /// The reason in words that stand behind a colon: `not confirmed`, `low confidence`.
+    pub fn reason(self) -> String {
+        match self {
+            Self::Confirmation => "not confirmed".to_owned(),
+            Self::Confidence(confidence) => format!("{confidence} confidence"),
+        }
+    }
 }
 
 impl fmt::Display for Lack {
@@ -98,21 +120,34 @@ impl Table {
     }
 }
 
+impl Decision<'_> {
+    /// Why a policy does not deploy what was decided, in words that stand behind a colon; nothing if it
+    /// does, and where the default was decided.
+    pub fn withheld(&self, policy: Policy) -> Option<String> {
+        let rule = self
+            .decider
+            .filter(|rule| rule.candidate != Candidate::Default)?;
+        let of_rule = policy.lack(rule).map(Lack::reason);
+        let of_shape = match self.matched {
+            _ if policy.extrapolate => None,
+            ShapeMatch::Nearest(_) => Some("the shape was not measured"),
+            ShapeMatch::OtherOrder(..) => {
+                Some("the shape was not measured with ranks in this order")
+            }
+            ShapeMatch::Measured | ShapeMatch::Model | ShapeMatch::Absent => None,
+        };
+        of_rule.or_else(|| of_shape.map(str::to_owned))
+    }
+}
+
 impl ShapeRules {
     /// The rules that a policy withholds, each with the sizes that it holds for.
     fn withheld(&self, policy: Policy) -> Vec<(Range<u64>, (Candidate, Lack))> {
         let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
         let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
         let lacking = rules.filter_map(|(rule, end)| {
-            let lack = match rule.candidate {
-                Candidate::Default => None,
-                _ if !rule.confirmed && !policy.unconfirmed => Some(Lack::Confirmation),
-                _ if rule.confidence < policy.min_confidence => {
-                    Some(Lack::Confidence(rule.confidence))
-                }
-                _ => None,
-            };
-            Some((rule.from_bytes..end, (rule.candidate.clone(), lack?)))
+            let lack = policy.lack(rule)?;
+            Some((rule.from_bytes..end, (rule.candidate.clone(), lack)))
         });
         lacking.collect()
     }

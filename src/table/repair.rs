@@ -34,6 +34,7 @@ impl ShapeRules {
         for point in &mut self.measured {
             if sizes.contains(&point.bytes) {
                 point.seconds = point.default_seconds;
+                point.speedup = 1.0;
             }
         }
     }

@@ -246,15 +246,12 @@ impl Campaign {
     /// like may differ, and so may patterns of calls, whose times a store keeps apart. Of simulations, the
     /// machine is not compared: each machine is a library of its own.
     pub fn same_conditions(&self, other: &Self) -> bool {
-        let same_launcher = match (&self.launcher, &other.launcher) {
-            (Launching::Local(mine), Launching::Local(other)) => mine == other,
-            (Launching::Batch(mine), Launching::Batch(other)) => mine.same_conditions(other),
-            (Launching::Simulated(mine), Launching::Simulated(other)) => {
-                (mine.placement, mine.seed) == (other.placement, other.seed)
-            }
-            _ => false,
-        };
-        same_launcher && self.synchronisation == other.synchronisation && self.cache == other.cache
+        self.conditions() == other.conditions()
+    }
+
+    /// The identity of what [`Campaign::same_conditions`] compares: SHA-256 in hexadecimal.
+    pub fn conditions(&self) -> String {
+        digest::conditions(self)
     }
 
     /// In which order ranks will stand on their nodes, as far as the options of the launcher tell: further

@@ -16,9 +16,36 @@ const VERSION: &str = "v2";
 
 /// The version, a dash, and SHA-256 of the canonical text in hexadecimal.
 pub(crate) fn digest(campaign: &Campaign) -> String {
-    let bytes = hash(campaign);
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{VERSION}-{hex}")
+    format!("{VERSION}-{}", hexadecimal(hash(campaign)))
+}
+
+/// The hash of the conditions under which a campaign measures, in hexadecimal.
+///
+/// Its text is made as that of campaigns, of the same keys. Stores keep it: a key that is added later is written
+/// only where its value is not the default that it has in the beginning.
+pub(crate) fn conditions(campaign: &Campaign) -> String {
+    let mut launcher = launching(&campaign.launcher);
+    match &campaign.launcher {
+        Launching::Local(_) => {}
+        // Each machine is a library of its own.
+        Launching::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
+        // How long and in which pieces makes no difference.
+        Launching::Batch(options) => {
+            let batch = &mut launcher[options.system.name()];
+            batch["allocation"] = Value::Null;
+            batch["job"]["directives"] = Value::Null;
+        }
+    }
+    let value = json!({
+        "launcher": launcher,
+        "synchronisation": campaign.synchronisation.name(),
+        "cache": campaign.cache.name(),
+    });
+    hexadecimal(Sha256::digest(format!("conditions {}", write(value))).into())
+}
+
+fn hexadecimal(hash: [u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The beginning of the same hash, as a number.

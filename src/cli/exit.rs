@@ -191,6 +191,7 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::NoCampaign { .. }
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
+        | GuardError::NoProbes
         | GuardError::Folder { .. } => Code::Input,
     }
 }

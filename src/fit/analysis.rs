@@ -7,16 +7,21 @@ use results::{
     BlockComparison, CellDecision, MeasuringCost, Races, Repetitions, SplitScores, Starts, Summary,
     Verdict,
 };
-use table::{Deployment, Provenance, Table};
+use schedule::Collective;
+use table::{Deployment, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Pattern, Sample, Subject};
 
 use crate::effort::{Everything, call_seconds, effort};
 use crate::repetitions::about_repetitions;
+use crate::rules::build_rules;
+#[cfg(doc)]
+use crate::standing;
 use crate::starts::common_starts;
+use crate::verdicts;
 use crate::{
     CandidateCurve, Confirmation, DecideOptions, Exploration, FitError, Fresh, MachineFit, Orders,
-    build_table, compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, summarise,
+    compare_blocks, evaluate, extend, fit_curves, fit_machine, judge, summarise,
 };
 
 /// What was measured with one library, and what is asked of it.
@@ -50,6 +55,9 @@ pub struct Measurements<'a> {
     pub fresh: Option<&'a Fresh>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
+    /// What was found when tables of these measurements were measured again, and is not overruled by newer
+    /// launches ([`standing`]).
+    pub verdicts: &'a [table::Verdict],
 }
 
 /// Summaries, fits and decisions of one library.
@@ -82,6 +90,10 @@ pub struct Analysis {
     pub starts: Starts,
     /// How calls followed each other.
     pub pattern: Pattern,
+    /// What these decisions would choose and verdicts turn back to the default.
+    pub turned_back: Vec<TurnedBack>,
+    /// The rules of the table.
+    rules: BTreeMap<Collective, Vec<ShapeRules>>,
 }
 
 impl Analysis {
@@ -127,7 +139,18 @@ impl Analysis {
             measured.extend_to,
             measured.merged.unwrap_or(&BTreeMap::new()),
         );
-        let library_decisions = decide(Deployment::Library);
+        let mut library_decisions = decide(Deployment::Library);
+        let mut rules = build_rules(&decisions, &library_decisions, &extended);
+        for entry in rules.values_mut().flatten() {
+            entry.order = measured.orders.of(entry.shape, entry.source);
+        }
+        let turned_back = table::turn_back(&mut rules, measured.verdicts);
+        for (deployment, decisions) in [
+            (Deployment::Colltune, &mut decisions),
+            (Deployment::Library, &mut library_decisions),
+        ] {
+            verdicts::refute(decisions, deployment, &turned_back);
+        }
         choose_in_library(&mut decisions, &library_decisions);
         let mut cost = MeasuringCost {
             cells: count_cells(&decisions),
@@ -157,17 +180,19 @@ impl Analysis {
             library_decisions,
             extended,
             summaries,
+            turned_back,
+            rules,
         })
     }
 
     /// The decision table; without entries if no default was measured.
     pub fn table(&self, name: &str, provenance: Provenance) -> Table {
-        let (decisions, of_library) = (&self.decisions, &self.library_decisions);
-        let mut table = build_table(name, provenance, decisions, of_library, &self.extended);
-        for entry in table.collectives.values_mut().flatten() {
-            entry.order = self.orders.of(entry.shape, entry.source);
+        Table {
+            name: name.to_owned(),
+            provenance,
+            collectives: self.rules.clone(),
+            verdicts: Vec::new(),
         }
-        table
     }
 
     /// The curve of every candidate in every shape, from its times alone.

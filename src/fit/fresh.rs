@@ -175,6 +175,11 @@ impl Fresh {
         rivals.map(|summary| summary.candidate.clone()).collect()
     }
 
+    /// Whether the launches confirm a candidate.
+    pub(crate) fn confirms(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        matches!(self.finding(cell, candidate), Finding::Confirmed(..))
+    }
+
     /// What the launches say of a candidate. In the campaign's own pattern it is faster than the default if
     /// that is so in every launch; in others, if that is so in all but one at most; and in all of them, if
     /// the median gains as much as the campaign asks for.

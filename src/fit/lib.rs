@@ -49,6 +49,7 @@ mod scaling;
 mod segments;
 mod starts;
 mod summary;
+mod verdicts;
 
 pub use analysis::{Analysis, Measurements};
 pub use confirm::{Confirmation, Exploration, Trial};
@@ -71,3 +72,4 @@ pub use repetitions::about_repetitions;
 pub use rules::build_table;
 pub use starts::common_starts;
 pub use summary::summarise;
+pub use verdicts::standing;

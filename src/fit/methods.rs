@@ -201,6 +201,7 @@ fn nearest_lower<'p>(
             name: "nearest lower".to_owned(),
             provenance: provenance.clone(),
             collectives,
+            verdicts: Vec::new(),
         }
     };
     let tables = tables.into_iter();

@@ -32,6 +32,20 @@ pub fn build_table(
     of_library: &[CellDecision],
     extended: &[CellDecision],
 ) -> Table {
+    Table {
+        name: name.to_owned(),
+        provenance,
+        collectives: build_rules(decisions, of_library, extended),
+        verdicts: Vec::new(),
+    }
+}
+
+/// The rules of [`build_table`].
+pub(crate) fn build_rules(
+    decisions: &[CellDecision],
+    of_library: &[CellDecision],
+    extended: &[CellDecision],
+) -> BTreeMap<Collective, Vec<ShapeRules>> {
     let mut collectives = entries(decisions, Deployments::Colltune);
     for (collective, entries) in entries(extended, Deployments::Colltune) {
         let of_model = entries.into_iter().map(|entry| ShapeRules {
@@ -61,11 +75,7 @@ pub fn build_table(
             (entry.shape, is_for_all, entry.deployments, entry.operators)
         });
     }
-    Table {
-        name: name.to_owned(),
-        provenance,
-        collectives,
-    }
+    collectives
 }
 
 /// The entries of one deployment.

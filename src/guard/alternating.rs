@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use tuner::{Observer, Workplace};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{broken, measure_more, orders};
+use crate::measurer::{More, broken, measure_more, orders};
 use crate::{Broken, Deployed, GuardError, Measurer, Times};
 
 /// A library with and without its table: the default is measured in both, in stores of their own, since they
@@ -66,15 +66,15 @@ impl<'a> Alternating<'a> {
         &mut self,
         side: usize,
         cells: &[(Cell, Vec<Candidate>)],
-    ) -> Result<Vec<Sample>, GuardError> {
+    ) -> Result<More, GuardError> {
         let Side { environment, store } = &self.sides[side];
         self.at.environment.clone_from(environment);
         self.at.campaign.output.store.clone_from(store);
-        let mut samples = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
-        for sample in &mut samples {
+        let mut more = measure_more(self.at, cells, self.pairs, self.observer, self.stop)?;
+        for sample in &mut more.samples {
             sample.launch = self.pairs;
         }
-        Ok(samples)
+        Ok(more)
     }
 }
 
@@ -89,12 +89,15 @@ impl Measurer for Alternating<'_> {
             .map(|(cell, _)| (*cell, vec![Candidate::Default]))
             .collect();
         let (mut samples, mut failed) = (Vec::new(), Vec::new());
+        let mut is_out_of_time = false;
         for _ in 0..launches {
             self.pairs += 1;
             let first = (self.pairs % 2) as usize;
             let mut is_over = false;
             for side in [first, 1 - first] {
-                let measured = self.launch(side, &defaults)?;
+                let more = self.launch(side, &defaults)?;
+                let measured = more.samples;
+                is_out_of_time |= more.is_out_of_time;
                 is_over |= measured.is_empty();
                 match side {
                     0 => samples.extend(measured),
@@ -116,7 +119,9 @@ impl Measurer for Alternating<'_> {
                 ..broken.clone()
             })
         });
-        Times::of_samples(&samples, failed.collect(), orders(self.at)?)
+        let mut times = Times::of_samples(&samples, failed.collect(), orders(self.at)?)?;
+        times.is_out_of_time = is_out_of_time;
+        Ok(times)
     }
 }
 

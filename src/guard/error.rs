@@ -68,6 +68,9 @@ pub enum GuardError {
         /// The deployment.
         deployment: &'static str,
     },
+    /// Rules are to be confirmed without a look between measured sizes.
+    #[error("rules are not confirmed without probes between measured sizes")]
+    NoProbes,
     /// Launches ended without any result.
     #[error("nothing could be measured in the time given")]
     NothingMeasured,
@@ -109,6 +112,8 @@ impl GuardError {
                  among the candidates of their campaign"
                     .to_owned()
             }
+            Self::NoProbes => "leave out `--probes 0`: the library's default may change its algorithm there"
+                .to_owned(),
             Self::NothingMeasured => "give more time with `--budget`".to_owned(),
             Self::Interrupted | Self::NoLauncher { .. } | Self::Folder { .. } => return None,
         })

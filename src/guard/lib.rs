@@ -34,8 +34,10 @@ pub use error::GuardError;
 pub use measurer::{Broken, Launches, Measurer, Misplaced, Times};
 pub use point::{Place, Point, points};
 pub use probes::{Probing, add_probes};
-pub use repair::{TurnedBack, repair};
+pub use repair::{Circumstances, Confirmed, confirm, keep, unconfirmed};
 pub use rivals::Rivals;
 pub use site::{Site, SiteOptions, campaign_of};
 pub use suspects::LEVEL;
-pub use validate::{Judgement, Summary, ValidateOptions, Validated, ValidatedPoint, validate};
+pub use validate::{
+    Judgement, Silence, Summary, ValidateOptions, Validated, ValidatedPoint, validate,
+};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use launcher::LaunchError;
 use store::Store;
-use tuner::{Observer, TunerError, Workplace, measure_cells};
+use tuner::{Observer, Progress, TunerError, Workplace, measure_cells};
 use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample, Subject};
 
 use crate::{GuardError, Point};
@@ -17,6 +17,8 @@ pub struct Times {
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
     pub broken: Vec<Broken>,
+    /// Whether time was up before all was measured that was asked for.
+    pub is_out_of_time: bool,
     /// In which order ranks stood on their nodes, where launches told it.
     pub orders: BTreeMap<CommShape, RankOrder>,
 }
@@ -124,8 +126,10 @@ impl Measurer for Launches<'_> {
         launches: u32,
     ) -> Result<Times, GuardError> {
         self.asked += launches;
-        let samples = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
-        Times::of_samples(&samples, broken(self.at)?, orders(self.at)?)
+        let more = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
+        let mut times = Times::of_samples(&more.samples, broken(self.at)?, orders(self.at)?)?;
+        times.is_out_of_time = more.is_out_of_time;
+        Ok(times)
     }
 }
 
@@ -146,8 +150,16 @@ impl Times {
             medians,
             broken,
             orders,
+            is_out_of_time: false,
         })
     }
+}
+
+/// What further launches measured.
+pub(crate) struct More {
+    pub(crate) samples: Vec<Sample>,
+    /// Whether time was up before all was measured that was asked for.
+    pub(crate) is_out_of_time: bool,
 }
 
 /// Measures cells until the workplace's store has them from so many launches; returns what was added to it.
@@ -157,7 +169,7 @@ pub(crate) fn measure_more(
     launches: u32,
     observer: &mut dyn Observer,
     stop: &AtomicBool,
-) -> Result<Vec<Sample>, GuardError> {
+) -> Result<More, GuardError> {
     let path = &at.campaign.output.store;
     let first = match path.exists() {
         true => Store::open(path)?.next_launch()?,
@@ -166,15 +178,19 @@ pub(crate) fn measure_more(
     let measured = measure_cells(at, cells, launches, observer, stop);
     // Launchers of one user may get into each other's way: Open MPI's share a folder for their sessions,
     // which the last to end removes, perhaps under the next one's feet.
-    match measured {
+    let Progress { done, total } = match measured {
         Err(TunerError::Launch(LaunchError::Failed { .. })) => {
             measure_cells(at, cells, launches, observer, stop)?
         }
         measured => measured?,
-    };
+    }
+    .progress;
     let mut samples = Store::open(path)?.samples(&at.library, at.campaign.pattern)?;
     samples.retain(|sample| sample.launch >= first);
-    Ok(samples)
+    Ok(More {
+        samples,
+        is_out_of_time: done < total,
+    })
 }
 
 /// How ranks stood in the launches of the workplace's store.

@@ -1,134 +1,221 @@
-//! Turning decisions back to the default where it is the better choice.
+//! What validating a table makes of it: verdicts that last, and rules that are turned back or confirmed.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
-use table::{Confidence, RulePlace, ShapeRules, Table};
-use vocabulary::Candidate;
+use schedule::Collective;
+use store::Store;
+use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
+use tuner::{Homes, store_file};
+use vocabulary::{Candidate, Library, Pattern};
 
-use crate::ValidatedPoint;
+use crate::{GuardError, Judgement, Place, Point, ValidatedPoint};
 
-/// A part of a rule that is the default's now.
+/// How points were validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TurnedBack {
-    /// The rule as it was.
-    pub rule: RulePlace,
-    /// What it chose.
-    pub candidate: Candidate,
-    /// The sizes that are the default's now; up to `u64::MAX` if there is no end.
-    pub sizes: Range<u64>,
+pub struct Circumstances {
+    /// The library that was measured.
+    pub library: Library,
+    /// The digest of the campaign's conditions ([`campaign::Campaign::conditions`]).
+    pub conditions: String,
+    /// How calls followed each other.
+    pub pattern: Pattern,
+    /// How candidates were used.
+    pub deployment: Deployment,
+    /// The seed of probes.
+    pub seed: u64,
+    /// The time, in seconds since the Unix epoch.
+    pub unix_seconds: u64,
 }
 
-impl fmt::Display for TurnedBack {
+impl Circumstances {
+    /// What the launches said, as verdicts; nothing of points about which they could not tell.
+    pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
+        let verdicts = points.iter().filter_map(|validated| {
+            let found = match validated.judgement {
+                Judgement::Faster => Found::Faster,
+                Judgement::Same => Found::Same,
+                Judgement::Slower => Found::Slower,
+                Judgement::Broken(_) => Found::Failed,
+                Judgement::TooFew | Judgement::Undecided | Judgement::NotMeasured(_) => {
+                    return None;
+                }
+            };
+            let Point {
+                cell,
+                order,
+                chosen,
+                ..
+            } = &validated.point;
+            Some(Verdict {
+                unix_seconds: self.unix_seconds,
+                library: self.library.clone(),
+                conditions: self.conditions.clone(),
+                pattern: self.pattern,
+                collective: cell.collective,
+                shape: cell.shape,
+                order: *order,
+                operators: match cell.commutes() {
+                    true => OperatorClass::Commutative,
+                    false => OperatorClass::Noncommutative,
+                },
+                deployment: self.deployment,
+                candidate: chosen.clone(),
+                bytes: cell.bytes,
+                found,
+                speedup: validated.speedup,
+                seed: self.seed,
+                newest_launch: None,
+            })
+        });
+        verdicts.collect()
+    }
+}
+
+/// Keeps verdicts in the store that a table was made from, and returns where that is; `None` if it is not here.
+///
+/// # Errors
+/// A store that cannot be read or written.
+pub fn keep(
+    verdicts: &[Verdict],
+    table: &Table,
+    homes: &Homes,
+) -> Result<Option<PathBuf>, GuardError> {
+    let path = store_file(table.provenance.store.as_ref(), homes);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let mut store = Store::open(&path)?;
+    // Another one may have its name by now.
+    if !store.has_campaign(&table.provenance.campaign)? {
+        return Ok(None);
+    }
+    store.record_verdicts(verdicts)?;
+    Ok(Some(path))
+}
+
+/// A part of a rule that is confirmed now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirmed {
+    /// The rule as it was.
+    pub rule: RulePlace,
+    /// What it chooses.
+    pub candidate: Candidate,
+    /// The sizes for which it is confirmed.
+    pub sizes: Range<u64>,
+    /// How much faster than the default it is, in geometric mean over the points that were measured.
+    pub speedup: f64,
+    /// From how many points that was found.
+    pub points: usize,
+}
+
+impl fmt::Display for Confirmed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             rule,
             candidate,
             sizes,
+            speedup,
+            points,
         } = self;
-        write!(f, "{rule}: {candidate} is not chosen from {}", sizes.start)?;
-        match sizes.end {
-            u64::MAX => f.write_str(" bytes on"),
-            end => write!(f, " to {} bytes", end - 1),
-        }
+        let (first, last) = (sizes.start, sizes.end - 1);
+        write!(
+            f,
+            "{rule}: {candidate} from {first} to {last} bytes, {speedup:.2} times as fast as the default over \
+             {points} points"
+        )
     }
 }
 
-/// Turns the surroundings of wrong points, probes among them, back to the default: within the point's rule, up
-/// to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in between,
-/// and the default is never wrong. Says so in the table's provenance.
-pub fn repair(table: &mut Table, points: &[ValidatedPoint]) -> Vec<TurnedBack> {
-    let mut by_rule: BTreeMap<String, Vec<&ValidatedPoint>> = BTreeMap::new();
-    let mut places: BTreeMap<String, RulePlace> = BTreeMap::new();
-    for point in points {
-        for rule in &point.point.rules {
-            places.insert(rule.to_string(), *rule);
-            by_rule.entry(rule.to_string()).or_default().push(point);
+/// Marks the rules of a table as confirmed whose candidate fresh launches found faster for certain at every point:
+/// the measured sizes, both sides of thresholds, and probes.
+///
+/// `all` are the points of the table ([`crate::points`]), and the probes: one that was not measured, or about
+/// which the launches could not tell, leaves its rule as it is. Only what lies between the smallest and the largest
+/// measured size of an entry is confirmed, as nobody has compared anything beyond.
+pub fn confirm(
+    table: &mut Table,
+    deployment: Deployment,
+    all: &[Point],
+    validated: &[ValidatedPoint],
+) -> Vec<Confirmed> {
+    let mut confirmed = Vec::new();
+    for (&collective, entries) in &mut table.collectives {
+        let of_deployment = |entry: &&mut ShapeRules| entry.deployments.cover(deployment);
+        for entry in entries.iter_mut().filter(of_deployment) {
+            let changes = confirmable(collective, entry, all, validated);
+            for change in &changes {
+                entry.confirm(&change.sizes, change.speedup, Confidence::High);
+            }
+            confirmed.extend(changes);
         }
     }
-    let mut changes = Vec::new();
-    for (place, of_rule) in places.into_values().zip(by_rule.into_values()) {
-        let Some(entry) = entry(table, place) else {
-            continue;
-        };
-        for sizes in wrong_sizes(entry, place, &of_rule) {
-            changes.push(TurnedBack {
-                rule: place,
-                candidate: of_rule[0].point.chosen.clone(),
-                sizes,
-            });
-        }
-    }
-    for change in &changes {
-        if let Some(entry) = entry(table, change.rule) {
-            entry.turn_back(&change.sizes, Confidence::Medium);
-        }
-    }
-    if !changes.is_empty() {
-        let all = changes.iter().map(ToString::to_string).collect::<Vec<_>>();
-        table.provenance.warnings.push(format!(
-            "Turned back to the default by `colltune validate --repair`, as it was faster: {}.",
-            all.join("; ")
-        ));
-    }
-    changes
+    confirmed
 }
 
-/// The entry of a rule.
-fn entry(table: &mut Table, place: RulePlace) -> Option<&mut ShapeRules> {
-    let RulePlace::Rule {
-        collective,
-        shape,
-        order,
-        operators,
-        deployments,
-        ..
-    } = place
-    else {
-        return None;
-    };
-    let mut entries = table.collectives.get_mut(&collective)?.iter_mut();
-    entries.find(|entry| {
-        (entry.shape, entry.order) == (shape, order)
-            && (entry.operators, entry.deployments) == (operators, deployments)
-    })
+/// The number of rules for a deployment that replace the default and are not confirmed.
+pub fn unconfirmed(table: &Table, deployment: Deployment) -> usize {
+    let entries = table.entries();
+    let of_deployment = entries.filter(|entry| entry.deployments.cover(deployment));
+    let rules = of_deployment.flat_map(|entry| &entry.rules);
+    rules
+        .filter(|rule| rule.candidate != Candidate::Default && !rule.confirmed)
+        .count()
 }
 
-/// The surroundings of a rule's wrong points, those that touch taken together.
-fn wrong_sizes(
+fn confirmable(
+    collective: Collective,
     entry: &ShapeRules,
-    place: RulePlace,
-    points: &[&ValidatedPoint],
-) -> Vec<Range<u64>> {
-    let RulePlace::Rule { from_bytes, .. } = place else {
+    all: &[Point],
+    validated: &[ValidatedPoint],
+) -> Vec<Confirmed> {
+    let of_entry: Vec<&Point> = all
+        .iter()
+        .filter(|point| is_of(point, collective, entry))
+        .collect();
+    let measured = || {
+        of_entry
+            .iter()
+            .filter(|point| point.place == Place::Measured)
+    };
+    let sizes = || measured().map(|point| point.cell.bytes);
+    let (Some(first), Some(last)) = (sizes().min(), sizes().max()) else {
         return Vec::new();
     };
-    let mut starts = entry.rules.iter().map(|rule| rule.from_bytes);
-    let end = starts.find(|start| *start > from_bytes).unwrap_or(u64::MAX);
-    let rule = from_bytes..end;
-    let bytes = |point: &&&ValidatedPoint| point.point.cell.bytes;
-    let wrong: BTreeSet<u64> = points
-        .iter()
-        .filter(|p| p.is_wrong())
-        .map(|p| bytes(&p))
-        .collect();
-    let measured = entry.measured.iter().map(|point| point.bytes);
-    let good: BTreeSet<u64> = measured
-        .filter(|size| rule.contains(size))
-        .chain(points.iter().filter(|p| p.is_cleared()).map(|p| bytes(&p)))
-        .filter(|size| !wrong.contains(size))
-        .collect();
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    for &size in &wrong {
-        let before = good.range(..size).next_back();
-        let after = good.range(size..).next();
-        let start = before.map_or(rule.start, |good| good + 1);
-        let end = after.map_or(rule.end, |good| *good);
-        match ranges.last_mut() {
-            Some(last) if last.end >= start => last.end = end,
-            _ => ranges.push(start..end),
-        }
-    }
-    ranges
+    let speedup = |point: &Point| {
+        let found = validated
+            .iter()
+            .find(|found| found.point.is_alike(point) && found.judgement == Judgement::Faster);
+        found.and_then(|found| found.speedup)
+    };
+    let rules = entry
+        .ranges()
+        .filter(|(_, rule)| rule.candidate != Candidate::Default && !rule.confirmed);
+    let confirmed = rules.filter_map(|(sizes, rule)| {
+        let sizes = sizes.start.max(first)..sizes.end.min(last + 1);
+        let of_rule = of_entry
+            .iter()
+            .filter(|point| point.chosen == rule.candidate && sizes.contains(&point.cell.bytes));
+        let speedups: Option<Vec<f64>> = of_rule
+            .map(|point| speedup(point).map(|speedup| speedup.median))
+            .collect();
+        let speedups = speedups?;
+        Some(Confirmed {
+            rule: entry.place(collective, rule.from_bytes),
+            candidate: rule.candidate.clone(),
+            speedup: statistics::geometric_mean(speedups.iter().copied())?,
+            points: speedups.len(),
+            sizes,
+        })
+    });
+    confirmed.collect()
+}
+
+/// Whether an entry decides at a point.
+fn is_of(point: &Point, of: Collective, entry: &ShapeRules) -> bool {
+    point.rules.iter().any(|rule| match *rule {
+        RulePlace::Rule { from_bytes, .. } => *rule == entry.place(of, from_bytes),
+        RulePlace::Absent(_) => false,
+    })
 }

@@ -100,6 +100,7 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
             | Verdict::PatternsDisagree
             | Verdict::Unconfirmed
             | Verdict::TypesDisagree
+            | Verdict::Refuted
     );
     let chosen = decision.ranked(&decision.chosen);
     let is_eligible = move |ranked: &&Ranked| {

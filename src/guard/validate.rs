@@ -1,5 +1,7 @@
 //! What a table is worth.
 
+use std::fmt;
+
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios};
 use vocabulary::Candidate;
 
@@ -33,16 +35,41 @@ const CONFIDENCE: f64 = 0.95;
 pub enum Judgement {
     /// What is chosen is faster than the default: the interval of its speed-up lies above 1, with 95 %.
     Faster,
-    /// It cannot be told.
+    /// There were launches enough, and they do not tell the two apart.
     Same,
     /// Slower for certain, after further launches.
     Slower,
+    /// There were too few launches to tell anything.
+    TooFew,
     /// It seems slower, and time was up before that was certain.
     Undecided,
     /// It fails, as said here.
     Broken(String),
+    /// Nothing is known, for this reason.
+    NotMeasured(Silence),
+}
+
+/// Why launches say nothing of a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Silence {
     /// Time was up before.
-    NotMeasured,
+    OutOfTime,
+    /// The library's default fails there, as said here.
+    DefaultFails(String),
+    /// No launch has valid times of both the default and what is chosen.
+    Apart,
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfTime => f.write_str("time was up"),
+            Self::DefaultFails(how) => write!(f, "the default fails ({how})"),
+            Self::Apart => {
+                f.write_str("no launch has valid times of both the default and what is chosen")
+            }
+        }
+    }
 }
 
 impl Judgement {
@@ -52,9 +79,10 @@ impl Judgement {
             Self::Faster => "faster",
             Self::Same => "same",
             Self::Slower => "slower",
+            Self::TooFew => "too_few_launches",
             Self::Undecided => "undecided",
             Self::Broken(_) => "broken",
-            Self::NotMeasured => "not_measured",
+            Self::NotMeasured(_) => "not_measured",
         }
     }
 }
@@ -90,6 +118,8 @@ impl ValidatedPoint {
 /// All points together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
+    /// How many there are.
+    pub points: usize,
     /// Geometric mean of the measured points' speed-ups.
     pub geometric_mean: f64,
     /// The largest.
@@ -121,11 +151,16 @@ impl Validated {
         !self.points.iter().any(ValidatedPoint::is_wrong)
     }
 
-    /// All measured points together; nothing if there are none.
+    /// The points together that were measured in launches enough to tell; nothing if there are none.
     pub fn summary(&self) -> Option<Summary> {
-        let speedups = self.points.iter().filter_map(|point| point.speedup);
+        let told = self
+            .points
+            .iter()
+            .filter(|point| point.judgement != Judgement::TooFew);
+        let speedups = told.filter_map(|point| point.speedup);
         let medians: Vec<f64> = speedups.map(|speedup| speedup.median).collect();
         Some(Summary {
+            points: medians.len(),
             geometric_mean: statistics::geometric_mean(medians.iter().copied())?,
             best: medians.iter().copied().fold(0.0, f64::max),
             worst: medians.iter().copied().fold(f64::INFINITY, f64::min),
@@ -212,6 +247,18 @@ fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
     paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
 }
 
+/// Why nothing is known of a point that does not fail.
+fn silence(point: &Point, rounds: [&Times; 2]) -> Silence {
+    let default = rounds
+        .iter()
+        .find_map(|times| times.broken(&point.cell, &Candidate::Default));
+    match default {
+        Some(broken) => Silence::DefaultFails(broken.message.clone()),
+        None if rounds.iter().any(|times| times.is_out_of_time) => Silence::OutOfTime,
+        None => Silence::Apart,
+    }
+}
+
 /// The speed-up is that of the last launches that measured the point; `rounds` are the last ones first.
 fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> ValidatedPoint {
     let found = rounds
@@ -228,11 +275,12 @@ fn judge(point: &Point, rounds: [&Times; 2], verdict: Option<Judgement>) -> Vali
         .find_map(|times| times.broken(&point.cell, &point.chosen));
     let judgement = match (broken, speedup) {
         (Some(broken), _) => Judgement::Broken(broken.message.clone()),
-        (None, None) => Judgement::NotMeasured,
+        (None, None) => Judgement::NotMeasured(silence(point, rounds)),
         (None, Some(speedup)) if !is_faster(&speedup) && verdict.is_some() => {
             verdict.unwrap_or(Judgement::Same)
         }
         (None, Some(speedup)) if is_faster(&speedup) => Judgement::Faster,
+        (None, Some(speedup)) if speedup.interval.coverage < CONFIDENCE => Judgement::TooFew,
         (None, Some(_)) => Judgement::Same,
     };
     ValidatedPoint {

@@ -88,22 +88,6 @@ impl BatchOptions {
             spread: None,
         }
     }
-
-    /// Whether jobs run on the same kind of nodes and start programs in the same way. Who pays, for how long
-    /// and when makes no difference to a measurement.
-    pub fn same_conditions(&self, other: &Self) -> bool {
-        let text = |job: &JobSpecification| job.template.as_ref().map(|own| own.text.clone());
-        let (mine, others) = (&self.job, &other.job);
-        self.system == other.system
-            && self.options == other.options
-            && self.environment == other.environment
-            && self.placement == other.placement
-            && mine.partition == others.partition
-            && mine.constraint == others.constraint
-            && mine.exclusive == others.exclusive
-            && mine.modules == others.modules
-            && text(mine) == text(others)
-    }
 }
 
 /// What a job asks a batch system for, beyond nodes.

@@ -8,15 +8,63 @@ use schedule::Collective;
 use crate::handle::Handle;
 use crate::lifetime::tuner;
 
-unsafe extern "C" {
-    fn PMPI_Bcast(
+/// Defines a function of MPI's name. A call that is known to be left to the library goes there at once, and
+/// nothing that other calls need costs it anything: these have a function of their own.
+macro_rules! intercept {
+    (
+        $name:ident, $library:ident($($argument:ident: $kind:ty),* $(,)?),
+        on $communicator:ident, $call:expr
+    ) => {
+        unsafe extern "C" {
+            fn $library($($argument: $kind),*) -> c_int;
+        }
+
+        #[doc = concat!("`", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        ///
+        /// MPI's own conditions.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
+            #[inline(never)]
+            unsafe extern "C" fn decide($($argument: $kind),*) -> c_int {
+                // SAFETY: the caller's.
+                unsafe {
+                    match tuner() {
+                        Some(tuner) => tuner.call($communicator.communicator(), $call),
+                        None => $library($($argument),*),
+                    }
+                }
+            }
+            // SAFETY: the caller's.
+            unsafe {
+                match tuner() {
+                    Some(tuner) if !tuner.passes_on($communicator.communicator(), &$call) => {
+                        decide($($argument),*)
+                    }
+                    _ => $library($($argument),*),
+                }
+            }
+        }
+    };
+}
+
+intercept!(
+    MPI_Bcast,
+    PMPI_Bcast(
         buffer: *mut c_void,
         count: c_int,
         datatype: Handle,
         root: c_int,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Reduce(
+    ),
+    on communicator,
+    RawCall::new(Collective::Bcast, std::ptr::null(), buffer, count, datatype.datatype()).at(root)
+);
+
+intercept!(
+    MPI_Reduce,
+    PMPI_Reduce(
         send: *const c_void,
         recv: *mut c_void,
         count: c_int,
@@ -24,16 +72,31 @@ unsafe extern "C" {
         operator: Handle,
         root: c_int,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Allreduce(
+    ),
+    on communicator,
+    RawCall::new(Collective::Reduce, send, recv, count, datatype.datatype())
+        .by(operator.operator())
+        .at(root)
+);
+
+intercept!(
+    MPI_Allreduce,
+    PMPI_Allreduce(
         send: *const c_void,
         recv: *mut c_void,
         count: c_int,
         datatype: Handle,
         operator: Handle,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Gather(
+    ),
+    on communicator,
+    RawCall::new(Collective::Allreduce, send, recv, count, datatype.datatype())
+        .by(operator.operator())
+);
+
+intercept!(
+    MPI_Gather,
+    PMPI_Gather(
         send: *const c_void,
         send_count: c_int,
         send_type: Handle,
@@ -42,8 +105,16 @@ unsafe extern "C" {
         recv_type: Handle,
         root: c_int,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Scatter(
+    ),
+    on communicator,
+    RawCall::new(Collective::Gather, send, recv, recv_count, recv_type.datatype())
+        .sending(send_count, send_type.datatype())
+        .at(root)
+);
+
+intercept!(
+    MPI_Scatter,
+    PMPI_Scatter(
         send: *const c_void,
         send_count: c_int,
         send_type: Handle,
@@ -52,8 +123,16 @@ unsafe extern "C" {
         recv_type: Handle,
         root: c_int,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Allgather(
+    ),
+    on communicator,
+    RawCall::new(Collective::Scatter, send, recv, recv_count, recv_type.datatype())
+        .sending(send_count, send_type.datatype())
+        .at(root)
+);
+
+intercept!(
+    MPI_Allgather,
+    PMPI_Allgather(
         send: *const c_void,
         send_count: c_int,
         send_type: Handle,
@@ -61,262 +140,39 @@ unsafe extern "C" {
         recv_count: c_int,
         recv_type: Handle,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Reduce_scatter(
+    ),
+    on communicator,
+    RawCall::new(Collective::Allgather, send, recv, recv_count, recv_type.datatype())
+        .sending(send_count, send_type.datatype())
+);
+
+intercept!(
+    MPI_Reduce_scatter,
+    PMPI_Reduce_scatter(
         send: *const c_void,
         recv: *mut c_void,
         counts: *const c_int,
         datatype: Handle,
         operator: Handle,
         communicator: Handle,
-    ) -> c_int;
-    fn PMPI_Reduce_scatter_block(
+    ),
+    on communicator,
+    RawCall::new(Collective::ReduceScatter, send, recv, 0, datatype.datatype())
+        .by(operator.operator())
+        .parts(counts)
+);
+
+intercept!(
+    MPI_Reduce_scatter_block,
+    PMPI_Reduce_scatter_block(
         send: *const c_void,
         recv: *mut c_void,
         count: c_int,
         datatype: Handle,
         operator: Handle,
         communicator: Handle,
-    ) -> c_int;
-}
-
-/// `MPI_Bcast`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Bcast(
-    buffer: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    root: c_int,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Bcast(buffer, count, datatype, root, communicator);
-        };
-        let (unused, kind) = (std::ptr::null(), datatype.datatype());
-        let call = RawCall::new(Collective::Bcast, unused, buffer, count, kind).at(root);
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Reduce`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Reduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    operator: Handle,
-    root: c_int,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Reduce(send, recv, count, datatype, operator, root, communicator);
-        };
-        let call = RawCall::new(Collective::Reduce, send, recv, count, datatype.datatype())
-            .by(operator.operator())
-            .at(root);
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Allreduce`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Allreduce(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    operator: Handle,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Allreduce(send, recv, count, datatype, operator, communicator);
-        };
-        let kind = datatype.datatype();
-        let call =
-            RawCall::new(Collective::Allreduce, send, recv, count, kind).by(operator.operator());
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Gather`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Gather(
-    send: *const c_void,
-    send_count: c_int,
-    send_type: Handle,
-    recv: *mut c_void,
-    recv_count: c_int,
-    recv_type: Handle,
-    root: c_int,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Gather(
-                send,
-                send_count,
-                send_type,
-                recv,
-                recv_count,
-                recv_type,
-                root,
-                communicator,
-            );
-        };
-        let kind = recv_type.datatype();
-        let call = RawCall::new(Collective::Gather, send, recv, recv_count, kind)
-            .sending(send_count, send_type.datatype())
-            .at(root);
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Scatter`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Scatter(
-    send: *const c_void,
-    send_count: c_int,
-    send_type: Handle,
-    recv: *mut c_void,
-    recv_count: c_int,
-    recv_type: Handle,
-    root: c_int,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Scatter(
-                send,
-                send_count,
-                send_type,
-                recv,
-                recv_count,
-                recv_type,
-                root,
-                communicator,
-            );
-        };
-        let kind = recv_type.datatype();
-        let call = RawCall::new(Collective::Scatter, send, recv, recv_count, kind)
-            .sending(send_count, send_type.datatype())
-            .at(root);
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Allgather`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Allgather(
-    send: *const c_void,
-    send_count: c_int,
-    send_type: Handle,
-    recv: *mut c_void,
-    recv_count: c_int,
-    recv_type: Handle,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Allgather(
-                send,
-                send_count,
-                send_type,
-                recv,
-                recv_count,
-                recv_type,
-                communicator,
-            );
-        };
-        let kind = recv_type.datatype();
-        let call = RawCall::new(Collective::Allgather, send, recv, recv_count, kind)
-            .sending(send_count, send_type.datatype());
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Reduce_scatter`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Reduce_scatter(
-    send: *const c_void,
-    recv: *mut c_void,
-    counts: *const c_int,
-    datatype: Handle,
-    operator: Handle,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Reduce_scatter(send, recv, counts, datatype, operator, communicator);
-        };
-        let kind = datatype.datatype();
-        let call = RawCall::new(Collective::ReduceScatter, send, recv, 0, kind)
-            .by(operator.operator())
-            .parts(counts);
-        tuner.call(communicator.communicator(), call)
-    }
-}
-
-/// `MPI_Reduce_scatter_block`.
-///
-/// # Safety
-///
-/// MPI's own conditions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Reduce_scatter_block(
-    send: *const c_void,
-    recv: *mut c_void,
-    count: c_int,
-    datatype: Handle,
-    operator: Handle,
-    communicator: Handle,
-) -> c_int {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(tuner) = tuner() else {
-            return PMPI_Reduce_scatter_block(send, recv, count, datatype, operator, communicator);
-        };
-        let kind = datatype.datatype();
-        let call = RawCall::new(Collective::ReduceScatterBlock, send, recv, count, kind)
-            .by(operator.operator());
-        tuner.call(communicator.communicator(), call)
-    }
-}
+    ),
+    on communicator,
+    RawCall::new(Collective::ReduceScatterBlock, send, recv, count, datatype.datatype())
+        .by(operator.operator())
+);

@@ -62,6 +62,7 @@ pub(crate) fn verdict(decision: &CellDecision) -> String {
         Verdict::NotConfirmed => "default: gain not confirmed",
         Verdict::PatternsDisagree => "default: patterns disagree",
         Verdict::Unconfirmed => "default: not measured again",
+        Verdict::Refuted => "default: validated as faster",
         Verdict::OfTable if decision.replaces_default() => "chosen",
         Verdict::OfTable => "default: kept",
         Verdict::WithinNoise => "default: as fast within noise",

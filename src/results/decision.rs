@@ -71,6 +71,8 @@ pub enum Verdict {
     /// What beats the default in the launches that looked for candidates was not measured again, or not often
     /// enough.
     Unconfirmed,
+    /// What would be chosen was found slower than the default, or to fail, when a table that chose it was validated.
+    Refuted,
     /// A table says so, and only the measurements that it was made from could tell why.
     OfTable,
 }
@@ -107,6 +109,9 @@ impl fmt::Display for Verdict {
             }
             Self::Unconfirmed => {
                 "another candidate may beat the default, but was not measured in enough fresh launches"
+            }
+            Self::Refuted => {
+                "`colltune validate` found the default faster than what beats it in the launches of the campaign"
             }
             Self::OfTable => "the table says so",
         })

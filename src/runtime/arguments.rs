@@ -24,7 +24,8 @@ pub(crate) struct Length {
 ///
 /// Ranks may describe equal data by different counts and datatypes where data is only moved: bytes of
 /// data are what they agree in.
-fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
+#[inline(always)]
+pub(crate) fn measured(call: &RawCall, rank: c_int) -> (c_int, MPI_Datatype) {
     let sends = match call.collective {
         Collective::Gather => call.root != rank,
         Collective::Scatter => call.root == rank,

@@ -1,18 +1,20 @@
 //! What is found out once a communicator.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use exec::constants::MPI_Comm;
-use exec::{Communicator, ExecError, check};
+use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::{Communicator, ExecError, RawCall, check};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use table::dispatch::CommunicatorRules;
+use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 
 use crate::PassedOn;
 use crate::agree::{greatest, rank_and_size, sum};
+use crate::arguments::measured;
 use crate::devices;
 use crate::place::{is_of_this_world, place};
 use crate::plan::Plans;
@@ -27,8 +29,29 @@ pub(crate) struct State {
     pub(crate) ranks: c_int,
     /// What may be ours here, or why nothing is.
     pub(crate) tuned: Result<Tuned, PassedOn>,
-    /// The row of its calls of collectives of which nothing is ours; by collective.
-    pub(crate) rows: [Option<usize>; Collective::MEASURED.len()],
+    /// Calls that are known to be left to the library; by collective.
+    pub(crate) passed: [Option<Passed>; Collective::MEASURED.len()],
+}
+
+/// Calls of one collective that are known to be left to the library, whatever else they say.
+#[derive(Clone, Debug)]
+pub(crate) struct Passed {
+    /// Those of a few elements of one type, which is MPI's own, so that nobody frees it, and how many; all
+    /// calls if absent.
+    pub(crate) few: Option<(MPI_Datatype, c_int)>,
+    /// The row of the summary that they belong to.
+    pub(crate) row: usize,
+    /// How many there were that the summary does not have yet.
+    pub(crate) calls: Rc<Cell<u64>>,
+}
+
+impl Passed {
+    /// Whether a call of so many elements of a type is one of these.
+    #[inline(always)]
+    fn has(&self, (count, datatype): (c_int, MPI_Datatype)) -> bool {
+        let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
+        self.few.is_none_or(is_few)
+    }
 }
 
 /// What a communicator on which something is ours has.
@@ -36,11 +59,19 @@ pub(crate) struct State {
 pub(crate) struct Tuned {
     pub(crate) version: Rc<Version>,
     pub(crate) rules: Rc<CommunicatorRules>,
-    /// Whether the rules leave all calls to the library's default; by collective.
-    pub(crate) keeps_default: [bool; Collective::MEASURED.len()],
+    /// By collective.
+    least_bytes: [u64; Collective::MEASURED.len()],
     // Datatypes of plans are freed before the communicator.
     pub(crate) plans: Plans,
     pub(crate) private: Communicator,
+}
+
+impl Tuned {
+    /// The size of the shortest calls that the rules may not leave to the library's default, in bytes;
+    /// `u64::MAX` if they leave all of them to it.
+    pub(crate) fn least_bytes(&self, collective: Collective) -> u64 {
+        self.least_bytes[collective as usize]
+    }
 }
 
 /// Private communicators at a time. Libraries have few to give, some two thousand, and the
@@ -48,6 +79,13 @@ pub(crate) struct Tuned {
 const MOST_PRIVATE: i32 = 256;
 
 impl State {
+    /// What a call belongs to that is known to be left to the library.
+    #[inline(always)]
+    pub(crate) fn passed(&self, call: &RawCall) -> Option<&Passed> {
+        let passed = self.passed[call.collective as usize].as_ref();
+        passed.filter(|passed| passed.has(measured(call, self.rank)))
+    }
+
     /// Finds out. Collective; all ranks come to the same.
     ///
     /// # Safety
@@ -81,7 +119,7 @@ impl State {
             rank,
             ranks,
             tuned,
-            rows: Default::default(),
+            passed: [const { None }; Collective::MEASURED.len()],
         })
     }
 }
@@ -153,7 +191,7 @@ impl Silenced {
             let order = RankOrder::of(out_of_block == 0, out_of_turn == 0);
             let rules = version.rules(shape, order);
             let choices = |collective| choices(&rules, collective);
-            let is_ours = |candidate: &Candidate| matches!(candidate, Candidate::Ours { .. });
+            let is_ours = |choice: &Choice| matches!(choice.candidate, Candidate::Ours { .. });
             if !Collective::MEASURED
                 .into_iter()
                 .flat_map(choices)
@@ -161,8 +199,13 @@ impl Silenced {
             {
                 return Ok(Err(PassedOn::NoRules));
             }
-            let keeps_default = Collective::MEASURED.map(|collective| {
-                choices(collective).all(|candidate| *candidate == Candidate::Default)
+            let least_bytes = Collective::MEASURED.map(|collective| {
+                let choices = choices(collective);
+                let others = choices.filter(|choice| choice.candidate != Candidate::Default);
+                others
+                    .map(|choice| choice.from_bytes)
+                    .min()
+                    .unwrap_or(u64::MAX)
             });
             let private = Communicator::duplicate_of_raw(self.communicator);
             let mut failed = [i32::from(private.is_err())];
@@ -171,7 +214,7 @@ impl Silenced {
                 Ok(private) if failed == [0] => Ok(Tuned {
                     version,
                     rules,
-                    keeps_default,
+                    least_bytes,
                     plans: Plans::default(),
                     private,
                 }),
@@ -192,8 +235,7 @@ impl Drop for Silenced {
 }
 
 /// All that may be chosen for a collective.
-fn choices(rules: &CommunicatorRules, collective: Collective) -> impl Iterator<Item = &Candidate> {
+fn choices(rules: &CommunicatorRules, collective: Collective) -> impl Iterator<Item = &Choice> {
     let of_class = move |class| rules.choices(collective, class).iter();
-    let choices = OperatorClass::ALL.into_iter().flat_map(of_class);
-    choices.map(|choice| &choice.candidate)
+    OperatorClass::ALL.into_iter().flat_map(of_class)
 }

@@ -114,5 +114,6 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),
+        verdicts: Vec::new(),
     }
 }

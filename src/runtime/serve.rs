@@ -4,15 +4,15 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use exec::constants::MPI_Comm;
-use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, RawCall};
+use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::{ApplicationCall, Communicator, ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
 use vocabulary::Candidate;
 
-use crate::arguments::{Length, arguments, is_defined, length, parts};
-use crate::attach::State;
+use crate::arguments::{Length, arguments, is_defined, length, measured, parts};
+use crate::attach::{Passed, State};
 use crate::call::{Key, significant};
 use crate::own::Own;
 use crate::plan::{Plan, Way};
@@ -25,6 +25,30 @@ struct Served {
     gain_seconds: f64,
     /// `None` if the library is still to be called.
     outcome: Option<Result<(), Box<ExecError>>>,
+}
+
+impl Tuner {
+    /// Whether a call is known to be left to the library: it is counted, and the library is still to be called.
+    /// Never where calls are timed.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline(always)]
+    pub unsafe fn passes_on(&self, communicator: MPI_Comm, call: &RawCall) -> bool {
+        if self.timed || self.is_busy.get() {
+            return false;
+        }
+        // SAFETY: a state lives as long as its communicator, which the caller says is valid.
+        let state = unsafe { self.attributes.recent.get(communicator).as_ref() };
+        match state.and_then(|state| state.passed(call)) {
+            Some(passed) => {
+                passed.calls.set(passed.calls.get() + 1);
+                true
+            }
+            None => false,
+        }
+    }
 }
 
 // What is marked `inline(always)` is what a call that comes again goes through. In the hooks, which know
@@ -40,11 +64,14 @@ impl Tuner {
         communicator: MPI_Comm,
         call: RawCall,
     ) -> c_int {
-        let start = self.timed.then(Instant::now);
         // SAFETY: the caller's. An error handler may free the communicator, and with it the state,
         // which is not touched any more then.
         unsafe {
-            let served = self.run(&mut *state, call);
+            let start = self.timed.then(Instant::now);
+            let served = match (*state).passed(&call) {
+                Some(known) => passed(known.row),
+                None => self.run(&mut *state, call),
+            };
             let code = match served.outcome {
                 None => call.forward(communicator),
                 _ => 0,
@@ -62,15 +89,9 @@ impl Tuner {
     /// As MPI asks of the call.
     #[inline(always)]
     unsafe fn run(&self, state: &mut State, call: RawCall) -> Served {
-        let collective = call.collective;
-        let tuned = match &mut state.tuned {
-            Ok(tuned) if !tuned.keeps_default[collective as usize] => tuned,
-            tuned => {
-                let reason = tuned.as_ref().err().copied();
-                let reason = reason.unwrap_or(PassedOn::Default);
-                let row = &mut state.rows[collective as usize];
-                return passed(*row.get_or_insert_with(|| self.passed_row(collective, reason)));
-            }
+        let Ok(tuned) = &mut state.tuned else {
+            // SAFETY: the caller's.
+            return unsafe { self.run_new(state, call) };
         };
         // SAFETY: the caller's.
         unsafe {
@@ -112,6 +133,18 @@ impl Tuner {
     #[cold]
     #[inline(never)]
     unsafe fn run_new(&self, state: &mut State, call: RawCall) -> Served {
+        let passes_all = match &state.tuned {
+            Err(reason) => Some(*reason),
+            Ok(tuned) => {
+                (tuned.least_bytes(call.collective) == u64::MAX).then_some(PassedOn::Default)
+            }
+        };
+        if let Some(reason) = passes_all {
+            let known = self.known(call.collective, reason, None);
+            let row = known.row;
+            state.passed[call.collective as usize] = Some(known);
+            return passed(row);
+        }
         // SAFETY: the caller's.
         unsafe {
             let (significant, key) = significant(call, state.rank);
@@ -126,6 +159,11 @@ impl Tuner {
                     };
                 }
             };
+            if let Way::PassOn = plan.way
+                && let Some(few) = self.few(state, &significant)
+            {
+                state.passed[call.collective as usize] = Some(few);
+            }
             let Ok(tuned) = &mut state.tuned else {
                 return passed(plan.row);
             };
@@ -134,6 +172,42 @@ impl Tuner {
                 tuned.plans.keep(Plan { own, ..plan });
             }
             served
+        }
+    }
+
+    /// Calls as short as this one, if the rules leave all of these to the library's default.
+    ///
+    /// # Safety
+    ///
+    /// The handles are valid.
+    unsafe fn few(&self, state: &State, call: &RawCall) -> Option<Passed> {
+        let tuned = state.tuned.as_ref().ok()?;
+        let (elements, datatype) = measured(call, state.rank);
+        // SAFETY: the caller's.
+        let (length, is_named) = unsafe {
+            let length = length(call, state.rank, state.ranks).ok()?.ok()?;
+            (length, is_named(datatype).ok()?)
+        };
+        // The parts of an `MPI_Reduce_scatter` are not looked at where calls are passed on at once.
+        let is_few = is_named
+            && call.collective != Collective::ReduceScatter
+            && length.bytes < tuned.least_bytes(call.collective);
+        let few = Some((datatype, elements));
+        is_few.then(|| self.known(call.collective, PassedOn::Default, few))
+    }
+
+    /// Calls that are passed on at once from now on.
+    fn known(
+        &self,
+        collective: Collective,
+        reason: PassedOn,
+        few: Option<(MPI_Datatype, c_int)>,
+    ) -> Passed {
+        let row = self.passed_row(collective, reason);
+        Passed {
+            few,
+            row,
+            calls: self.passed_calls(row),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A table at work on MPI's own handles.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -48,6 +49,8 @@ pub struct Tuner {
     /// Whether a call of ours is under way.
     pub(crate) is_busy: Cell<bool>,
     pub(crate) summary: RefCell<Summary>,
+    /// Calls that were passed on at once, which the summary does not have, by its rows.
+    passed: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
 }
 
 impl Tuner {
@@ -127,6 +130,7 @@ impl Tuner {
             attributes: Attributes::open()?,
             is_busy: Cell::new(false),
             summary: RefCell::default(),
+            passed: RefCell::default(),
         })
     }
 
@@ -142,7 +146,16 @@ impl Tuner {
 
     /// What was decided and done so far, on this rank.
     pub fn summary(&self) -> Summary {
-        self.summary.borrow().clone()
+        let mut summary = self.summary.borrow().clone();
+        for (row, calls) in self.passed.borrow().iter() {
+            summary.rows[*row].calls += calls.get();
+        }
+        summary
+    }
+
+    /// Where calls are counted that belong to a row of the summary and are passed on at once.
+    pub(crate) fn passed_calls(&self, row: usize) -> Rc<Cell<u64>> {
+        Rc::clone(self.passed.borrow_mut().entry(row).or_default())
     }
 
     /// Makes a call: by one of our algorithms, or the library's own. Returns MPI's error code;

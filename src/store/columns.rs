@@ -23,6 +23,25 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     }
 }
 
+/// A whole number as an INTEGER, which holds no more than half of those of 64 bits.
+pub(crate) struct Whole(pub(crate) u64);
+
+impl ToSql for Whole {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let number = i64::try_from(self.0)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        Ok(ToSqlOutput::from(number))
+    }
+}
+
+impl FromSql for Whole {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        let number = u64::try_from(number).map_err(|_| FromSqlError::OutOfRange(number))?;
+        Ok(Self(number))
+    }
+}
+
 /// Seconds a call, one entry a repetition, as little-endian IEEE doubles: every bit is kept.
 pub(crate) struct Repetitions(pub(crate) Vec<f64>);
 

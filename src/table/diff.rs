@@ -57,8 +57,16 @@ pub struct Change {
     pub after: Choice,
     /// The speed-up over the default that is expected now, divided by the one expected before: what
     /// the change is worth if the default has stayed as fast. The geometric mean over the measured
-    /// sizes of the range. Unknown if one of them is.
+    /// sizes of the range. Unknown if one of them is, and of what is turned back to the default: tables do not tell
+    /// what an earlier promise was worth that was not kept.
     pub worth: Option<f64>,
+}
+
+impl Change {
+    /// Whether the default is chosen again.
+    pub fn is_turned_back(&self) -> bool {
+        self.after.candidate == Candidate::Default
+    }
 }
 
 /// What a table chooses in a range of sizes.

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use vocabulary::Parameters;
 use vocabulary::units::format_bytes;
+use vocabulary::{Candidate, Parameters};
 
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
@@ -11,7 +11,7 @@ use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule, RuleSource,
     ShapeRules, Table,
 };
-use crate::{message_size, scalar::scalar};
+use crate::{message_size, scalar::scalar, verdicts};
 
 const HEADER: &str = "\
 # A decision table of colltune: which candidate to use for which messages.
@@ -41,7 +41,8 @@ impl fmt::Display for Table {
         )?;
         provenance(f, &self.provenance)?;
         if self.collectives.is_empty() {
-            return f.write_str("collectives: {}\n");
+            f.write_str("collectives: {}\n")?;
+            return verdicts::write(f, &self.verdicts);
         }
         f.write_str("collectives:\n")?;
         for (collective, entries) in &self.collectives {
@@ -61,7 +62,7 @@ impl fmt::Display for Table {
                 shape_rules(f, entry, combines)?;
             }
         }
-        Ok(())
+        verdicts::write(f, &self.verdicts)
     }
 }
 
@@ -151,12 +152,25 @@ fn shape_rules(f: &mut fmt::Formatter<'_>, entry: &ShapeRules, combines: bool) -
 
 fn choice(rule: &Rule) -> Result<String, fmt::Error> {
     let Rule {
-        candidate,
+        candidate: chosen,
         speedup,
         confidence,
         confirmed,
         ..
     } = rule;
+    let mut text = candidate(chosen)?;
+    if let Some(ratio) = speedup {
+        write!(text, ", speedup: {ratio}")?;
+    }
+    write!(text, ", confidence: {confidence}")?;
+    if *confirmed {
+        text += ", confirmed: true";
+    }
+    Ok(text)
+}
+
+/// A candidate's name and parameters.
+pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
     let Parameters {
         block_bytes,
@@ -177,16 +191,11 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
         ("bcast", bcast.map(id)),
         ("segment_bytes", segment_bytes.map(format_bytes)),
         ("fanout", fanout.map(number)),
-        ("speedup", speedup.map(|ratio| ratio.to_string())),
     ];
     for (key, value) in given {
         if let Some(value) = value {
             write!(text, ", {key}: {value}")?;
         }
-    }
-    write!(text, ", confidence: {confidence}")?;
-    if *confirmed {
-        text += ", confirmed: true";
     }
     Ok(text)
 }

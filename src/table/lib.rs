@@ -65,6 +65,8 @@ mod repair;
 mod rule;
 mod scalar;
 mod types;
+mod verdict;
+mod verdicts;
 
 pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::TableError;
@@ -72,8 +74,10 @@ pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
 pub use policy::{Lack, Policy, Withheld};
 pub(crate) use problem::Problem;
+pub use repair::{TurnedBack, turn_back};
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
     Provenance, Rule, RuleSource, ShapeRules, Table, message_size, rounded,
 };
+pub use verdict::{Found, Verdict};
 pub use vocabulary::out_of_order;

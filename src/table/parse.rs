@@ -6,11 +6,12 @@ use std::path::Path;
 use schedule::Collective;
 use serde::Deserialize;
 use strict_yaml::{Diagnostic, Document, Field, Kind, Mistake, Scalar, Verbatim};
+use vocabulary::RankOrder;
 use vocabulary::units::parse_bytes;
-use vocabulary::{CommShape, RankOrder};
 
 use crate::rule::{self, Group, RuleDefinition};
 use crate::types::ratio;
+use crate::verdicts::{self, VerdictDefinition};
 use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
     ShapeRules, Table, TableError, decimal, message_size,
@@ -36,6 +37,8 @@ struct TableDefinition {
     name: String,
     provenance: Provenance,
     collectives: BTreeMap<String, CollectiveDefinition>,
+    #[serde(default)]
+    verdicts: Vec<VerdictDefinition>,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +88,13 @@ impl Table {
             document: &document,
             field: Field::of("collectives"),
         };
+        let verdicts = verdicts::read(
+            &Place {
+                document: &document,
+                field: Field::of("verdicts"),
+            },
+            definition.verdicts,
+        )?;
         let mut collectives = BTreeMap::new();
         for (name, definition) in definition.collectives {
             let place = place.key(&name);
@@ -105,6 +115,7 @@ impl Table {
             name,
             provenance,
             collectives,
+            verdicts,
         })
     }
 }
@@ -122,7 +133,7 @@ impl Place<'_> {
         Self { field, ..*self }
     }
 
-    fn index(&self, index: usize) -> Self {
+    pub(crate) fn index(&self, index: usize) -> Self {
         let field = self.field.index(index);
         Self { field, ..*self }
     }
@@ -230,12 +241,7 @@ fn shape_rules(
     definition: ShapeDefinition,
     group: Group<'_>,
 ) -> Checked<ShapeRules> {
-    let ShapeDefinition { nodes, ppn, .. } = definition;
-    for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
-        if value == 0 {
-            return Err(place.key(key).fault(Problem::Zero { key }));
-        }
-    }
+    let shape = rule::shape(place, definition.nodes, definition.ppn)?;
     let collective = group.collective;
     let operators = definition.operators.unwrap_or(Operators::Any);
     if operators != Operators::Any && !collective.is_reduction() {
@@ -245,7 +251,7 @@ fn shape_rules(
         }));
     }
     let group = Group {
-        shape: CommShape { nodes, ppn },
+        shape,
         operators,
         // All that tables of version 1 say.
         deployments: definition.deployment.unwrap_or(Deployments::Colltune),

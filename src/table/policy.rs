@@ -98,14 +98,7 @@ impl Table {
         for (collective, entries) in &mut table.collectives {
             for entry in entries {
                 for (sizes, rule) in entry.withheld(policy) {
-                    let place = RulePlace::Rule {
-                        collective: *collective,
-                        shape: entry.shape,
-                        order: entry.order,
-                        operators: entry.operators,
-                        deployments: entry.deployments,
-                        from_bytes: sizes.start,
-                    };
+                    let place = entry.place(*collective, sizes.start);
                     let (candidate, lack) = rule;
                     withheld.push(Withheld {
                         place,
@@ -143,11 +136,9 @@ impl Decision<'_> {
 impl ShapeRules {
     /// The rules that a policy withholds, each with the sizes that it holds for.
     fn withheld(&self, policy: Policy) -> Vec<(Range<u64>, (Candidate, Lack))> {
-        let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
-        let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
-        let lacking = rules.filter_map(|(rule, end)| {
+        let lacking = self.ranges().filter_map(|(sizes, rule)| {
             let lack = policy.lack(rule)?;
-            Some((rule.from_bytes..end, (rule.candidate.clone(), lack)))
+            Some((sizes, (rule.candidate.clone(), lack)))
         });
         lacking.collect()
     }

@@ -1,14 +1,152 @@
 //! Taking decisions back.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
 
+use schedule::Collective;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
-use crate::{Confidence, Rule, ShapeRules};
+use crate::{Confidence, Rule, RulePlace, ShapeRules, Table, Verdict};
+
+/// A part of a rule that is the default's now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnedBack {
+    /// The rule as it was.
+    pub rule: RulePlace,
+    /// What it chose.
+    pub candidate: Candidate,
+    /// The sizes that are the default's now; up to `u64::MAX` if there is no end.
+    pub sizes: Range<u64>,
+}
+
+impl fmt::Display for TurnedBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rule,
+            candidate,
+            sizes,
+        } = self;
+        write!(f, "{rule}: {candidate} is not chosen from {}", sizes.start)?;
+        match sizes.end {
+            u64::MAX => f.write_str(" bytes on"),
+            end => write!(f, " to {} bytes", end - 1),
+        }
+    }
+}
+
+impl TurnedBack {
+    /// What a table says of all that was turned back; nothing if nothing was.
+    pub fn warning(changes: &[Self]) -> Option<String> {
+        let all: Vec<String> = changes.iter().map(Self::to_string).collect();
+        (!all.is_empty()).then(|| {
+            format!(
+                "Turned back to the default, as `colltune validate` found it faster: {}.",
+                all.join("; ")
+            )
+        })
+    }
+}
+
+impl Table {
+    /// Turns back to the default what verdicts say is slower or fails ([`turn_back`]), and says so in the table's
+    /// provenance.
+    pub fn turn_back(&mut self, verdicts: &[Verdict]) -> Vec<TurnedBack> {
+        let changes = turn_back(&mut self.collectives, verdicts);
+        let warnings = &mut self.provenance.warnings;
+        warnings.extend(TurnedBack::warning(&changes));
+        changes
+    }
+}
+
+/// Turns the surroundings of the sizes at which a rule's candidate is slower, or fails, back to the default: within
+/// the rule, up to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in
+/// between, and the default is never wrong. Of verdicts about the same size the last one counts.
+pub fn turn_back(
+    collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
+    verdicts: &[Verdict],
+) -> Vec<TurnedBack> {
+    let mut changes = Vec::new();
+    for (&collective, entries) in collectives {
+        for entry in entries {
+            let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
+            let about: Vec<&Verdict> = about.collect();
+            let first = changes.len();
+            for (sizes, rule) in entry.ranges() {
+                let of_rule = about.iter().filter(|verdict| {
+                    verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
+                });
+                let of_rule: Vec<&Verdict> = of_rule.copied().collect();
+                for sizes in wrong_sizes(entry, &sizes, &of_rule) {
+                    changes.push(TurnedBack {
+                        rule: entry.place(collective, rule.from_bytes),
+                        candidate: rule.candidate.clone(),
+                        sizes,
+                    });
+                }
+            }
+            for change in &changes[first..] {
+                // In measurements that are not those of the table.
+                entry.turn_back(&change.sizes, Confidence::Medium);
+            }
+        }
+    }
+    changes
+}
+
+/// The surroundings of a rule's wrong sizes, those that touch taken together.
+fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
+    let is_last = |verdict: &&&Verdict| {
+        let mut later = verdicts.iter().filter(|v| v.bytes == verdict.bytes);
+        later.all(|other| other.unix_seconds <= verdict.unix_seconds)
+    };
+    let (wrong, cleared): (Vec<&&Verdict>, Vec<&&Verdict>) = verdicts
+        .iter()
+        .filter(is_last)
+        .partition(|verdict| verdict.is_wrong());
+    let wrong: BTreeSet<u64> = wrong.iter().map(|verdict| verdict.bytes).collect();
+    let measured = entry.measured.iter().map(|point| point.bytes);
+    let good: BTreeSet<u64> = measured
+        .filter(|size| rule.contains(size))
+        .chain(cleared.iter().map(|verdict| verdict.bytes))
+        .filter(|size| !wrong.contains(size))
+        .collect();
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for &size in &wrong {
+        let before = good.range(..size).next_back();
+        let after = good.range(size..).next();
+        let start = before.map_or(rule.start, |good| good + 1);
+        let end = after.map_or(rule.end, |good| *good);
+        match ranges.last_mut() {
+            Some(last) if last.end >= start => last.end = end,
+            _ => ranges.push(start..end),
+        }
+    }
+    ranges
+}
 
 impl ShapeRules {
+    /// The rules with the sizes that they hold for; the last ends at `u64::MAX`, which has no end.
+    pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
+        let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
+        let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
+        rules.map(|(rule, end)| (rule.from_bytes..end, rule))
+    }
+
+    /// Where the entry's rule stands that begins at a size.
+    pub fn place(&self, collective: Collective, from_bytes: u64) -> RulePlace {
+        RulePlace::Rule {
+            collective,
+            shape: self.shape,
+            order: self.order,
+            operators: self.operators,
+            deployments: self.deployments,
+            from_bytes,
+        }
+    }
+
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
     /// points in it have the default's time. A range that ends at `u64::MAX` has no end.
     ///
@@ -39,13 +177,36 @@ impl ShapeRules {
         }
     }
 
-    /// One rule where neighbours choose the same; as certain as the less certain of them.
+    /// Marks what a rule chooses as confirmed, with what fresh launches found, at sizes that the rule holds for; what
+    /// it holds for besides stays as it is, as rules of their own.
+    pub fn confirm(&mut self, sizes: &Range<u64>, speedup: f64, confidence: Confidence) {
+        let rule = self.ranges().find(|(of, _)| of.contains(&sizes.start));
+        let Some((of_rule, rule)) = rule.map(|(of, rule)| (of, rule.clone())) else {
+            return;
+        };
+        let candidate = rule.candidate.clone();
+        let confirmed = Rule {
+            confirmed: true,
+            ..Rule::new(sizes.start, candidate, Some(speedup), confidence)
+        };
+        let after = (sizes.end < of_rule.end).then(|| Rule {
+            from_bytes: sizes.end,
+            ..rule
+        });
+        self.rules.retain(|rule| rule.from_bytes != sizes.start);
+        self.rules.extend([confirmed].into_iter().chain(after));
+        self.rules.sort_by_key(|rule| rule.from_bytes);
+        self.merge();
+    }
+
+    /// One rule where neighbours choose the same and are both confirmed, or both not; as certain as the less certain
+    /// of them.
     fn merge(&mut self) {
         self.rules.dedup_by(|next, before| {
-            let is_same = next.candidate == before.candidate;
+            let is_same =
+                (&next.candidate, next.confirmed) == (&before.candidate, before.confirmed);
             if is_same {
                 before.confidence = before.confidence.min(next.confidence);
-                before.confirmed &= next.confirmed;
                 let order = next.speedup.partial_cmp(&before.speedup);
                 if order == Some(Ordering::Less) {
                     before.speedup = next.speedup;

@@ -49,18 +49,18 @@ impl<'a> Group<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleDefinition {
-    from: Scalar,
+    pub(crate) from: Scalar,
     pub(crate) candidate: String,
-    block_bytes: Option<Scalar>,
-    blocks: Option<u32>,
-    radix: Option<u32>,
-    reduce: Option<String>,
-    bcast: Option<String>,
+    pub(crate) block_bytes: Option<Scalar>,
+    pub(crate) blocks: Option<u32>,
+    pub(crate) radix: Option<u32>,
+    pub(crate) reduce: Option<String>,
+    pub(crate) bcast: Option<String>,
     pub(crate) segment_bytes: Option<Scalar>,
     pub(crate) fanout: Option<u32>,
-    speedup: Option<f64>,
-    confidence: Confidence,
-    confirmed: Option<bool>,
+    pub(crate) speedup: Option<f64>,
+    pub(crate) confidence: Confidence,
+    pub(crate) confirmed: Option<bool>,
 }
 
 impl RuleDefinition {
@@ -103,12 +103,6 @@ pub(crate) fn read(
         return Err(place.key("speedup").unfit("a positive number"));
     }
     let candidate = candidate(place, &definition, group)?;
-    if !group.deployments.offer(&candidate) {
-        return Err(place.key("candidate").fault(Problem::NotInLibrary {
-            candidate: definition.candidate,
-            deployments: group.deployments,
-        }));
-    }
     Ok(Rule {
         from_bytes: bytes(&definition.from, || place.key("from").unfit(SIZE))?,
         candidate,
@@ -118,7 +112,23 @@ pub(crate) fn read(
     })
 }
 
-fn candidate(
+/// Reads what a rule chooses.
+pub(crate) fn candidate(
+    place: &Place<'_>,
+    definition: &RuleDefinition,
+    group: Group<'_>,
+) -> Checked<Candidate> {
+    let candidate = any_candidate(place, definition, group)?;
+    if !group.deployments.offer(&candidate) {
+        return Err(place.key("candidate").fault(Problem::NotInLibrary {
+            candidate: definition.candidate.clone(),
+            deployments: group.deployments,
+        }));
+    }
+    Ok(candidate)
+}
+
+fn any_candidate(
     place: &Place<'_>,
     definition: &RuleDefinition,
     group: Group<'_>,
@@ -215,6 +225,16 @@ fn refuse_unsupported(
             }))
         }
     }
+}
+
+/// A shape without zeros.
+pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
+    for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
+        if value == 0 {
+            return Err(place.key(key).fault(Problem::Zero { key }));
+        }
+    }
+    Ok(CommShape { nodes, ppn })
 }
 
 /// A number that is not zero, if it is given.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
 use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 
+use crate::Verdict;
+
 /// The version of the file format that this crate writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
 
@@ -25,6 +27,9 @@ pub struct Table {
     /// hold for the same shape, order of ranks, operator class and deployment, but that one for
     /// [`Operators::Any`] may follow one for [`Operators::Commutative`], which goes first.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
+    /// What measuring the table again has found, where its store could not keep it. Decisions that rewrite the
+    /// table's file respect it ([`crate::turn_back`]).
+    pub verdicts: Vec<Verdict>,
 }
 
 impl Table {
@@ -230,7 +235,20 @@ impl Operators {
 }
 
 /// Whether the operator of a call commutes (`MPI_Op_commutative`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Display, IntoStaticStr)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum OperatorClass {
@@ -257,6 +275,7 @@ impl OperatorClass {
     Ord,
     Hash,
     Serialize,
+    Deserialize,
     Display,
     IntoStaticStr,
 )]

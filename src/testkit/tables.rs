@@ -70,6 +70,7 @@ pub fn forcing(place: usize, library: Library) -> Table {
         name: format!("forcing-{place}"),
         provenance: provenance(library),
         collectives: Collective::ALL.into_iter().map(of).collect(),
+        verdicts: Vec::new(),
     }
 }
 

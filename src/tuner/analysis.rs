@@ -9,7 +9,9 @@ use fit::{DecideOptions, Fresh, Measurements};
 use import::Record;
 use results::{MeasuringCost, SplitScores, Starts};
 use store::{LaunchRow, Store};
-use table::{Deployment, Deployments, MeasuredPoint, Provenance, ShapeRules, Table};
+use table::{
+    Deployment, Deployments, MeasuredPoint, Provenance, ShapeRules, Table, TurnedBack, Verdict,
+};
 use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, Failure};
 
@@ -19,15 +21,18 @@ use self::stored::{
 use crate::agenda::Stock;
 use crate::identity::digest_in;
 use crate::order::orders;
+use crate::verdicts::binding;
 use crate::{Agenda, Origin, TunerError, confirming};
 
 /// In which other way than its campaign asks for a store is decided from.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deciding {
     /// What a shorter table may cost ([`DecideOptions::max_regret`]).
     pub max_regret: Option<f64>,
     /// Whether the launches that choose have the last word, and nothing is confirmed.
     pub unconfirmed: bool,
+    /// The verdicts that a table's file keeps, which is written again.
+    pub verdicts: Vec<Verdict>,
 }
 
 /// Summaries, fits and decisions of one library in one store.
@@ -39,6 +44,8 @@ pub struct Analysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
+    /// The verdicts that the table's file keeps.
+    kept: Vec<Verdict>,
 }
 
 impl Analysis {
@@ -123,9 +130,11 @@ impl Analysis {
             .iter()
             .map(|f| (f.subject, f.candidate.clone()))
             .collect();
+        let mut verdicts = binding(store, &library, campaign, pattern, &deciding.verdicts)?;
         let fresh = match agenda.as_ref().zip(campaign).filter(|_| is_confirmed) {
             Some((agenda, campaign)) => {
                 let samples = confirming::samples(campaign, store, &library, agenda)?;
+                verdicts = fit::standing(verdicts, &samples, &failed, &options)?;
                 Some(Fresh::of(&samples, &failed, &options)?)
             }
             None => None,
@@ -152,6 +161,7 @@ impl Analysis {
             everything: everything.and_then(|(agenda, campaign)| agenda.everything(campaign)),
             fresh: fresh.as_ref(),
             grid: &agenda.as_ref().map_or_else(Vec::new, Agenda::grid),
+            verdicts: &verdicts,
         })?;
         Ok(Self {
             origin: Origin {
@@ -166,6 +176,7 @@ impl Analysis {
             },
             found,
             failures,
+            kept: deciding.verdicts,
         })
     }
 
@@ -174,7 +185,8 @@ impl Analysis {
     /// # Errors
     /// [`TunerError::NothingToDecide`] if no default was measured.
     pub fn table(&self) -> Result<Table, TunerError> {
-        let table = self.found.table(&self.origin.name, self.provenance());
+        let mut table = self.found.table(&self.origin.name, self.provenance());
+        table.verdicts.clone_from(&self.kept);
         if table.collectives.is_empty() {
             return Err(TunerError::NothingToDecide {
                 store: self.origin.store.clone(),
@@ -268,6 +280,7 @@ impl Analysis {
                 .into_iter()
                 .chain(self.found.unconfirmed())
                 .chain(origin.warnings().iter().map(Warning::to_string))
+                .chain(TurnedBack::warning(&self.found.turned_back))
                 .collect(),
         }
     }

@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use export::{ExportError, Exported, Options};
+use export::{ExportError, Exported, Format, Options};
 use table::Table;
+use vocabulary::Library;
 
 use crate::{TunerError, write_atomically};
 
@@ -46,10 +47,21 @@ pub fn export_beside(
         Ok(exported) => exported,
         Err(error) => return Ok(Some(Export::Impossible(error))),
     };
-    let path = path.with_extension(format!("{}.{}", library.name, format.suffix()));
+    let path = beside(library, format, path);
     write_export(&path, &exported)?;
     let notes = exported.notes;
     Ok(Some(Export::Written { path, notes }))
+}
+
+fn beside(library: &Library, format: &dyn Format, table: &Path) -> PathBuf {
+    table.with_extension(format!("{}.{}", library.name, format.suffix()))
+}
+
+/// The file that [`export_beside`] wrote for a table at `path` before, if it is there.
+pub fn exported_beside(table: &Table, path: &Path) -> Option<PathBuf> {
+    let library = &table.provenance.library;
+    let written = beside(library, export::read_by(library)?, path);
+    written.exists().then_some(written)
 }
 
 /// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where

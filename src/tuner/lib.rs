@@ -33,6 +33,7 @@ mod origin;
 mod scripts;
 mod shelf;
 mod tune;
+mod verdicts;
 mod view;
 mod workplace;
 
@@ -41,7 +42,7 @@ pub use analysis::{Analysis, Deciding};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
-pub use exports::{Export, export_beside, write_export};
+pub use exports::{Export, export_beside, exported_beside, write_export};
 pub use file::write_atomically;
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};

@@ -8,8 +8,8 @@ use table::Table;
 
 use crate::file::probe;
 use crate::{
-    Analysis, Event, Export, Measured, Observer, TunerError, Workplace, export_beside, measure,
-    write_atomically,
+    Analysis, Deciding, Event, Export, Measured, Observer, TunerError, Workplace, export_beside,
+    measure, write_atomically,
 };
 
 /// What [`tune`] came to.
@@ -70,11 +70,19 @@ pub fn conclude(
     let output = &at.campaign.output;
     let page = output.page();
     let store = Store::open(at.store())?;
-    let mut analysis = Analysis::of(&store, Some(&at.library), Some(&at.campaign))?;
+    let before = Table::load(&output.table).ok();
+    let deciding = Deciding {
+        verdicts: before
+            .as_ref()
+            .map_or_else(Vec::new, |table| table.verdicts.clone()),
+        ..Deciding::default()
+    };
+    let campaign = Some(&at.campaign);
+    let mut analysis = Analysis::deciding(&store, Some(&at.library), campaign, deciding)?;
     // The name by which all hosts find it.
     analysis.origin.store.clone_from(&output.store);
     let table = analysis.table()?;
-    if let Ok(before) = Table::load(&output.table) {
+    if let Some(before) = before {
         let (old, new) = (&before.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {
             let (path, provenance) = (output.table.as_path(), old);

@@ -14,7 +14,9 @@ use crate::values;
 ///
 /// Compares the candidates of every cell with the library's default and makes rules of the
 /// winners; the same store always gives the same table. Where the campaign confirms its choices, only what
-/// fresh launches confirmed replaces the default, and such rules are marked `confirmed`.
+/// fresh launches confirmed replaces the default, and such rules are marked `confirmed`. What `validate` found
+/// slower than the default since then stays with the default; its verdicts are in the store, or in the table that
+/// --output replaces.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
 /// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`,
@@ -53,6 +55,11 @@ impl Args {
         let deciding = Deciding {
             max_regret: self.max_regret,
             unconfirmed: self.unconfirmed,
+            verdicts: match &self.output {
+                // What stands there may be anything, or nothing.
+                Some(path) => Table::load(path).map_or_else(|_| Vec::new(), |old| old.verdicts),
+                None => Vec::new(),
+            },
         };
         let table = self.store.analyse_with(deciding)?.table()?;
         if let Some(path) = &self.output {

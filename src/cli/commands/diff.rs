@@ -15,7 +15,8 @@ use crate::exit::Answer;
 /// Ranges of sizes in which the tables choose differently on shapes that both have; shapes that only
 /// one has; and how the times of the library's default differ where both measured them. What a change
 /// is worth is the speed-up over the default that AFTER expects, divided by the one that BEFORE
-/// expects, each by its own measurements: above 1 the new choice promises more. What the old choice
+/// expects, each by its own measurements: above 1 the new choice promises more. Where AFTER turns back to the
+/// default, what BEFORE claimed is given up, and neither table tells whether it was ever true. What the old choice
 /// would take today is in the store: `colltune explain`.
 ///
 /// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
@@ -23,7 +24,7 @@ use crate::exit::Answer;
 /// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment`
 /// (`any`, `colltune`, `library`), `from_bytes`,
 /// `below_bytes` (null without end), `before` and `after` (each `candidate`, `algorithm`,
-/// `parameters`, `speedup`, `confidence`) and `worth`; `only_in_one`, each with the same place and
+/// `parameters`, `speedup`, `confidence`) and `worth` (null where the default is chosen again); `only_in_one`, each with the same place and
 /// `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time after divided
 /// by time before), `extreme`, and its `nodes`, `ppn`, `bytes`. Unknown values are null.
 #[derive(Debug, clap::Args)]
@@ -159,8 +160,15 @@ fn changes(changes: &[Change]) -> String {
                 .below_bytes
                 .map_or_else(|| "-".to_owned(), format_bytes),
             choice(&change.before),
-            choice(&change.after),
-            times(change.worth),
+            match change.is_turned_back() {
+                true => "default (turned back)".to_owned(),
+                false => choice(&change.after),
+            },
+            match (change.is_turned_back(), change.before.speedup) {
+                (false, _) => times(change.worth),
+                (true, None) => "-".to_owned(),
+                (true, claimed) => format!("gives up a claimed {}", times(claimed)),
+            },
         ]
     });
     grid(
@@ -190,8 +198,13 @@ fn verdict(changes: &[Change]) -> String {
         1 => "1 range changed".to_owned(),
         many => format!("{many} ranges changed"),
     };
+    let back = changes.iter().filter(|change| change.is_turned_back());
+    let back = match back.count() {
+        0 => String::new(),
+        back => format!(" Turned back to the default: {back}."),
+    };
     format!(
-        "{ranges}: {} promise more over the default than before, {} less.",
+        "{ranges}: {} promise more over the default than before, {} less.{back}",
         count(|worth| worth > 1.0),
         count(|worth| worth < 1.0)
     )

@@ -1,11 +1,16 @@
+use std::path::PathBuf;
+use std::time::SystemTime;
+
 use campaign::Campaign;
 use clap::ValueEnum;
 use guard::{
-    Alternating, Deployed, GuardError, Launches, Point, Probing, Site, TurnedBack, ValidateOptions,
-    Validated, ValidatedPoint, add_probes, points, repair, validate,
+    Alternating, Circumstances, Confirmed, Deployed, GuardError, Judgement, Launches, Point,
+    Probing, Site, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points,
+    unconfirmed, validate,
 };
 use serde_json::{Value, json};
-use table::{Deployment, Table};
+use table::{Deployment, Table, TurnedBack};
+use tuner::{Export, export_beside, exported_beside};
 
 use super::grid::grid;
 use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
@@ -29,16 +34,28 @@ use crate::values;
 /// What seems slower is measured again, and is slower if these further launches say so for certain. Exit code
 /// 1 if anything is slower or fails, unless --repair has turned that back to the default, up to the next sizes
 /// on both sides at which nothing is wrong. Points are not judged where ranks stand on their nodes in another
-/// order than when the table was measured.
+/// order than when the table was measured, nor where there are too few launches to tell: 6 are needed.
+///
+/// What was found is kept in the store that the table was made from: `decide` and `tune` leave to the default what
+/// was slower or failed in the same library and conditions, until newer launches confirm it. Where the store is not
+/// here, --repair and --confirm keep it in the table. With either, the table is written again, and what of it its
+/// library can be told, beside it.
+///
+/// --confirm marks rules as confirmed that no launches had confirmed before, as those of imported and simulated
+/// measurements and of tables of version 0.1: where what they choose is significantly faster at every point, probes
+/// among them. Their speed-up is then that of these launches. Beyond the smallest and the largest measured size
+/// nothing is confirmed.
 ///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
-/// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
-/// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches`
-/// (that decided about what seemed slower), `seed` (of the probes), `other_order` (sentences: where ranks stood
-/// in another order than the table's), `repaired` (sentences), `points`, each with `collective`, `nodes`, `ppn`,
+/// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured often enough), `faster`, `same`, `slower`,
+/// `broken`, `too_few_launches`, `undecided` (suspects when time was up), `not_measured` (numbers of points),
+/// `further_launches` (that decided about what seemed slower), `seed` (of the probes), `other_order` (sentences: where
+/// ranks stood in another order than the table's), `repaired`, `confirmed` (sentences), `unconfirmed` (rules that no
+/// launches confirmed), `kept` (where verdicts are: the path of a store or of the table; null if nowhere), `export`
+/// (path of what was written for the library; null if nothing), `points`, each with `collective`, `nodes`, `ppn`,
 /// `bytes`, `operators`, `place` (`measured`, `threshold`, `below_threshold`, `probe`), `rule`, `chosen`,
 /// `judgement`, `speedup`, `interval` (`low`, `high`, `coverage`), `launches`, `seconds`, `default_seconds` (null
-/// if unknown), `failure`.
+/// if unknown), `failure`, `reason` (why it was not measured).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -63,6 +80,9 @@ pub(crate) struct Args {
     /// Turn what is slower, or fails, back to the default, and rewrite the table
     #[arg(long)]
     repair: bool,
+    /// Mark the rules as confirmed that are significantly faster at every point, and rewrite the table
+    #[arg(long)]
+    confirm: bool,
 }
 
 /// How a library comes to do what its table says.
@@ -77,6 +97,7 @@ enum Via {
 const EXAMPLES: &str = "\
 Examples:
   colltune validate tables/night.yaml
+  colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
   colltune validate tables/night.yaml --deployment library --repair --markdown validated.md";
 
 /// What was found, for people and programs.
@@ -90,26 +111,60 @@ struct Found {
     /// What probes were drawn from.
     seed: u64,
     validated: Validated,
+    rewritten: Rewritten,
+    /// Rules that no launches confirmed.
+    unconfirmed: usize,
+    /// Whether rules were to be confirmed.
+    confirms: bool,
+}
+
+/// What became of the table.
+#[derive(Default)]
+struct Rewritten {
     repaired: Vec<TurnedBack>,
+    confirmed: Vec<Confirmed>,
+    /// Where the verdicts are.
+    kept: Option<PathBuf>,
+    /// What was written for the library.
+    export: Option<PathBuf>,
+}
+
+/// What is measured.
+struct Asked {
+    points: Vec<Point>,
+    /// The same, and what else the table has.
+    all: Vec<Point>,
+    /// At how many points it keeps the default.
+    kept: usize,
 }
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let (mut table, campaign) = self.table.read(console)?;
         let probing = self.table.probing(self.cells);
-        let (points, kept) = self.points(&table, &campaign, probing)?;
+        let Asked { points, all, kept } = self.points(&table, &campaign, probing)?;
+        if self.confirm && probing.number == Some(0) {
+            return Err(GuardError::NoProbes.into());
+        }
+        let (conditions, pattern) = (campaign.conditions(), campaign.pattern);
         let site = self
             .table
             .site(&table, campaign, &points, self.launches, console)?;
-        let library = site.at.library.to_string();
+        let library = site.at.library.clone();
         let validated = self.measure(&table, site, &points, console)?;
-        let repaired = match self.repair {
-            true => self.repair(&mut table, &validated)?,
-            false => Vec::new(),
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let circumstances = Circumstances {
+            library: library.clone(),
+            conditions,
+            pattern,
+            deployment: self.table.deployment,
+            seed: probing.seed,
+            unix_seconds: since.map_or(0, |since| since.as_secs()),
         };
+        let rewritten = self.rewrite(&mut table, &circumstances, &all, &validated, console)?;
         let found = Found {
             table: self.table.path.display().to_string(),
-            library,
+            library: library.to_string(),
             deployment: self.table.deployment,
             via: match (self.table.deployment, self.exports()) {
                 (_, true) => "export",
@@ -119,7 +174,9 @@ impl Args {
             kept,
             seed: probing.seed,
             validated,
-            repaired,
+            rewritten,
+            unconfirmed: unconfirmed(&table, self.table.deployment),
+            confirms: self.confirm,
         };
         for sentence in other_orders(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
@@ -136,13 +193,13 @@ impl Args {
         self.table.deployment == Deployment::Library && self.via == Via::Export
     }
 
-    /// What is to be measured, and at how many points the table keeps the default.
+    /// What is to be measured.
     fn points(
         &self,
         table: &Table,
         campaign: &Campaign,
         probing: Probing,
-    ) -> Result<(Vec<Point>, usize), CliError> {
+    ) -> Result<Asked, CliError> {
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(table, deployment, elements, true);
@@ -150,16 +207,17 @@ impl Args {
             let deployment = deployment.into();
             return Err(GuardError::NothingToMeasure { deployment }.into());
         }
-        let all = points.len();
+        let mut all = points.clone();
         points.retain(|point| !point.keeps_default());
-        let kept = all - points.len();
+        let kept = all.len() - points.len();
         let file = Deployed::operators(&table.provenance.library, self.assume_commutative);
         let is_told = |point: &Point| !self.exports() || point.is_told(table, deployment, file);
         points.retain(is_told);
         points.truncate(self.cells.map_or(usize::MAX, |cells| cells as usize));
         add_probes(&mut points, table, deployment, elements, probing);
         points.retain(is_told);
-        Ok((points, kept))
+        all.extend(points.iter().filter(|point| point.is_probe()).cloned());
+        Ok(Asked { points, all, kept })
     }
 
     fn measure(
@@ -192,17 +250,63 @@ impl Args {
         Ok(site.conclude(validated)?)
     }
 
-    /// Rewrites the table if there is anything to turn back.
-    fn repair(
+    /// Keeps what was found, and rewrites the table and its export if there is anything to turn back or to confirm.
+    fn rewrite(
         &self,
         table: &mut Table,
+        circumstances: &Circumstances,
+        all: &[Point],
         validated: &Validated,
-    ) -> Result<Vec<TurnedBack>, CliError> {
-        let repaired = repair(table, &validated.points);
-        if !repaired.is_empty() {
-            table.save(&self.table.path)?;
+        console: Console,
+    ) -> Result<Rewritten, CliError> {
+        let verdicts = circumstances.verdicts(&validated.points);
+        let kept = keep(&verdicts, table, &places().homes).unwrap_or_else(|error| {
+            console.warn(format_args!(
+                "what was found is not in the table's store: {error}."
+            ));
+            None
+        });
+        let mut rewritten = Rewritten {
+            kept,
+            ..Rewritten::default()
+        };
+        if self.repair {
+            rewritten.repaired = table.turn_back(&verdicts);
         }
-        Ok(repaired)
+        if self.confirm {
+            rewritten.confirmed = confirm(table, self.table.deployment, all, &validated.points);
+        }
+        if rewritten.repaired.is_empty() && rewritten.confirmed.is_empty() {
+            return Ok(rewritten);
+        }
+        let path = &self.table.path;
+        if rewritten.kept.is_none() {
+            table.verdicts.extend(verdicts);
+            rewritten.kept = Some(path.clone());
+        }
+        table.save(path)?;
+        rewritten.export = self.export(table, console)?;
+        Ok(rewritten)
+    }
+
+    /// Writes what of the table its library can be told; returns where that is.
+    fn export(&self, table: &Table, console: Console) -> Result<Option<PathBuf>, CliError> {
+        let path = &self.table.path;
+        match export_beside(table, path, &places().path)? {
+            Some(Export::Written { path, .. }) => return Ok(Some(path)),
+            Some(Export::Impossible(error)) => {
+                let library = &table.provenance.library;
+                console.warn(format_args!("nothing is exported for {library}: {error}."));
+            }
+            None => {}
+        }
+        if let Some(stale) = exported_beside(table, path) {
+            console.warn(format_args!(
+                "{} is what the table was before, and nothing is left to export: remove it.",
+                stale.display()
+            ));
+        }
+        Ok(None)
     }
 
     fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
@@ -227,18 +331,19 @@ impl Found {
                  {:.2} at worst.",
                 self.library,
                 summary.geometric_mean,
-                validated.points.len() - validated.count("not_measured"),
+                summary.points,
                 summary.best,
                 summary.worst
             ));
         }
         lines.push(format!(
-            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; {} failed, \
-             {} remained suspects when time was up, {} were not measured. At {} further points the table \
-             keeps the default.",
+            "Significantly faster at {}, not to be told apart at {}, significantly slower at {}; too few launches \
+             to tell at {}; {} failed, {} remained suspects when time was up, {} were not measured. At {} further \
+             points the table keeps the default.",
             validated.count("faster"),
             validated.count("same"),
             validated.count("slower"),
+            validated.count("too_few_launches"),
             validated.count("broken"),
             validated.count("undecided"),
             validated.count("not_measured"),
@@ -246,8 +351,28 @@ impl Found {
         ));
         let points = validated.points.iter();
         lines.extend(probes_of(points.map(|found| &found.point), self.seed));
-        let changes = self.repaired.iter();
+        let Rewritten {
+            repaired,
+            confirmed,
+            kept,
+            export,
+        } = &self.rewritten;
+        let changes = repaired.iter();
         lines.extend(changes.map(|change| format!("Turned back to the default: {change}.")));
+        lines.extend(confirmed.iter().map(|part| format!("Confirmed: {part}.")));
+        if self.confirms && self.unconfirmed > 0 {
+            lines.push(format!(
+                "Rules that stay unconfirmed: {}. Beyond measured sizes, at points that are not significantly \
+                 faster, and from fewer than 6 launches nothing is confirmed.",
+                self.unconfirmed
+            ));
+        }
+        if let Some(kept) = kept {
+            lines.push(format!("What was found is kept in {}.", kept.display()));
+        }
+        if let Some(export) = export {
+            lines.push(format!("{} is written again.", export.display()));
+        }
         lines
     }
 
@@ -298,15 +423,24 @@ impl Found {
             "same": validated.count("same"),
             "slower": validated.count("slower"),
             "broken": validated.count("broken"),
+            "too_few_launches": validated.count("too_few_launches"),
             "undecided": validated.count("undecided"),
             "not_measured": validated.count("not_measured"),
             "further_launches": validated.further_launches,
             "seed": self.seed,
             "other_order": other_orders(&validated.misplaced),
-            "repaired": self.repaired.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "repaired": sentences(&self.rewritten.repaired),
+            "confirmed": sentences(&self.rewritten.confirmed),
+            "unconfirmed": self.unconfirmed,
+            "kept": self.rewritten.kept,
+            "export": self.rewritten.export,
             "points": validated.points.iter().map(validated_json).collect::<Vec<_>>(),
         })
     }
+}
+
+fn sentences(changes: &[impl ToString]) -> Vec<String> {
+    changes.iter().map(ToString::to_string).collect()
 }
 
 fn row(validated: &ValidatedPoint) -> [String; 7] {
@@ -314,8 +448,9 @@ fn row(validated: &ValidatedPoint) -> [String; 7] {
     let number = |value: f64| format!("{value:.2}");
     let interval = |ratio: statistics::Interval| format!("{:.2} to {:.2}", ratio.low, ratio.high);
     let failure = match &validated.judgement {
-        guard::Judgement::Broken(how) => format!("FAILS: {how}"),
-        guard::Judgement::Slower => "SLOWER".to_owned(),
+        Judgement::Broken(how) => format!("FAILS: {how}"),
+        Judgement::Slower => "SLOWER".to_owned(),
+        Judgement::NotMeasured(why) => format!("not measured: {why}"),
         other => other.name().replace('_', " "),
     };
     [
@@ -338,7 +473,11 @@ fn validated_json(validated: &ValidatedPoint) -> Value {
         "seconds": validated.seconds,
         "default_seconds": validated.default_seconds,
         "failure": match &validated.judgement {
-            guard::Judgement::Broken(how) => Some(how),
+            Judgement::Broken(how) => Some(how),
+            _ => None,
+        },
+        "reason": match &validated.judgement {
+            Judgement::NotMeasured(why) => Some(why.to_string()),
             _ => None,
         },
     });

@@ -150,6 +150,7 @@ impl<'t> Entry<'t> {
             worth: after
                 .speedup
                 .zip(before.speedup)
+                .filter(|_| after.candidate != Candidate::Default)
                 .map(|(after, before)| after / before),
             before,
             after,

@@ -370,7 +370,187 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
         .last()
         .unwrap();
     assert_eq!(last.candidate, Candidate::Default);
-    assert!(place.read(TABLE).contains("validate --repair"));
+    assert!(
+        place
+            .read(TABLE)
+            .contains("Turned back to the default, as `colltune validate` found")
+    );
     let told = ended(&place, place.run(&["validate", TABLE]), 0).out;
     assert!(told.contains("significantly slower at 0;"), "{told}");
+}
+
+/// Has the store say that a linear broadcast of long messages takes no time.
+fn doctor(place: &Place) {
+    let store = rusqlite::Connection::open(place.path(STORE)).unwrap();
+    store.execute_batch("DROP TRIGGER sample_update").unwrap();
+    let of_linear = "SELECT sample.rowid, length(seconds) / 8
+        FROM sample JOIN task ON task.launch = sample.launch AND task.number = sample.task
+        JOIN subject ON subject.id = task.subject JOIN candidate ON candidate.id = sample.candidate
+        WHERE subject.definition LIKE '%bcast%' AND candidate.definition LIKE '%bcast/linear%'
+            AND json_extract(subject.definition, '$.cell.bytes') > 60000";
+    let mut query = store.prepare(of_linear).unwrap();
+    let rows = query.query_map([], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, u32>(1)? as usize))
+    });
+    let rows: Vec<(i64, usize)> = rows.unwrap().map(Result::unwrap).collect();
+    assert!(rows.len() >= 12, "{rows:?}");
+    for (row, repetitions) in rows {
+        let seconds = 1e-7_f64.to_le_bytes().repeat(repetitions);
+        let update = "UPDATE sample SET seconds = ?1 WHERE rowid = ?2";
+        store
+            .execute(update, rusqlite::params![seconds, row])
+            .unwrap();
+    }
+}
+
+const STORE: &str = ".colltune/small.db";
+
+fn choices(place: &Place) -> Vec<(u64, String)> {
+    let table = Table::load(&place.path(TABLE)).unwrap();
+    let entry = &table.collectives[&schedule::Collective::Bcast][0];
+    let rules = entry.rules.iter();
+    rules
+        .map(|rule| (rule.from_bytes, rule.candidate.id().to_owned()))
+        .collect()
+}
+
+fn has_linear(place: &Place) -> bool {
+    choices(place).iter().any(|(_, id)| id == "linear")
+}
+
+/// A place whose store claims of what is slow that it is fast, and so does its table.
+fn deceived() -> Place {
+    let place = Place::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
+    place.write(
+        "fat-tree.yaml",
+        fs::read(root.join("fat-tree.yaml")).unwrap(),
+    );
+    let campaign = CAMPAIGN.replace("slice: 20ms", "slice: 20ms, racing: false");
+    place.write("campaign.yaml", campaign);
+    for _ in 0..2 {
+        let tuned = place.run(&["tune", "campaign.yaml"]);
+        assert_eq!(tuned.code, Some(0), "{tuned:?}");
+        if !has_linear(&place) {
+            doctor(&place);
+        }
+    }
+    assert!(has_linear(&place), "{:?}", choices(&place));
+    place
+}
+
+#[test]
+fn what_was_repaired_stays_repaired_when_the_table_is_made_again() {
+    let place = deceived();
+    let before = place.read(TABLE);
+    place.write("tables/before.yaml", &before);
+    let told = ended(&place, place.run(&["validate", TABLE, "--repair"]), 0).out;
+    assert!(
+        told.contains("What was found is kept in .colltune/small.db."),
+        "{told}"
+    );
+    let repaired = place.read(TABLE);
+    assert!(
+        !has_linear(&place) && repaired.contains("Turned back to the default"),
+        "{repaired}"
+    );
+    assert!(!repaired.contains("verdicts:"), "{repaired}");
+    // Whoever decides from the store comes to the same table.
+    let tuned = place.run(&["tune", "campaign.yaml"]);
+    assert_eq!(tuned.code, Some(0), "{tuned:?}");
+    assert_eq!(place.read(TABLE), repaired);
+    place.run(&["decide", STORE, "--output", TABLE]).good();
+    assert_eq!(place.read(TABLE), repaired);
+
+    // What changed is told without a number that nobody measured.
+    let diff = place.run(&["diff", "tables/before.yaml", TABLE]).good().out;
+    assert!(diff.contains("default (turned back)"), "{diff}");
+    assert!(diff.contains("gives up a claimed "), "{diff}");
+    assert!(
+        diff.contains(
+            "0 promise more over the default than before, 0 less. Turned back to the default: 1."
+        ),
+        "{diff}"
+    );
+    assert!(!diff.contains("  0."), "{diff}");
+    let json = place
+        .run(&["diff", "tables/before.yaml", TABLE, "--json"])
+        .good()
+        .json();
+    assert!(json["changes"][0]["worth"].is_null(), "{json}");
+}
+
+#[test]
+fn without_a_store_verdicts_stay_in_the_tables_file() {
+    let place = deceived();
+    fs::rename(place.path(".colltune"), place.path("away")).unwrap();
+    let before = place.read(TABLE);
+    let validate = ["validate", TABLE, "--campaign", "campaign.yaml"];
+    let ran = place.run(&validate);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(place.read(TABLE), before);
+    let ran = place.run(&[&validate[..], &["--repair"]].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out
+            .contains("What was found is kept in tables/small.yaml."),
+        "{}",
+        ran.out
+    );
+    let repaired = place.read(TABLE);
+    assert!(
+        repaired.contains("\nverdicts:\n") && !has_linear(&place),
+        "{repaired}"
+    );
+
+    fs::remove_dir_all(place.path(".colltune")).unwrap();
+    fs::rename(place.path("away"), place.path(".colltune")).unwrap();
+    place.run(&["decide", STORE, "--output", TABLE]).good();
+    assert_eq!(place.read(TABLE), repaired);
+    let tuned = place.run(&["tune", "campaign.yaml"]);
+    assert_eq!(tuned.code, Some(0), "{tuned:?}");
+    assert_eq!(place.read(TABLE), repaired);
+}
+
+#[test]
+fn what_validating_finds_good_is_confirmed() {
+    let place = place();
+    let before = place.read(TABLE);
+    assert!(!before.contains("confirmed: true"), "{before}");
+    let few = ["validate", TABLE, "--confirm", "--seed", "11"];
+    let refused = place.run(&[&few[..], &["--probes", "0"]].concat());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("--probes 0"), "{}", refused.err);
+    let ran = place.run(&[&few[..], &["--launches", "3"]].concat());
+    let told = ended(&place, ran, 0).out;
+    assert!(
+        told.contains("too few launches") && !told.contains("Confirmed:"),
+        "{told}"
+    );
+    assert_eq!(place.read(TABLE), before);
+
+    let ran = place.run(&[&few[..], &["--json"]].concat());
+    let found = ended(&place, ran, 0).json();
+    let confirmed = found["confirmed"].as_array().unwrap();
+    assert!(!confirmed.is_empty(), "{found}");
+    assert_eq!(found["kept"], STORE);
+    let table = Table::load(&place.path(TABLE)).unwrap();
+    let all = table.entries().flat_map(|entry| &entry.rules);
+    let rules: Vec<&Rule> = all.filter(|rule| rule.confirmed).collect();
+    assert_eq!(rules.len(), confirmed.len());
+    for rule in rules {
+        assert!(rule.speedup.unwrap() > 1.0 && rule.confidence == table::Confidence::High);
+    }
+    // Nobody has looked beyond the largest measured size.
+    let deployed = table.deployed(table::Policy::default()).0;
+    for entry in deployed.entries() {
+        assert_eq!(entry.rules.last().unwrap().candidate, Candidate::Default);
+    }
+    let told = place
+        .run(&[
+            "lookup", TABLE, "-c", "bcast", "-n", "4", "-k", "4", "-b", "1M", "--json",
+        ])
+        .good()
+        .json();
+    assert_eq!(told["confirmed"], told["candidate"] != "default", "{told}");
 }

@@ -269,6 +269,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
                 measured: Vec::new(),
             }],
         )]),
+        verdicts: Vec::new(),
     };
     let orders = Orders::default();
     let judged = judge(&table, Deployment::Colltune, &orders, &summaries, &[]);

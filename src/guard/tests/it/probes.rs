@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use guard::{
     Against, CheckOptions, Judgement, Launches, Place, Point, Probing, Rivals, ValidateOptions,
-    add_probes, check, points, repair, validate,
+    add_probes, check, points, validate,
 };
 use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use tuner::{Places, Silent, Tuned, Workplace, tune};
 use vocabulary::{Candidate, Cell, Datatype, Operator};
 
+use crate::repair::circumstances;
 use crate::script::table;
 
 const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
@@ -229,7 +230,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
     }
 
     // The default takes over up to the next sizes that are good.
-    let changes = repair(&mut table, &validated.points);
+    let changes = table.turn_back(&circumstances(Deployment::Colltune).verdicts(&validated.points));
     let [change] = &changes[..] else {
         panic!("{changes:?}");
     };

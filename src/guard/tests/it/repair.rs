@@ -1,10 +1,24 @@
 //! What repairing makes of a table.
 
-use guard::{Judgement, Place, ValidatedPoint, points, repair};
+use guard::{Circumstances, Judgement, Place, Silence, ValidatedPoint, points};
 use table::{Deployment, Table};
-use vocabulary::{Datatype, Operator};
+use vocabulary::{Datatype, Library, Operator, Pattern};
 
 use crate::script::{self, table};
+
+pub(crate) fn circumstances(deployment: Deployment) -> Circumstances {
+    Circumstances {
+        library: Library {
+            name: "openmpi".to_owned(),
+            version: "4.1.4".to_owned(),
+        },
+        conditions: "abc".to_owned(),
+        pattern: Pattern::Together,
+        deployment,
+        seed: 7,
+        unix_seconds: 1_790_000_000,
+    }
+}
 
 /// The table after these sizes were found slower, and what changed.
 fn repaired(wrong: &[u64]) -> (Table, Vec<String>) {
@@ -40,7 +54,7 @@ fn repaired_with(wrong: &[u64], probes: &[(u64, Judgement)]) -> (Table, Vec<Stri
         probe.judgement = judgement.clone();
         validated.push(probe);
     }
-    let changes = repair(&mut table, &validated);
+    let changes = table.turn_back(&circumstances(Deployment::Library).verdicts(&validated));
     // What is written can be read.
     let text = table.to_yaml();
     let same = Table::parse(&text, "repaired.yaml".as_ref()).expect("a table");
@@ -128,7 +142,7 @@ fn what_was_changed_is_told_and_stands_in_the_table() {
 
 #[test]
 fn a_wrong_probe_turns_back_what_nobody_cleared() {
-    use Judgement::{NotMeasured, Same, Slower, Undecided};
+    use Judgement::{NotMeasured, Same, Slower, TooFew, Undecided};
     let check = |probes: &[(u64, Judgement)], sizes: &str| {
         let (table, changes) = repaired_with(&[], probes);
         let [change] = &changes[..] else {
@@ -146,7 +160,12 @@ fn a_wrong_probe_turns_back_what_nobody_cleared() {
     check(&[(2000, Slower), (3000, Slower)], "from 1025 to 4095 bytes");
     check(&[(2000, Slower), (3000, Same)], "from 1025 to 2999 bytes");
     check(
-        &[(2000, Slower), (3000, Undecided), (1500, NotMeasured)],
+        &[
+            (2000, Slower),
+            (3000, Undecided),
+            (1500, NotMeasured(Silence::OutOfTime)),
+        ],
         "from 1025 to 4095 bytes",
     );
+    check(&[(2000, Slower), (3000, TooFew)], "from 1025 to 4095 bytes");
 }

@@ -45,6 +45,8 @@ pub(crate) struct Script<F> {
     pub(crate) asked: Vec<(Vec<u64>, u32)>,
     /// How ranks stand.
     pub(crate) orders: BTreeMap<CommShape, RankOrder>,
+    /// Whether time was up before everything was measured.
+    pub(crate) is_out_of_time: bool,
     launch: u32,
 }
 
@@ -54,6 +56,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Script<F> {
             seconds,
             asked: Vec::new(),
             orders: BTreeMap::new(),
+            is_out_of_time: false,
             launch: 0,
         }
     }
@@ -69,6 +72,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
         self.asked.push((sizes, launches));
         let mut times = Times {
             orders: self.orders.clone(),
+            is_out_of_time: self.is_out_of_time,
             ..Times::default()
         };
         for _ in 0..launches {

@@ -260,3 +260,72 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
     assert_eq!((checked.points.len(), checked.misplaced.len()), (2, 2));
     assert!(checked.points.iter().all(CheckedPoint::is_regression));
 }
+
+#[test]
+fn too_few_launches_are_no_verdict() {
+    let validated = |launches, ratio: f64| {
+        let mut script = Script::new(|_: &Cell, candidate: &Candidate, _| {
+            Take::Seconds(if *candidate == Candidate::Default {
+                1.0
+            } else {
+                ratio
+            })
+        });
+        let options = ValidateOptions {
+            launches,
+            ..ValidateOptions::default()
+        };
+        let validated = validate(&all(), &mut script, &options).expect("validated");
+        (validated.count("too_few_launches"), validated)
+    };
+    for launches in [1, 5] {
+        for ratio in [0.5, 1.0] {
+            let (too_few, validated) = validated(launches, ratio);
+            assert_eq!(too_few, 4, "{launches} {ratio}");
+            assert!(validated.summary().is_none(), "{launches} {ratio}");
+            // Nothing is wrong, and nothing is cleared.
+            let mut points = validated.points.iter();
+            assert!(points.all(|point| !point.is_wrong() && !point.is_cleared()));
+        }
+    }
+    assert_eq!(validated(6, 0.5).1.count("faster"), 4);
+    assert_eq!(validated(6, 1.0).1.count("same"), 4);
+    // What seems slower is measured again, in launches enough.
+    assert_eq!(validated(1, 1.5).1.count("slower"), 4);
+}
+
+#[test]
+fn what_is_not_measured_says_why() {
+    let judged = |take: fn(&Candidate) -> Take, is_out_of_time| {
+        let mut script = Script::new(|cell: &Cell, candidate: &Candidate, _| match cell.bytes {
+            4096 => take(candidate),
+            _ => Take::Seconds(1.0),
+        });
+        script.is_out_of_time = is_out_of_time;
+        let validated = validate(&all(), &mut script, &ValidateOptions::default());
+        let validated = validated.expect("validated");
+        let mut points = validated.points.iter();
+        let point = points.find(|p| p.point.cell.bytes == 4096);
+        match &point.expect("the point").judgement {
+            Judgement::NotMeasured(why) => why.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(judged(|_| Take::Nothing, true), "time was up");
+    let default_fails = |candidate: &Candidate| match candidate {
+        Candidate::Default => Take::Fails,
+        _ => Take::Seconds(1.0),
+    };
+    assert_eq!(
+        judged(default_fails, false),
+        "the default fails (crash: on purpose)"
+    );
+    let alone = |candidate: &Candidate| match candidate {
+        Candidate::Default => Take::Seconds(1.0),
+        _ => Take::Nothing,
+    };
+    assert_eq!(
+        judged(alone, false),
+        "no launch has valid times of both the default and what is chosen"
+    );
+}

@@ -8,6 +8,7 @@ use wire::{FailureKind, Record};
 
 use crate::fixture::{library, plan, started};
 use crate::order::in_order;
+use crate::verdict::verdict;
 
 #[test]
 fn measured_rows_cannot_be_changed_removed_or_replaced() {
@@ -36,6 +37,9 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
             },
         )
         .expect("stored");
+    store
+        .record_verdicts(&[verdict("openmpi")])
+        .expect("stored");
     let before = store
         .samples(&library("openmpi"), Pattern::Together)
         .expect("readable");
@@ -61,6 +65,9 @@ fn measured_rows_cannot_be_changed_removed_or_replaced() {
         "UPDATE rank_order SET rank_order = ''",
         "DELETE FROM rank_order",
         "INSERT OR REPLACE INTO rank_order SELECT * FROM rank_order",
+        "UPDATE verdict SET verdict = ''",
+        "DELETE FROM verdict",
+        "INSERT OR REPLACE INTO verdict SELECT * FROM verdict",
     ] {
         let error = outsider.execute(statement, []).expect_err(statement);
         assert!(

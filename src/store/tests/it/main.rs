@@ -13,3 +13,4 @@ mod open;
 mod order;
 mod read_only;
 mod spool;
+mod verdict;

@@ -119,6 +119,8 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert_eq!(spending, None);
     let orders = store.rank_orders(&library("openmpi")).expect("readable");
     assert!(orders.is_empty(), "{orders:?}");
+    let verdicts = store.verdicts(&library("openmpi")).expect("readable");
+    assert!(verdicts.is_empty(), "{verdicts:?}");
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 4,
+                known: 5,
                 ..
             }
         )

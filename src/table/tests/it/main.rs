@@ -13,3 +13,4 @@ mod repair;
 mod round_trip;
 mod sample;
 mod times;
+mod verdicts;

@@ -291,7 +291,7 @@ proptest! {
         provenance in provenance(),
         collectives in collectives(),
     ) {
-        let table = Table { name, provenance, collectives };
+        let table = Table { name, provenance, collectives, verdicts: Vec::new() };
         let text = table.to_yaml();
         let read = match Table::parse(&text, Path::new("t.yaml")) {
             Ok(read) => read,

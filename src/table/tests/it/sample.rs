@@ -141,5 +141,6 @@ pub(crate) fn table() -> Table {
         name: "quickstart".to_owned(),
         provenance: provenance(),
         collectives,
+        verdicts: Vec::new(),
     }
 }

@@ -48,6 +48,7 @@ fn ask(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> DecisionJson {
         measured: measured.to_vec(),
     };
     let table = Table {
+        verdicts: Vec::new(),
         name: "times".to_owned(),
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Allreduce, vec![entry])]),

@@ -29,13 +29,13 @@ pub(crate) const MACHINE: &str = "name: desk\nranks_per_node: 2\n\
 const SHAPE: CommShape = CommShape { nodes: 8, ppn: 1 };
 
 /// A campaign in a folder, on a machine on which the default is poor below 12 KiB and from 512 KiB on.
-struct Desk {
+pub(crate) struct Desk {
     folder: TempDir,
     further: String,
 }
 
 impl Desk {
-    fn new(further: &str) -> Self {
+    pub(crate) fn new(further: &str) -> Self {
         Self {
             folder: TempDir::new().expect("a folder"),
             further: further.to_owned(),
@@ -49,7 +49,7 @@ impl Desk {
         slow.slowed("bcast/scatter_allgather_ring", 2.0)
     }
 
-    fn workplace(&self) -> Workplace {
+    pub(crate) fn workplace(&self) -> Workplace {
         let at = |name: &str| self.folder.path().join(name).display().to_string();
         std::fs::write(at("machine.yaml"), MACHINE).expect("written");
         let text = format!(
@@ -71,7 +71,7 @@ impl Desk {
         at
     }
 
-    fn tune(&self) -> Tuned {
+    pub(crate) fn tune(&self) -> Tuned {
         tune(&self.workplace(), &mut Silent, &never()).expect("tuned")
     }
 
@@ -106,7 +106,7 @@ impl Desk {
     }
 }
 
-fn query(bytes: u64) -> Query {
+pub(crate) fn query(bytes: u64) -> Query {
     Query {
         order: vocabulary::RankOrder::Unknown,
         collective: Collective::Bcast,

@@ -14,3 +14,4 @@ mod loops;
 mod mishaps;
 mod operators;
 mod results;
+mod verdicts;

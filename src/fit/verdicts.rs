@@ -1,0 +1,102 @@
+//! What measuring tables again has found, and decisions that it turns back.
+
+use std::collections::BTreeSet;
+
+use results::{CellDecision, Verdict};
+use table::{Confidence, Deployment, OperatorClass, RulePlace, TurnedBack};
+use vocabulary::{Candidate, Cell, Sample, Subject};
+
+use crate::{DecideOptions, FitError, Fresh};
+
+/// The verdicts that newer launches do not overrule: a candidate that confirming launches made after the verdict
+/// confirm at that very size is not refuted any more.
+///
+/// `samples` are those of confirming launches, as for [`Fresh::of`]. A verdict without a launch stands.
+///
+/// # Errors
+/// As of [`Fresh::of`].
+pub fn standing(
+    verdicts: Vec<table::Verdict>,
+    samples: &[Vec<Sample>],
+    failures: &[(Subject, Candidate)],
+    options: &DecideOptions,
+) -> Result<Vec<table::Verdict>, FitError> {
+    let wrong = || verdicts.iter().filter(|verdict| verdict.is_wrong());
+    let since: BTreeSet<u32> = wrong()
+        .filter_map(|verdict| verdict.newest_launch)
+        .collect();
+    let mut overruled = BTreeSet::new();
+    for newest in since {
+        let newer = samples.iter().map(|samples| {
+            let newer = samples.iter().filter(|sample| sample.launch > newest);
+            newer.cloned().collect()
+        });
+        let fresh = Fresh::of(&newer.collect::<Vec<Vec<Sample>>>(), failures, options)?;
+        for (place, verdict) in verdicts.iter().enumerate() {
+            let is_due = verdict.is_wrong() && verdict.newest_launch == Some(newest);
+            let mut cells = fresh
+                .cells()
+                .into_iter()
+                .filter(|cell| is_at(verdict, cell));
+            if is_due && cells.any(|cell| fresh.confirms(&cell, &verdict.candidate)) {
+                overruled.insert(place);
+            }
+        }
+    }
+    let mut place = 0..;
+    let mut standing = verdicts;
+    standing.retain(|_| place.next().is_none_or(|place| !overruled.contains(&place)));
+    Ok(standing)
+}
+
+/// Whether a verdict was given in a cell, whatever its datatype.
+fn is_at(verdict: &table::Verdict, cell: &Cell) -> bool {
+    let operators = match cell.commutes() {
+        true => OperatorClass::Commutative,
+        false => OperatorClass::Noncommutative,
+    };
+    (verdict.collective, verdict.shape, verdict.bytes) == (cell.collective, cell.shape, cell.bytes)
+        && verdict.operators == operators
+}
+
+/// Keeps the default where a rule of these decisions was turned back.
+pub(crate) fn refute(
+    decisions: &mut [CellDecision],
+    deployment: Deployment,
+    turned_back: &[TurnedBack],
+) {
+    for decision in decisions {
+        if !turned_back
+            .iter()
+            .any(|change| takes(change, decision, deployment))
+        {
+            continue;
+        }
+        let chosen = std::mem::replace(&mut decision.chosen, Candidate::Default);
+        decision.verdict = Verdict::Refuted;
+        decision.confidence = Confidence::Medium;
+        let mut ranking = decision.ranking.iter_mut();
+        if let Some(refuted) = ranking.find(|ranked| ranked.candidate == chosen) {
+            refuted.beats_default = false;
+        }
+    }
+}
+
+/// Whether a decision's choice was turned back.
+fn takes(change: &TurnedBack, decision: &CellDecision, deployment: Deployment) -> bool {
+    let RulePlace::Rule {
+        collective,
+        shape,
+        operators,
+        deployments,
+        ..
+    } = change.rule
+    else {
+        return false;
+    };
+    (collective, shape) == (decision.cell.collective, decision.cell.shape)
+        && operators.overlap(decision.operators)
+        && deployments.cover(deployment)
+        && change.candidate == decision.chosen
+        && change.sizes.contains(&decision.cell.bytes)
+}

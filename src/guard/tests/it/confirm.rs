@@ -1,0 +1,156 @@
+//! What validating confirms of a table.
+
+use guard::{
+    Judgement, Point, Probing, ValidateOptions, add_probes, confirm, points, unconfirmed, validate,
+};
+use table::{Confidence, Deployment, Table};
+use vocabulary::{Candidate, Cell, Datatype, Operator};
+
+use crate::script::{Script, Take, table};
+
+const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
+
+/// All points of the table with some probes.
+fn all(table: &Table) -> Vec<Point> {
+    let mut all = points(table, Deployment::Library, ELEMENTS, true);
+    let probing = Probing {
+        seed: 7,
+        number: Some(3),
+    };
+    add_probes(&mut all, table, Deployment::Library, ELEMENTS, probing);
+    assert_eq!(all.iter().filter(|point| point.is_probe()).count(), 3);
+    all
+}
+
+/// The table after launches in which what it chooses took so long at a point, where the default takes 1, and what
+/// was confirmed. Only the points that `asked` picks were measured.
+fn confirmed_with(
+    launches: u32,
+    seconds: impl Fn(&Point, u32) -> f64,
+    asked: impl Fn(&Point) -> bool,
+) -> (Table, Vec<String>) {
+    let mut table = table();
+    let all = all(&table);
+    let mut script = Script::new(|cell: &Cell, candidate: &Candidate, launch| {
+        let point = all
+            .iter()
+            .find(|point| point.cell == *cell && point.chosen == *candidate);
+        Take::Seconds(match (candidate, point) {
+            (Candidate::Default, _) => 1.0,
+            (_, Some(point)) => seconds(point, launch),
+            (_, None) => panic!("{candidate} was not asked for at {} bytes", cell.bytes),
+        })
+    });
+    let measured: Vec<Point> = all
+        .iter()
+        .filter(|point| !point.keeps_default() && asked(point))
+        .cloned()
+        .collect();
+    let options = ValidateOptions {
+        launches,
+        ..ValidateOptions::default()
+    };
+    let validated = validate(&measured, &mut script, &options).expect("validated");
+    let parts = confirm(&mut table, Deployment::Library, &all, &validated.points);
+    let same = Table::parse(&table.to_yaml(), "confirmed.yaml".as_ref()).expect("a table");
+    assert_eq!(same, table);
+    (table, parts.iter().map(ToString::to_string).collect())
+}
+
+fn confirmed(seconds: impl Fn(&Point, u32) -> f64) -> (Table, Vec<String>) {
+    confirmed_with(6, seconds, |_| true)
+}
+
+/// The first sizes of the confirmed rules.
+fn stars(table: &Table) -> Vec<u64> {
+    let rules = table.entries().flat_map(|entry| &entry.rules);
+    let confirmed = rules.filter(|rule| rule.confirmed);
+    confirmed.map(|rule| rule.from_bytes).collect()
+}
+
+#[test]
+fn what_is_faster_at_all_points_is_confirmed_up_to_the_largest_measured_size() {
+    let (table, parts) = confirmed(|point, _| if point.chosen.id() == "a" { 0.5 } else { 0.8 });
+    let entry = table.entries().next().expect("an entry");
+    let rules: Vec<_> = entry
+        .rules
+        .iter()
+        .map(|rule| (rule.from_bytes, rule.candidate.id(), rule.confirmed))
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            (0, "default", false),
+            (100, "a", true),
+            (10000, "b", true),
+            ((1 << 20) + 1, "b", false)
+        ]
+    );
+    // The speed-ups of these launches, not those that the table claimed; and as certain as they are.
+    assert_eq!(entry.rules[1].speedup, Some(2.0));
+    assert_eq!(entry.rules[2].speedup, Some(1.25));
+    assert_eq!(entry.rules[2].confidence, Confidence::High);
+    // What lies beyond is as it was.
+    assert_eq!(entry.rules[3].speedup, Some(3.0));
+    assert!(
+        parts[1].contains("native:bcast/b from 10000 to 1048576 bytes, 1.25 times as fast"),
+        "{parts:?}"
+    );
+    assert_eq!(unconfirmed(&table, Deployment::Library), 1);
+}
+
+#[test]
+fn one_point_that_is_not_faster_leaves_its_rule_unconfirmed() {
+    let good = |point: &Point| if point.chosen.id() == "a" { 0.5 } else { 0.8 };
+    let all = all(&table());
+    let of_a = all.iter().filter(|point| point.chosen.id() == "a");
+    let mut places = 0;
+    for bad in of_a {
+        places += 1;
+        let one_slow =
+            |point: &Point, launch| match point.cell.bytes == bad.cell.bytes && launch == 3 {
+                true => 1.01,
+                false => good(point),
+            };
+        assert_eq!(stars(&confirmed(one_slow).0), [10000], "{bad:?}");
+        // Nor is one that was not measured.
+        let is_asked = |point: &Point| point.cell.bytes != bad.cell.bytes;
+        let (table, _) = confirmed_with(6, |point, _| good(point), is_asked);
+        assert_eq!(stars(&table), [10000], "{bad:?}");
+    }
+    // Two measured sizes, one side of each threshold, and a probe at least.
+    assert!(places >= 5, "{all:?}");
+}
+
+#[test]
+fn fewer_launches_than_a_sign_test_needs_confirm_nothing() {
+    let (table, parts) = confirmed_with(5, |_, _| 0.1, |_| true);
+    assert!(stars(&table).is_empty() && parts.is_empty(), "{parts:?}");
+    assert_eq!(table, crate::script::table());
+    let (table, _) = confirmed_with(6, |_, _| 0.1, |_| true);
+    assert_eq!(stars(&table), [100, 10000]);
+}
+
+#[test]
+fn a_table_without_measured_sizes_is_not_confirmed() {
+    let mut bare = table();
+    let all = all(&bare);
+    let entries = bare.collectives.values_mut().flatten();
+    entries.for_each(|entry| entry.measured.clear());
+    let mut script = Script::new(|_: &Cell, candidate: &Candidate, _| {
+        Take::Seconds(if *candidate == Candidate::Default {
+            1.0
+        } else {
+            0.1
+        })
+    });
+    let validated = validate(&all, &mut script, &ValidateOptions::default()).expect("validated");
+    assert!(
+        validated
+            .points
+            .iter()
+            .any(|point| point.judgement == Judgement::Faster)
+    );
+    let without: Vec<Point> = points(&bare, Deployment::Library, ELEMENTS, true);
+    assert!(confirm(&mut bare, Deployment::Library, &without, &validated.points).is_empty());
+}

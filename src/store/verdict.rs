@@ -1,0 +1,114 @@
+//! What measuring tables again has found.
+
+use rusqlite::types::Type;
+use rusqlite::{Row, params};
+use statistics::{Interval, PairedRatio};
+use table::Verdict;
+use vocabulary::{CommShape, Library};
+
+use crate::columns::{Json, Whole};
+use crate::launch::next_number;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Keeps verdicts, and with each the newest launch that the store has now.
+    pub fn record_verdicts(&mut self, verdicts: &[Verdict]) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let newest = next_number(transaction)? - 1;
+            let mut insert = transaction.prepare(
+                "INSERT INTO verdict (given, library_name, library_version, conditions, pattern,
+                                      collective, nodes, ppn, rank_order, operators, deployment,
+                                      candidate, bytes, verdict, speedup, low, high, coverage,
+                                      launches, seed, newest_launch)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                         ?18, ?19, ?20, ?21)",
+            )?;
+            for verdict in verdicts {
+                let ratio = verdict.speedup;
+                let interval = ratio.map(|ratio| ratio.interval);
+                insert.execute(params![
+                    Whole(verdict.unix_seconds),
+                    verdict.library.name,
+                    verdict.library.version,
+                    verdict.conditions,
+                    Json(verdict.pattern),
+                    verdict.collective.name(),
+                    verdict.shape.nodes,
+                    verdict.shape.ppn,
+                    Json(verdict.order),
+                    Json(verdict.operators),
+                    Json(verdict.deployment),
+                    Json(&verdict.candidate),
+                    Whole(verdict.bytes),
+                    Json(verdict.found),
+                    ratio.map(|ratio| ratio.median),
+                    interval.map(|interval| interval.low),
+                    interval.map(|interval| interval.high),
+                    interval.map(|interval| interval.coverage),
+                    ratio.map(|ratio| ratio.launches),
+                    Json(verdict.seed),
+                    newest,
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The verdicts about a library, in the order in which they were given.
+    pub fn verdicts(&self, library: &Library) -> Result<Vec<Verdict>, StoreError> {
+        let query =
+            "SELECT given, conditions, pattern, collective, nodes, ppn, rank_order, operators,
+                            deployment, candidate, bytes, verdict, speedup, low, high, coverage,
+                            launches, seed, newest_launch
+                     FROM verdict WHERE library_name = ?1 AND library_version = ?2 ORDER BY id";
+        let of_library = [&library.name, &library.version];
+        self.rows(query, of_library, |row| read(row, library))
+    }
+}
+
+fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
+    let name: String = row.get(3)?;
+    let collective = name.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(3, Type::Text, Box::new(error))
+    })?;
+    let speedup = match row.get::<_, Option<f64>>(12)? {
+        None => None,
+        Some(median) => Some(PairedRatio {
+            median,
+            interval: Interval {
+                low: row.get(13)?,
+                high: row.get(14)?,
+                coverage: row.get(15)?,
+            },
+            launches: row.get(16)?,
+        }),
+    };
+    let Json(pattern) = row.get(2)?;
+    let Json(order) = row.get(6)?;
+    let Json(operators) = row.get(7)?;
+    let Json(deployment) = row.get(8)?;
+    let Json(candidate) = row.get(9)?;
+    let Json(found) = row.get(11)?;
+    let Json(seed) = row.get(17)?;
+    let (Whole(unix_seconds), Whole(bytes)) = (row.get(0)?, row.get(10)?);
+    Ok(Verdict {
+        unix_seconds,
+        library: library.clone(),
+        conditions: row.get(1)?,
+        pattern,
+        collective,
+        shape: CommShape {
+            nodes: row.get(4)?,
+            ppn: row.get(5)?,
+        },
+        order,
+        operators,
+        deployment,
+        candidate,
+        bytes,
+        found,
+        speedup,
+        seed,
+        newest_launch: Some(row.get(18)?),
+    })
+}

@@ -1,0 +1,232 @@
+//! The verdicts in a table's file.
+
+use std::fmt::{self, Write as _};
+
+use schedule::Collective;
+use serde::Deserialize;
+use statistics::{Interval, PairedRatio};
+use strict_yaml::{Mistake, Scalar};
+use vocabulary::units::format_bytes;
+use vocabulary::{Library, Pattern, RankOrder};
+
+use crate::emit::candidate;
+use crate::parse::{Checked, Place, bytes};
+use crate::rule::{self, Group, RuleDefinition, SIZE};
+use crate::scalar::scalar;
+use crate::{Confidence, Deployment, Deployments, Found, OperatorClass, Operators, Verdict};
+
+/// A verdict as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VerdictDefinition {
+    when: Scalar,
+    library: Library,
+    conditions: String,
+    #[serde(default)]
+    pattern: Pattern,
+    seed: Scalar,
+    after_launch: Option<u32>,
+    collective: String,
+    nodes: u32,
+    ppn: u32,
+    order: Option<RankOrder>,
+    operators: Option<OperatorClass>,
+    deployment: Deployment,
+    bytes: Scalar,
+    candidate: String,
+    block_bytes: Option<Scalar>,
+    blocks: Option<u32>,
+    radix: Option<u32>,
+    reduce: Option<String>,
+    bcast: Option<String>,
+    segment_bytes: Option<Scalar>,
+    fanout: Option<u32>,
+    verdict: Found,
+    speedup: Option<SpeedupDefinition>,
+}
+
+/// The default's time divided by that of the candidate.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpeedupDefinition {
+    median: f64,
+    low: f64,
+    high: f64,
+    coverage: f64,
+    launches: u32,
+}
+
+/// Reads verdicts.
+pub(crate) fn read(place: &Place<'_>, given: Vec<VerdictDefinition>) -> Checked<Vec<Verdict>> {
+    let verdicts = given.into_iter().enumerate();
+    verdicts
+        .map(|(index, given)| verdict(&place.index(index), given))
+        .collect()
+}
+
+fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
+    let Ok(collective) = given.collective.parse::<Collective>() else {
+        let known = Collective::MEASURED.map(|known| known.name());
+        let mistake = Mistake::unknown("collective", &given.collective, known);
+        return Err(place.key("collective").fault(mistake));
+    };
+    let operators = given.operators.unwrap_or(OperatorClass::Commutative);
+    let shape = rule::shape(place, given.nodes, given.ppn)?;
+    let group = Group {
+        shape,
+        operators: match operators {
+            _ if !collective.is_reduction() => Operators::Any,
+            OperatorClass::Commutative => Operators::Commutative,
+            OperatorClass::Noncommutative => Operators::Noncommutative,
+        },
+        deployments: match given.deployment {
+            Deployment::Colltune => Deployments::Colltune,
+            Deployment::Library => Deployments::Library,
+        },
+        ..Group::of(collective, &given.library.name)
+    };
+    let size = bytes(&given.bytes, || place.key("bytes").unfit(SIZE))?;
+    let definition = RuleDefinition {
+        from: given.bytes,
+        candidate: given.candidate,
+        block_bytes: given.block_bytes,
+        blocks: given.blocks,
+        radix: given.radix,
+        reduce: given.reduce,
+        bcast: given.bcast,
+        segment_bytes: given.segment_bytes,
+        fanout: given.fanout,
+        speedup: None,
+        confidence: Confidence::Low,
+        confirmed: None,
+    };
+    let speedup = given.speedup.map(|given| speedup(place, &given));
+    Ok(Verdict {
+        unix_seconds: whole(place, "when", &given.when)?,
+        conditions: given.conditions,
+        pattern: given.pattern,
+        collective,
+        shape,
+        order: given.order.unwrap_or_default(),
+        operators,
+        deployment: given.deployment,
+        candidate: rule::candidate(place, &definition, group)?,
+        library: given.library,
+        bytes: size,
+        found: given.verdict,
+        speedup: speedup.transpose()?,
+        seed: whole(place, "seed", &given.seed)?,
+        newest_launch: given.after_launch,
+    })
+}
+
+fn whole(place: &Place<'_>, key: &str, Scalar(text): &Scalar) -> Checked<u64> {
+    let number = text.parse();
+    number.map_err(|_| place.key(key).unfit("a whole number"))
+}
+
+fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio> {
+    let place = place.key("speedup");
+    let ratios = [
+        ("median", given.median),
+        ("low", given.low),
+        ("high", given.high),
+    ];
+    for (key, ratio) in ratios {
+        if !(ratio.is_finite() && ratio > 0.0) {
+            return Err(place.key(key).unfit("a positive number"));
+        }
+    }
+    if !(0.0..=1.0).contains(&given.coverage) {
+        return Err(place.key("coverage").unfit("a probability, from 0 to 1"));
+    }
+    Ok(PairedRatio {
+        median: given.median,
+        interval: Interval {
+            low: given.low,
+            high: given.high,
+            coverage: given.coverage,
+        },
+        launches: given.launches,
+    })
+}
+
+/// Writes verdicts, one a line; nothing if there are none.
+pub(crate) fn write(f: &mut fmt::Formatter<'_>, verdicts: &[Verdict]) -> fmt::Result {
+    if verdicts.is_empty() {
+        return Ok(());
+    }
+    f.write_str(
+        "# What `colltune validate` found and no store could keep; `colltune tune` and `colltune decide` respect it.\n\
+         verdicts:\n",
+    )?;
+    for verdict in verdicts {
+        writeln!(f, "  - {{{}}}", line(verdict)?)?;
+    }
+    Ok(())
+}
+
+fn line(verdict: &Verdict) -> Result<String, fmt::Error> {
+    let Verdict {
+        unix_seconds,
+        library,
+        conditions,
+        pattern,
+        collective,
+        shape,
+        order,
+        operators,
+        deployment,
+        candidate: named,
+        bytes,
+        found,
+        speedup,
+        seed,
+        newest_launch,
+    } = verdict;
+    let mut text = format!(
+        "collective: {collective}, nodes: {}, ppn: {}",
+        shape.nodes, shape.ppn
+    );
+    if let Some(order) = order.known() {
+        write!(text, ", order: {order}")?;
+    }
+    if collective.is_reduction() {
+        write!(text, ", operators: {operators}")?;
+    }
+    write!(
+        text,
+        ", deployment: {deployment}, bytes: {}, {}, verdict: {found}",
+        format_bytes(*bytes),
+        candidate(named)?
+    )?;
+    if let Some(PairedRatio {
+        median,
+        interval: Interval {
+            low,
+            high,
+            coverage,
+        },
+        launches,
+    }) = speedup
+    {
+        write!(
+            text,
+            ", speedup: {{median: {median}, low: {low}, high: {high}, coverage: {coverage}, \
+             launches: {launches}}}"
+        )?;
+    }
+    if !pattern.is_together() {
+        write!(text, ", pattern: {pattern}")?;
+    }
+    let (name, version) = (scalar(&library.name), scalar(&library.version));
+    write!(
+        text,
+        ", library: {{name: {name}, version: {version}}}, conditions: {}, seed: {seed}, when: {unix_seconds}",
+        scalar(conditions)
+    )?;
+    if let Some(launch) = newest_launch {
+        write!(text, ", after_launch: {launch}")?;
+    }
+    Ok(text)
+}

@@ -1,0 +1,173 @@
+//! What was found when a table was measured again binds the decisions of its store.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use results::Verdict as Why;
+use store::Store;
+use table::{Found, Table, Verdict};
+use tuner::{Analysis, Tuned};
+use vocabulary::{Candidate, Library, Pattern};
+
+use crate::confirm::{Desk, query};
+
+/// A size at which fresh launches confirm what is chosen.
+const BYTES: u64 = 4 << 10;
+
+/// A verdict about what the desk's table chooses there.
+fn verdict(desk: &Desk, table: &Table) -> Verdict {
+    let decision = table.lookup(&query(BYTES));
+    assert_ne!(*decision.candidate, Candidate::Default);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    Verdict {
+        unix_seconds: now.expect("a clock").as_secs() + 60,
+        library: table.provenance.library.clone(),
+        conditions: desk.workplace().campaign.conditions(),
+        pattern: Pattern::Together,
+        collective: decision.query.collective,
+        shape: decision.query.shape,
+        order: decision.query.order,
+        operators: decision.query.operators,
+        deployment: decision.query.deployment,
+        candidate: decision.candidate.clone(),
+        bytes: BYTES,
+        found: Found::Slower,
+        speedup: None,
+        seed: 7,
+        newest_launch: None,
+    }
+}
+
+fn keep(desk: &Desk, verdicts: &[Verdict]) {
+    let mut store = Store::open_or_create(desk.workplace().store()).expect("a store");
+    store.record_verdicts(verdicts).expect("kept");
+}
+
+/// The table as its repair leaves it.
+fn repaired(tuned: &Tuned, verdict: &Verdict) -> Table {
+    let mut table = tuned.table.clone();
+    let changes = table.turn_back(std::slice::from_ref(verdict));
+    assert_eq!(changes.len(), 1);
+    table
+}
+
+#[test]
+fn what_was_repaired_stays_repaired_when_tuned_again() {
+    let desk = Desk::new("");
+    let first = desk.tune();
+    let verdict = verdict(&desk, &first.table);
+    keep(&desk, std::slice::from_ref(&verdict));
+    let again = desk.tune();
+    assert_eq!(again.measured.launches, 0);
+    // The same table, its warning included.
+    assert_eq!(again.table, repaired(&first, &verdict));
+    assert_eq!(
+        *again.table.lookup(&query(BYTES)).candidate,
+        Candidate::Default
+    );
+    let warnings = &again.table.provenance.warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|text| text.starts_with("Turned back to the default")),
+        "{warnings:?}"
+    );
+    // So do report and evidence.
+    let found = &again.analysis.found;
+    let decision = found.decisions.iter().find(|d| d.cell.bytes == BYTES);
+    let decision = decision.expect("decided");
+    assert_eq!(
+        (&decision.chosen, decision.verdict),
+        (&Candidate::Default, Why::Refuted)
+    );
+    let report = std::fs::read_to_string(&again.report_path).expect("a report");
+    assert!(report.contains("Turned back to the default"), "{report}");
+    // And any other look at the store.
+    let store = Store::open(desk.workplace().store()).expect("a store");
+    let analysis = Analysis::of(&store, None, None).expect("analysed");
+    assert!(analysis.agrees_with(&again.table) && !analysis.agrees_with(&first.table));
+}
+
+#[test]
+fn other_libraries_conditions_and_patterns_are_not_bound() {
+    let desk = Desk::new("");
+    let first = desk.tune();
+    let verdict = verdict(&desk, &first.table);
+    keep(
+        &desk,
+        &[
+            Verdict {
+                library: Library {
+                    version: "other".to_owned(),
+                    ..verdict.library.clone()
+                },
+                ..verdict.clone()
+            },
+            Verdict {
+                conditions: Desk::new("cache: cold\n").workplace().campaign.conditions(),
+                ..verdict.clone()
+            },
+            Verdict {
+                pattern: Pattern::Repeated,
+                ..verdict.clone()
+            },
+            Verdict {
+                found: Found::Same,
+                ..verdict
+            },
+        ],
+    );
+    assert_eq!(desk.tune().table, first.table);
+}
+
+#[test]
+fn newer_launches_that_confirm_it_again_overrule_a_verdict() {
+    let expected = Desk::new("").tune();
+    let desk = Desk::new("");
+    let verdict = verdict(&desk, &expected.table);
+    // Before any launch.
+    keep(&desk, std::slice::from_ref(&verdict));
+    let tuned = desk.tune();
+    assert_eq!(tuned.table.collectives, expected.table.collectives);
+    // Unless they measured other sizes.
+    let desk = Desk::new("");
+    let elsewhere = Verdict {
+        bytes: BYTES + 1,
+        ..verdict
+    };
+    keep(&desk, std::slice::from_ref(&elsewhere));
+    let bound = desk.tune();
+    let is_chosen =
+        |tuned: &Tuned| *tuned.table.lookup(&query(BYTES + 1)).candidate == elsewhere.candidate;
+    assert!(!is_chosen(&bound));
+}
+
+#[test]
+fn exploring_launches_do_not_overrule_a_verdict() {
+    let further = "confirmation: off\n";
+    let expected = Desk::new(further).tune();
+    let desk = Desk::new(further);
+    let verdict = verdict(&desk, &expected.table);
+    keep(&desk, std::slice::from_ref(&verdict));
+    let tuned = desk.tune();
+    let repaired = repaired(&expected, &verdict);
+    assert_eq!(tuned.table.collectives, repaired.collectives);
+}
+
+#[test]
+fn verdicts_in_the_tables_own_file_are_read_before_it_is_written_again() {
+    let desk = Desk::new("");
+    let first = desk.tune();
+    let verdict = verdict(&desk, &first.table);
+    let mut table = repaired(&first, &verdict);
+    table.verdicts.push(verdict.clone());
+    table.save(&first.table_path).expect("saved");
+    // Rules and warning come back, and so do the verdicts.
+    assert_eq!(desk.tune().table, table);
+    assert_eq!(desk.tune().table, table);
+    // One from before all launches is overruled by them.
+    table.verdicts[0].unix_seconds = 1;
+    table.save(&first.table_path).expect("saved");
+    let overruled = desk.tune().table;
+    assert_eq!(overruled.collectives, first.table.collectives);
+    assert_eq!(overruled.verdicts, table.verdicts);
+}

@@ -1,8 +1,8 @@
 //! The evidence behind a decision.
 
-use results::{CellDecision, Evidence, OftenInvalid};
-use table::{Decision, OperatorClass, Operators, Query, ShapeMatch};
-use vocabulary::CommShape;
+use results::{CellDecision, Evidence, OftenInvalid, Ranked};
+use table::{Decision, OperatorClass, Operators, Query, ShapeMatch, rounded};
+use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
 
@@ -73,25 +73,40 @@ fn concerns(decision: &CellDecision, query: &Query, shape: CommShape) -> bool {
 }
 
 fn spell_out(decision: &CellDecision, never_valid: &[OftenInvalid]) -> Evidence {
-    let chosen = decision.ranked(&decision.chosen);
-    let runner_up = decision
-        .ranking
-        .iter()
-        .filter(|ranked| ranked.candidate != decision.chosen)
-        .map(|ranked| ranked.median_seconds)
-        .min_by(f64::total_cmp);
+    let mut ranking = decision.ranking.clone();
+    for speedup in ranking
+        .iter_mut()
+        .filter_map(|ranked| ranked.speedup.as_mut())
+    {
+        speedup.median = rounded(speedup.median);
+    }
+    let is_chosen = |ranked: &&Ranked| ranked.candidate == decision.chosen;
+    let chosen = ranking.iter().find(is_chosen);
+    let others = ranking.iter().filter(|ranked| !is_chosen(ranked));
+    let runner_up = others.min_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
     Evidence {
         bytes: decision.cell.bytes,
         chosen: decision.chosen.to_string(),
         why: decision.verdict.to_string(),
         margin: chosen
             .zip(runner_up)
-            .map(|(chosen, other)| other / chosen.median_seconds - 1.0),
-        ranking: decision.ranking.clone(),
+            .map(|(chosen, other)| times_as_long(chosen, other) - 1.0),
+        ranking,
         never_valid: never_valid
             .iter()
             .filter(|never| never.cell == decision.cell)
             .cloned()
             .collect(),
     }
+}
+
+/// How many times as long another candidate takes as the chosen one: where one of them is the default, by the
+/// ratios paired inside launches that the decision rests on.
+fn times_as_long(chosen: &Ranked, other: &Ranked) -> f64 {
+    let paired = match (&chosen.candidate, &other.candidate) {
+        (Candidate::Default, _) => other.speedup.map(|speedup| 1.0 / speedup.median),
+        (_, Candidate::Default) => chosen.speedup.map(|speedup| speedup.median),
+        _ => None,
+    };
+    paired.unwrap_or(other.median_seconds / chosen.median_seconds)
 }

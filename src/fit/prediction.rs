@@ -104,9 +104,9 @@ fn compare(
     let mut points: Vec<BlockPoint> = members
         .iter()
         .filter_map(|(parameters, seconds)| {
-            let (blocks, block_bytes) = model::blocks(algorithm, &call(&cell, parameters))?;
+            let (blocks, largest) = model::blocks(algorithm, &call(&cell, parameters))?;
             Some(BlockPoint {
-                block_bytes,
+                block_bytes: parameters.block_bytes.unwrap_or(largest),
                 blocks,
                 seconds: *seconds,
             })

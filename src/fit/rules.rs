@@ -248,11 +248,15 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
 /// Where several datatypes or operators were measured, the first of them stands for all.
 fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
     let seconds = |candidate| Some(decision.ranked(candidate)?.median_seconds);
-    Some(MeasuredPoint::new(
+    let point = MeasuredPoint::new(
         decision.cell.bytes,
         seconds(&decision.chosen)?,
         seconds(&Candidate::Default)?,
-    ))
+    );
+    Some(match decision.gain() {
+        Some(gain) => point.with_speedup(gain.median),
+        None => point,
+    })
 }
 
 /// The first size, above that of `left` and at most that of `right`, at which the choice of

@@ -2,7 +2,8 @@
 
 use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
-use table::{Operators, Rule};
+use table::{Operators, Policy, Rule};
+use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Failure;
 
@@ -12,7 +13,7 @@ use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
 use crate::text::{
-    NONE, code, factor, one_line, or_none, percent, quantity, short_name, title, verdict,
+    NONE, code, factor, one_line, or_none, percent, quantity, short_name, title, without_collective,
 };
 use crate::view::{Basis, Comparison, View};
 
@@ -87,7 +88,9 @@ it includes 1. Where it lies above 1, but the median gains less than what the ca
 asks for, the gain is immaterial. A candidate chosen instead of the best one beats the\n\
 default and is about as fast as the fastest that does.\n\n\
 Where choices are confirmed, the times shown are from fresh launches, in the campaign's own pattern of\n\
-calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.";
+calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.\n\n\
+What is not confirmed, or has low confidence, is not deployed unless somebody asks for it: the default\n\
+stays there, in programs and in exported files.";
 
 fn decisions(view: &View) -> String {
     let mut text = "## Decisions\n\n".to_owned();
@@ -98,7 +101,7 @@ fn decisions(view: &View) -> String {
         text += &format!("### {}\n\n", title(comparison));
         text += &format!("{}\n\n", measured_with(comparison));
         if !comparison.sizes.is_empty() {
-            text += &sizes(&comparison.sizes).markdown();
+            text += &sizes(view, &comparison.sizes).markdown();
         }
         text += "Rules:\n\n";
         text += &rules(&comparison.rules).markdown();
@@ -144,7 +147,7 @@ pub(crate) fn measured_with(comparison: &Comparison) -> String {
     }
 }
 
-pub(crate) fn sizes(rows: &[CellDecision]) -> Grid {
+pub(crate) fn sizes(view: &View, rows: &[CellDecision]) -> Grid {
     let columns = [
         ("bytes", Right),
         ("default", Right),
@@ -174,7 +177,7 @@ pub(crate) fn sizes(rows: &[CellDecision]) -> Grid {
             time,
             speedup,
             interval,
-            verdict(row),
+            view.verdict(row),
         ]
     });
     grid(columns, rows)
@@ -192,6 +195,7 @@ pub(crate) fn rules(rules: &[Rule]) -> Grid {
         ("candidate", Left),
         ("speed-up", Right),
         ("confidence", Left),
+        ("deployed", Left),
     ];
     let ends = rules
         .iter()
@@ -209,6 +213,11 @@ pub(crate) fn rules(rules: &[Rule]) -> Grid {
                 match rule.confirmed {
                     true => format!("{}, confirmed", rule.confidence),
                     false => rule.confidence.to_string(),
+                },
+                match (Policy::default().lack(rule), &rule.candidate) {
+                    (_, Candidate::Default) => NONE.to_owned(),
+                    (None, _) => "yes".to_owned(),
+                    (Some(lack), _) => format!("no: {}", lack.reason()),
                 },
             ]
         });
@@ -251,7 +260,7 @@ pub(crate) fn block_rows<'r>(rows: impl IntoIterator<Item = &'r BlockComparison>
         let at_predicted = row.seconds_at_predicted();
         let loss = at_predicted.map(|time| time / row.measured.seconds - 1.0);
         [
-            row.algorithm.clone(),
+            without_collective(&row.algorithm),
             format_bytes(row.cell.bytes),
             or_none(row.predicted, |block| format_bytes(block.block_bytes)),
             format_bytes(row.measured.block_bytes),

@@ -7,7 +7,7 @@ use table::{Confidence, Deployment, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, Cell, Datatype};
 use wire::Environment;
 
-use crate::view::{Basis, Comparison, View};
+use crate::view::{Basis, Comparison, View, withheld};
 
 impl View {
     /// What a report can say of a table alone: its rules, and the times that it shows.
@@ -36,6 +36,7 @@ impl View {
             repetitions: Repetitions::default(),
             parameters: Vec::new(),
             comparisons,
+            withheld: withheld(table, &cells),
             cells,
             pairs: Vec::new(),
             curves: Vec::new(),
@@ -106,24 +107,24 @@ fn decisions(
         let rule = rule_at(entry, bytes);
         let chosen = rule.map_or(Candidate::Default, |rule| rule.candidate.clone());
         let mut ranking = Vec::new();
-        let mut add = |candidate: &Candidate, seconds: f64| {
+        let mut add = |candidate: &Candidate, seconds: f64, speedup: f64| {
             let is_known = |other: &Ranked| other.candidate == *candidate;
             if !ranking.iter().any(is_known) {
-                let speedup = PairedRatio::point(point.default_seconds / seconds);
+                let speedup = PairedRatio::point(speedup);
                 ranking.push(Ranked {
                     speedup: (*candidate != Candidate::Default).then_some(speedup),
                     ..Ranked::unmeasured(candidate.clone(), seconds)
                 });
             }
         };
-        add(&Candidate::Default, point.default_seconds);
-        add(&chosen, point.seconds);
+        add(&Candidate::Default, point.default_seconds, 1.0);
+        add(&chosen, point.seconds, point.speedup);
         let chosen_in_library = of_library.map(|other| {
             let rule = rule_at(other, bytes);
             let candidate = rule.map_or(&Candidate::Default, |rule| &rule.candidate);
             let measured = other.measured.iter().find(|other| other.bytes == bytes);
             if let Some(other) = measured {
-                add(candidate, other.seconds);
+                add(candidate, other.seconds, other.speedup);
             }
             candidate.clone()
         });

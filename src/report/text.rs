@@ -17,7 +17,15 @@ pub(crate) fn or_none<T>(value: Option<T>, format: impl FnOnce(T) -> String) -> 
 
 /// A candidate within the tables of its collective, where the collective need not be repeated.
 pub(crate) fn short_name(candidate: &Candidate) -> String {
-    format!("{}{}", candidate.id(), candidate.parameters())
+    without_collective(&candidate.to_string())
+}
+
+/// A full name without its collective; what it begins with stays: `ring`, `native:ring`.
+pub(crate) fn without_collective(name: &str) -> String {
+    let (algorithm, parameters) = name.split_at(name.find('[').unwrap_or(name.len()));
+    let (whose, rest) = algorithm.split_at(algorithm.find(':').map_or(0, |colon| colon + 1));
+    let id = rest.split_once('/').map_or(rest, |(_, id)| id);
+    format!("{whose}{id}{parameters}")
 }
 
 /// What a comparison is about: `allreduce on 1x2`, with the operator class where it matters.

@@ -7,9 +7,14 @@ use results::{
     Repetitions, Starts,
 };
 use schedule::Collective;
-use table::{Deployment, Deployments, Operators, Provenance, Rule, ShapeRules, Table};
-use vocabulary::{Cell, CommShape, Datatype, Operator, RankOrder};
+use table::{
+    Deployment, Deployments, OperatorClass, Operators, Policy, Provenance, Query, Rule, ShapeRules,
+    Table,
+};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
 use wire::{Environment, Failure};
+
+use crate::text::verdict;
 
 /// Everything that a report says.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,12 +39,95 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
     /// Every cell with its candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
+    /// Why what the table chooses is not deployed unless somebody asks for more, as in `not confirmed`:
+    /// [`withheld`].
+    pub withheld: Withheld,
     /// Algorithms of colltune against the library's own; empty where none of those was forced.
     pub pairs: Vec<Pairs>,
     /// What the model expected, beside what was measured.
     pub curves: Vec<ModelCurve>,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
+}
+
+/// Reasons by cell, operators, and how what is chosen gets to programs.
+pub type Withheld = BTreeMap<(Cell, Operators, Deployment), String>;
+
+/// Why what a table chooses in some cells is not deployed, as [`Policy::default`] says, where it is not.
+pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
+    let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
+        let decision = table.lookup(&Query {
+            collective: result.cell.collective,
+            shape: result.cell.shape,
+            order: RankOrder::Unknown,
+            bytes: result.cell.bytes,
+            operators: match result.operators {
+                Operators::Noncommutative => OperatorClass::Noncommutative,
+                Operators::Any | Operators::Commutative => OperatorClass::Commutative,
+            },
+            deployment,
+        });
+        let is_it = decision.candidate == chosen;
+        is_it.then(|| decision.withheld(Policy::default()))?
+    };
+    let of_cell = |result: &CellDecision| {
+        let mut all = Deployment::ALL.into_iter();
+        let own = all.find_map(|deployment| reason(result, deployment, &result.chosen));
+        let chosen = result.chosen_in_library.as_ref();
+        let in_library = chosen.and_then(|chosen| reason(result, Deployment::Library, chosen));
+        let key = |deployment| (result.cell, result.operators, deployment);
+        [
+            (key(Deployment::Colltune), own),
+            (key(Deployment::Library), in_library),
+        ]
+    };
+    let all = cells.iter().flat_map(of_cell);
+    all.filter_map(|(key, reason)| Some((key, reason?)))
+        .collect()
+}
+
+impl View {
+    /// Why what the table chooses in a cell is not deployed; nothing if it is, or is the default.
+    pub(crate) fn why_withheld(&self, result: &CellDecision) -> Option<&str> {
+        self.why_withheld_from(result, Deployment::Colltune)
+    }
+
+    fn why_withheld_from(&self, result: &CellDecision, deployment: Deployment) -> Option<&str> {
+        let key = (result.cell, result.operators, deployment);
+        self.withheld.get(&key).map(String::as_str)
+    }
+
+    /// What became of the best candidate, and why what is chosen is not deployed, if it is not.
+    pub(crate) fn verdict(&self, result: &CellDecision) -> String {
+        match self.why_withheld(result) {
+            None => verdict(result),
+            Some(reason) => format!("{}; not deployed: {reason}", verdict(result)),
+        }
+    }
+
+    /// What a choice gains in a cell where it is deployed: 1 where the default stays.
+    pub(crate) fn deployed_gain(
+        &self,
+        result: &CellDecision,
+        deployment: Deployment,
+    ) -> Option<f64> {
+        let chosen = match deployment {
+            Deployment::Colltune => &result.chosen,
+            Deployment::Library => result.chosen_in_library.as_ref()?,
+        };
+        match self.why_withheld_from(result, deployment) {
+            None => result.speedup_of(chosen).map(|gain| gain.median),
+            Some(_) => Some(1.0),
+        }
+    }
+
+    /// What the table gains was measured in launches of the campaign; what a table alone says is expected.
+    pub(crate) fn gains(&self) -> &'static str {
+        match self.basis {
+            Basis::Measurements => "gains",
+            Basis::TableAlone => "is expected to gain",
+        }
+    }
 }
 
 /// What a report rests on.

@@ -45,7 +45,7 @@ impl BlockComparison {
 /// A block size with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockPoint {
-    /// Size of the largest block.
+    /// Size of a block as the candidate's name has it; of the largest one where it has none.
     pub block_bytes: u64,
     /// Number of blocks.
     pub blocks: u32,

@@ -47,9 +47,9 @@ pub struct Evidence {
     /// Why, as a sentence without a full stop.
     pub why: String,
     /// How much longer the best other one takes than the chosen one, as a share; negative if it is
-    /// faster.
+    /// faster. Where one of the two is the default, by the ratio paired inside launches.
     pub margin: Option<f64>,
-    /// The candidates, fastest first.
+    /// The candidates, fastest first; speed-ups are rounded as in tables.
     pub ranking: Vec<Ranked>,
     /// Those that are not among them as none of their repetitions was valid.
     pub never_valid: Vec<OftenInvalid>,

@@ -200,13 +200,14 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Three rows, aligned so that a column reads as one measured size.
+/// Rows, aligned so that a column reads as one measured size; that of speed-ups only where it says more than the
+/// times.
 fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
     if points.is_empty() {
         return Ok(());
     }
     let row = |cell: fn(&MeasuredPoint) -> String| points.iter().map(cell).collect::<Vec<_>>();
-    let rows = [
+    let mut rows = vec![
         (
             "bytes:               ",
             row(|point| format_bytes(point.bytes)),
@@ -220,6 +221,10 @@ fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt
             row(|point| shifted(point.default_seconds, 6)),
         ),
     ];
+    if !points.iter().all(MeasuredPoint::is_ratio_of_times) {
+        let speedups = row(|point| shifted(point.speedup, 0));
+        rows.push(("speedup:             ", speedups));
+    }
     let width = rows
         .iter()
         .flat_map(|(_, row)| row)

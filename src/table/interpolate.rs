@@ -10,6 +10,8 @@ use crate::{MeasuredPoint, Rule, ShapeRules};
 pub(crate) struct Times {
     /// Unknown if neither a measured point nor the rule tells the candidate's speed-up.
     pub(crate) seconds: Option<f64>,
+    /// The default's time divided by the candidate's; unknown where that is.
+    pub(crate) speedup: Option<f64>,
     pub(crate) default_seconds: f64,
     /// Whether the size lies above the largest measured one.
     pub(crate) beyond: bool,
@@ -25,20 +27,20 @@ impl Times {
             rule_at(&entry.rules, point.bytes).map(|at| at.from_bytes) == Some(rule.from_bytes)
         };
         let ends = [around.left, around.right];
-        let seconds = if rule.candidate == Candidate::Default {
-            Some(default_seconds)
+        let (seconds, speedup) = if rule.candidate == Candidate::Default {
+            (Some(default_seconds), Some(1.0))
         } else if ends.iter().all(belongs) {
-            Some(around.time(|point| point.seconds))
+            let speedup = around.between(|point| point.speedup);
+            (Some(around.time(|point| point.seconds)), Some(speedup))
         } else {
             // The points of a rule are consecutive, so its nearest one is an end, if it has any.
             let nearest = ends.into_iter().find(|point| belongs(point));
-            nearest
-                .map(|point| point.default_seconds / point.seconds)
-                .or(rule.speedup)
-                .map(|speedup| default_seconds / speedup)
+            let speedup = nearest.map(|point| point.speedup).or(rule.speedup);
+            (speedup.map(|speedup| default_seconds / speedup), speedup)
         };
         Some(Self {
             seconds,
+            speedup,
             default_seconds,
             beyond: around.beyond(),
         })
@@ -72,10 +74,16 @@ impl<'p> Around<'p> {
 
     /// A time at the size.
     fn time(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
-        let Self { left, right, bytes } = *self;
-        if self.beyond() {
-            return of(right) * (bytes as f64 / right.bytes.max(1) as f64);
+        let Self { right, bytes, .. } = *self;
+        match self.beyond() {
+            true => of(right) * (bytes as f64 / right.bytes.max(1) as f64),
+            false => self.between(of),
         }
+    }
+
+    /// What lies between the values at the points; outside of them the value at the nearest one.
+    fn between(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
+        let Self { left, right, bytes } = *self;
         if left.bytes == right.bytes {
             return of(right);
         }

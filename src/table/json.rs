@@ -3,7 +3,7 @@
 use serde::Serialize;
 use vocabulary::{Parameters, RankOrder};
 
-use crate::{Confidence, Decision, Deployment, OperatorClass};
+use crate::{Confidence, Decision, Deployment, OperatorClass, Policy};
 
 /// A [`Decision`] as one JSON object with stable keys: what `colltune lookup --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,13 +34,17 @@ pub struct DecisionJson {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
     pub default_seconds: Option<f64>,
-    /// Default's time divided by the candidate's, or null.
+    /// Default's time divided by the candidate's, as it was decided by, or null: [`Decision::speedup`].
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
     /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
     /// default.
     pub confirmed: bool,
+    /// Whether the decision is deployed unless somebody asks for more: [`Policy::default`].
+    pub deployed: bool,
+    /// Why it is not, or null.
+    pub reason: Option<String>,
     /// The rule that decided, in words.
     pub rule: String,
     /// `measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`.
@@ -51,6 +55,7 @@ impl Decision<'_> {
     /// The decision for programs.
     pub fn to_json(&self) -> DecisionJson {
         let query = &self.query;
+        let reason = self.withheld(Policy::default());
         DecisionJson {
             collective: query.collective.name(),
             nodes: query.shape.nodes,
@@ -67,6 +72,8 @@ impl Decision<'_> {
             speedup: self.speedup,
             confidence: self.confidence,
             confirmed: self.confirmed,
+            deployed: reason.is_none(),
+            reason,
             rule: self.rule.to_string(),
             shape: self.matched.to_string(),
         }

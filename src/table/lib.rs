@@ -77,7 +77,7 @@ pub(crate) use problem::Problem;
 pub use repair::{TurnedBack, turn_back};
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
-    Provenance, Rule, RuleSource, ShapeRules, Table, message_size,
+    Provenance, Rule, RuleSource, ShapeRules, Table, message_size, rounded,
 };
 pub use verdict::{Found, Verdict};
 pub use vocabulary::out_of_order;

@@ -41,8 +41,9 @@ pub struct Decision<'t> {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, at the same shape.
     pub default_seconds: Option<f64>,
-    /// The default's time divided by the candidate's: from the expected times, else as the rule
-    /// says; 1 for the default itself.
+    /// The default's time divided by the candidate's, as it was decided by: that of the measured sizes
+    /// ([`crate::MeasuredPoint::speedup`]), else as the rule says; 1 for the default itself. It need not be the
+    /// ratio of the expected times, which are medians on their own.
     pub speedup: Option<f64>,
     /// How certain the decision is.
     pub confidence: Confidence,
@@ -52,6 +53,8 @@ pub struct Decision<'t> {
     pub matched: ShapeMatch,
     /// The rule that decided.
     pub rule: RulePlace,
+    /// The same; none where the table has no rule for the query.
+    pub(crate) decider: Option<&'t Rule>,
 }
 
 impl Decision<'_> {
@@ -67,6 +70,7 @@ impl Decision<'_> {
             confirmed: false,
             matched: ShapeMatch::Absent,
             rule: RulePlace::Absent(*query),
+            decider: None,
         }
     }
 }
@@ -191,7 +195,8 @@ impl Table {
     /// rule's candidate. If not all points that surround the size belong to the rule that decides,
     /// only the default's time is found in this way, and that of the candidate is the default's
     /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
-    /// the speed-up that the rule states.
+    /// the speed-up that the rule states. Speed-ups between measured sizes are interpolated as times are;
+    /// beyond them they are those at the nearest one.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
@@ -272,9 +277,6 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
     let times = Times::at(entry, rule, query.bytes);
     let default_seconds = times.map(|times| times.default_seconds);
     let expected_seconds = times.and_then(|times| times.seconds);
-    let ratio = expected_seconds
-        .zip(default_seconds)
-        .map(|(ours, default)| default / ours);
     let exact = entry.is_of(query);
     let confidence = match times {
         _ if !exact => Confidence::Low,
@@ -286,10 +288,9 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
         candidate: &rule.candidate,
         expected_seconds,
         default_seconds,
-        speedup: if is_default {
-            Some(1.0)
-        } else {
-            ratio.or(rule.speedup)
+        speedup: match is_default {
+            true => Some(1.0),
+            false => times.map_or(rule.speedup, |times| times.speedup),
         },
         confidence,
         confirmed: exact && rule.confirmed,
@@ -302,5 +303,6 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
+        decider: Some(rule),
     }
 }

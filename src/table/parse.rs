@@ -10,6 +10,7 @@ use vocabulary::RankOrder;
 use vocabulary::units::parse_bytes;
 
 use crate::rule::{self, Group, RuleDefinition};
+use crate::types::ratio;
 use crate::verdicts::{self, VerdictDefinition};
 use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
@@ -66,6 +67,7 @@ struct MeasuredDefinition {
     bytes: Vec<Scalar>,
     microseconds: Vec<Verbatim>,
     default_microseconds: Vec<Verbatim>,
+    speedup: Option<Vec<Verbatim>>,
 }
 
 impl Table {
@@ -307,28 +309,36 @@ fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<Measured
         }
         sizes.push(bytes);
     }
-    let times = |key, given: &[Verbatim]| -> Checked<Vec<f64>> {
+    let row_of = |key, given: &[Verbatim], shift, what: &str| -> Checked<Vec<f64>> {
         let row = place.key(key);
         let (expected, found) = (sizes.len(), given.len());
         if found != expected {
             return Err(row.fault(Problem::RowLength { expected, found }));
         }
-        let times = given.iter().enumerate().map(|(index, Verbatim(text))| {
-            let seconds = decimal::scaled(text, -6);
-            let seconds = seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
-            let unfit = || row.index(index).unfit("a positive time in microseconds");
-            seconds.ok_or_else(unfit)
+        let values = given.iter().enumerate().map(|(index, Verbatim(text))| {
+            let value = decimal::scaled(text, shift);
+            let value = value.filter(|value| value.is_finite() && *value > 0.0);
+            value.ok_or_else(|| row.index(index).unfit(what))
         });
-        times.collect()
+        values.collect()
     };
+    let times = |key, given: &[Verbatim]| row_of(key, given, -6, "a positive time in microseconds");
     let chosen = times("microseconds", &given.microseconds)?;
     let default = times("default_microseconds", &given.default_microseconds)?;
     let points = sizes.iter().zip(chosen).zip(default);
-    Ok(points
+    let mut points: Vec<MeasuredPoint> = points
         .map(|((&bytes, seconds), default_seconds)| MeasuredPoint {
             bytes,
             seconds,
             default_seconds,
+            speedup: ratio(seconds, default_seconds),
         })
-        .collect())
+        .collect();
+    if let Some(speedups) = &given.speedup {
+        let speedups = row_of("speedup", speedups, 0, "a positive number")?;
+        for (point, speedup) in points.iter_mut().zip(speedups) {
+            point.speedup = speedup;
+        }
+    }
+    Ok(points)
 }

@@ -6,7 +6,7 @@ use schedule::Collective;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
-use crate::{Confidence, Deployment, Rule, RulePlace, ShapeRules, Table};
+use crate::{Confidence, Decision, Deployment, Rule, RulePlace, ShapeMatch, ShapeRules, Table};
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
@@ -29,6 +29,18 @@ impl Default for Policy {
             min_confidence: Confidence::Medium,
             unconfirmed: false,
             extrapolate: false,
+        }
+    }
+}
+
+impl Policy {
+    /// What a rule lacks to be deployed on the shape that it was made for; nothing if it is deployed.
+    pub fn lack(self, rule: &Rule) -> Option<Lack> {
+        match rule.candidate {
+            Candidate::Default => None,
+            _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
+            _ if rule.confidence < self.min_confidence => Some(Lack::Confidence(rule.confidence)),
+            _ => None,
         }
     }
 }
@@ -57,6 +69,16 @@ pub enum Lack {
     Confirmation,
     /// It is not certain enough.
     Confidence(Confidence),
+}
+
+impl Lack {
+    /// The reason in words that stand behind a colon: `not confirmed`, `low confidence`.
+    pub fn reason(self) -> String {
+        match self {
+            Self::Confirmation => "not confirmed".to_owned(),
+            Self::Confidence(confidence) => format!("{confidence} confidence"),
+        }
+    }
 }
 
 impl fmt::Display for Lack {
@@ -144,15 +166,23 @@ impl Table {
     }
 }
 
-impl Policy {
-    /// What a rule lacks to be deployed. The default lacks nothing.
-    pub fn lack(&self, rule: &Rule) -> Option<Lack> {
-        match rule.candidate {
-            Candidate::Default => None,
-            _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
-            _ if rule.confidence < self.min_confidence => Some(Lack::Confidence(rule.confidence)),
-            _ => None,
-        }
+impl Decision<'_> {
+    /// Why a policy does not deploy what was decided, in words that stand behind a colon; nothing if it
+    /// does, and where the default was decided.
+    pub fn withheld(&self, policy: Policy) -> Option<String> {
+        let rule = self
+            .decider
+            .filter(|rule| rule.candidate != Candidate::Default)?;
+        let of_rule = policy.lack(rule).map(Lack::reason);
+        let of_shape = match self.matched {
+            _ if policy.extrapolate => None,
+            ShapeMatch::Nearest(_) => Some("the shape was not measured"),
+            ShapeMatch::OtherOrder(..) => {
+                Some("the shape was not measured with ranks in this order")
+            }
+            ShapeMatch::Measured | ShapeMatch::Model | ShapeMatch::Absent => None,
+        };
+        of_rule.or_else(|| of_shape.map(str::to_owned))
     }
 }
 

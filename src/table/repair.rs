@@ -172,6 +172,7 @@ impl ShapeRules {
         for point in &mut self.measured {
             if sizes.contains(&point.bytes) {
                 point.seconds = point.default_seconds;
+                point.speedup = 1.0;
             }
         }
     }

@@ -152,17 +152,46 @@ pub struct MeasuredPoint {
     pub seconds: f64,
     /// Median time of the library's default; positive and finite.
     pub default_seconds: f64,
+    /// The default's time divided by the candidate's, as it was decided by: the median of the ratios paired
+    /// inside launches, or that of the two times where nothing else is known; positive and finite.
+    pub speedup: f64,
 }
 
 impl MeasuredPoint {
-    /// A point with its times rounded to four significant digits, so that the file stays short.
+    /// A point with its times rounded to four significant digits, so that the file stays short; the speed-up
+    /// is their ratio.
     pub fn new(bytes: u64, seconds: f64, default_seconds: f64) -> Self {
+        let [seconds, default_seconds] = [seconds, default_seconds].map(rounded);
         Self {
             bytes,
-            seconds: round_significant(seconds, 4),
-            default_seconds: round_significant(default_seconds, 4),
+            seconds,
+            default_seconds,
+            speedup: ratio(seconds, default_seconds),
         }
     }
+
+    /// The same with another speed-up, rounded likewise.
+    pub fn with_speedup(self, speedup: f64) -> Self {
+        Self {
+            speedup: rounded(speedup),
+            ..self
+        }
+    }
+
+    /// Whether the speed-up says nothing that the times do not say.
+    pub fn is_ratio_of_times(&self) -> bool {
+        self.speedup == ratio(self.seconds, self.default_seconds)
+    }
+}
+
+/// The default's time divided by another one, finite and positive like the two.
+pub(crate) fn ratio(seconds: f64, default_seconds: f64) -> f64 {
+    (default_seconds / seconds).clamp(f64::MIN_POSITIVE, f64::MAX)
+}
+
+/// A time or a speed-up as tables have it, to four significant digits.
+pub fn rounded(value: f64) -> f64 {
+    round_significant(value, 4)
 }
 
 /// The nearest number that has only `digits` significant decimal digits.

@@ -2,14 +2,14 @@
 
 pub(crate) mod stored;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use campaign::Campaign;
 use fit::{DecideOptions, Fresh, Measurements};
 use import::Record;
 use results::{CellDecision, MeasuringCost, SplitScores, Starts, Verdict};
 use store::{LaunchRow, Store};
-use table::{Deployment, Deployments, Provenance, Table, TurnedBack};
+use table::{Deployment, Deployments, MeasuredPoint, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_duration_up;
 use vocabulary::{Candidate, Library, Pattern, Purpose, Subject, Warning};
 use wire::{Environment, Failure};
@@ -239,8 +239,8 @@ impl Analysis {
 
     /// Whether a table says what these measurements say, and shows the same times.
     pub fn agrees_with(&self, table: &Table) -> bool {
-        let now = self.found.table(&table.name, self.provenance()).collectives;
-        // What earlier versions wrote does not know deployments.
+        let now = || self.found.table(&table.name, self.provenance()).collectives;
+        // What earlier versions wrote does not know deployments, or the speed-ups at measured sizes.
         let is_old = table
             .entries()
             .all(|entry| entry.deployments == Deployments::Colltune);
@@ -249,7 +249,18 @@ impl Analysis {
             let (decisions, extended) = (&found.decisions, &found.extended);
             fit::build_table(&table.name, self.provenance(), decisions, &[], extended).collectives
         };
-        now == table.collectives || (is_old && of_colltune() == table.collectives)
+        let mut points = table.entries().flat_map(|entry| &entry.measured);
+        let knows_times_alone = points.all(MeasuredPoint::is_ratio_of_times);
+        let agrees = |mut collectives: BTreeMap<_, Vec<ShapeRules>>| {
+            let entries = collectives.values_mut().flatten();
+            for point in entries.flat_map(|entry| &mut entry.measured) {
+                if knows_times_alone {
+                    *point = MeasuredPoint::new(point.bytes, point.seconds, point.default_seconds);
+                }
+            }
+            collectives == table.collectives
+        };
+        agrees(now()) || (is_old && agrees(of_colltune()))
     }
 
     /// Whether decisions rest on as many launches as they need: everything that the campaign asks for is measured,

@@ -53,7 +53,9 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
         return Ok(explanation);
     }
     explanation.evidence = analysis.found.evidence(query, &decision);
-    if !analysis.agrees_with(table) {
+    if analysis.agrees_with(table) {
+        tell_one_ratio(&mut explanation);
+    } else {
         explanation.dissent = Some(fit::dissent(&explanation.evidence, query, &decision));
     }
     explanation.starts = analysis.starts().map(|starts| starts.to_string());
@@ -61,4 +63,19 @@ pub fn explain(table: &Table, query: &Query, store: &Path) -> Result<Explanation
     explanation.shares = analysis.found.cost.shares;
     explanation.store = Some(store.to_owned());
     Ok(explanation)
+}
+
+/// Tables of earlier versions know only the ratio of two medians at a size; the decision was made by paired ratios.
+fn tell_one_ratio(explanation: &mut Explanation) {
+    let decision = &mut explanation.decision;
+    let mut evidence = explanation.evidence.iter();
+    let exact =
+        evidence.find(|found| found.bytes == decision.bytes && found.chosen == decision.candidate);
+    let chosen = exact.and_then(|found| {
+        let mut ranking = found.ranking.iter();
+        ranking.find(|ranked| ranked.candidate.to_string() == found.chosen)
+    });
+    if let Some(speedup) = chosen.and_then(|chosen| chosen.speedup) {
+        decision.speedup = Some(speedup.median);
+    }
 }

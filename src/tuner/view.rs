@@ -9,6 +9,7 @@ impl Analysis {
     /// What a report shows of this analysis and the table that follows from it.
     pub fn view(&self, table: &Table) -> View {
         let found = &self.found;
+        let cells = [found.decisions.as_slice(), &found.extended].concat();
         View {
             name: self.origin.name.clone(),
             basis: Basis::Measurements,
@@ -19,7 +20,8 @@ impl Analysis {
             repetitions: found.repetitions.clone(),
             parameters: found.machine.parameters.clone(),
             comparisons: Comparison::all(table, &found.decisions, &found.blocks),
-            cells: [found.decisions.as_slice(), &found.extended].concat(),
+            withheld: report::withheld(table, &cells),
+            cells,
             pairs: fit::compare_pairs(&found.summaries, &self.origin.library),
             curves: fit::compare_expected(&found.decisions),
             failures: self.failures.clone(),

@@ -91,10 +91,7 @@ impl Args {
         warn_of_simulation(table, console);
         let library = &table.provenance.library;
         let options = self.options.options(table, export::read_by(library));
-        let preload = self
-            .preload
-            .then(|| preloaded(library))
-            .transpose()?;
+        let preload = self.preload.then(|| preloaded(library)).transpose()?;
         let deployed = deploy::deploy(
             &Request {
                 table,

@@ -18,8 +18,8 @@ use crate::exit::Answer;
 ///
 /// The decision as `lookup` gives it, and what was measured at the nearest sizes: the candidates,
 /// fastest first, with their median times and intervals, their speed-up over the library's default
-/// (paired within launches) and what the model predicts. The measurements are in the store; without
-/// it only the table speaks.
+/// (paired within launches, as everywhere in the answer; the median times may have another ratio) and what
+/// the model predicts. The measurements are in the store; without it only the table speaks.
 ///
 /// With --json, prints one object: `decision` (the keys of `lookup --json`), `store` (null if it was
 /// of no use), `no_evidence` (why not, or null), `dissent` (a sentence if the table was made from
@@ -29,8 +29,8 @@ use crate::exit::Answer;
 /// `measuring_time` (where it went in all that the store holds, as shares of one: `calls`, `starts`,
 /// coming to common ones, `preparing`, checking results and warming up, `own`, our own bookkeeping;
 /// or null), `evidence`, each with `bytes`, `chosen` (full name), `why`, `margin` (how much longer
-/// the best other one takes, as a share; negative if it is faster) and `ranking`, each with
-/// `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
+/// the best other one takes, as a share; negative if it is faster; paired where one is the default)
+/// and `ranking`, each with `candidate`, `algorithm`, `parameters`, `launches`, `left_launches`, `other_batches` (launches
 /// left out, as another number of calls made a repetition than in most), `batch` (calls that are timed
 /// in a repetition), `repetitions` (valid ones), `invalid` (others), `median_seconds`, `interval`
 /// (`low`, `high`, `coverage`), `speedup` and `speedup_interval` (null for the default),

@@ -17,6 +17,9 @@ use crate::exit::Answer;
 /// reported on with the measurements in the store that it names; if that is not there, with what the
 /// table alone knows.
 ///
+/// What is not deployed unless somebody asks for it, as it is not confirmed or of low confidence, is hatched in
+/// the maps and has its reason in the tables.
+///
 /// The columns of the CSV report, one row a cell, class of operators and candidate; times are seconds,
 /// sizes bytes, what is unknown is empty: `collective`, `operators`, `datatype`, `operator`, `nodes`,
 /// `ppn` (ranks per node), `bytes`, `candidate`, `seconds` (median over launches), `seconds_low`,

@@ -10,11 +10,11 @@ use vocabulary::units::format_bytes;
 
 use super::figure::{folded, plotted};
 use super::group::Group;
-use super::palette::label;
 use super::plot::{Curve, Plot, Point};
 use super::scale::Quantity;
 use crate::grid::Grid;
 use crate::markdown::block_rows;
+use crate::text::without_collective;
 
 /// Cells of a collective.
 const MOST_FIGURES: usize = 2;
@@ -105,8 +105,6 @@ fn figure(
 }
 
 fn curve(group: &Group<'_>, row: &BlockComparison) -> Curve {
-    // Parameters that do not concern blocks stand behind the algorithm's name.
-    let algorithm = row.algorithm.split('[').next().unwrap_or_default();
     let point = |block: &BlockPoint| Point {
         is_chosen: block.block_bytes == row.measured.block_bytes,
         ..Point::bare(block.block_bytes as f64, block.seconds)
@@ -115,8 +113,8 @@ fn curve(group: &Group<'_>, row: &BlockComparison) -> Curve {
     let expected =
         expected.filter_map(|(block, seconds)| Some((block.block_bytes as f64, (*seconds)?)));
     Curve {
-        name: label(&row.algorithm),
-        look: group.looks.look(algorithm),
+        name: without_collective(&row.algorithm),
+        look: group.looks.look(&row.algorithm),
         points: row.points.iter().map(point).collect(),
         expected: expected.collect(),
         vertical: row.predicted.map(|block| block.block_bytes as f64),

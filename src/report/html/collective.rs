@@ -46,7 +46,7 @@ pub(super) fn collective(view: &View, group: &Group<'_>) -> Markup {
             }
         }
         @if shown > 0 { h3 { "Rules" } }
-        @for comparison in &comparisons[..shown] { (details(comparison)) }
+        @for comparison in &comparisons[..shown] { (details(view, comparison)) }
         (left_out(shown, comparisons.len(), "sets of rules are shown", "The table has all of them."))
     }
 }
@@ -65,14 +65,14 @@ fn by_stake<'v>(group: &Group<'v>) -> Vec<&'v Comparison> {
     comparisons
 }
 
-fn details(comparison: &Comparison) -> Markup {
+fn details(view: &View, comparison: &Comparison) -> Markup {
     html! {
         details {
             summary { (title(comparison)) }
             p.quiet { (measured_with(comparison)) }
             @if !comparison.sizes.is_empty() {
                 h4 { "What was compared" }
-                (table(size_rows(&comparison.sizes)))
+                (table(size_rows(view, &comparison.sizes)))
             }
             h4 { "Rules" }
             (table(rules(&comparison.rules)))

@@ -14,6 +14,7 @@ use results::{CellDecision, Ranked};
 /// A collective: what was found in its cells.
 #[derive(Debug)]
 pub(super) struct Group<'v> {
+    pub(super) view: &'v View,
     pub(super) collective: Collective,
     /// Cells for operators that commute, with the datatype and operator that most were measured with;
     /// ascending, and those of shapes that were not measured last.
@@ -69,12 +70,19 @@ impl<'v> Group<'v> {
         let all = cells.iter().flat_map(|result| &result.ranking);
         let all = all.map(|timed| timed.candidate.algorithm());
         let of_collective = |comparison: &&Comparison| comparison.collective == collective;
+        let comparisons: Vec<&Comparison> = view.comparisons.iter().filter(of_collective).collect();
+        let blocks = comparisons.iter().flat_map(|comparison| &comparison.blocks);
+        let blocks = blocks.map(|row| row.algorithm.as_str());
         Self {
+            view,
             collective,
-            looks: Looks::of(chosen.chain(fastest.map(|f| f.candidate.algorithm())), all),
+            looks: Looks::of(
+                chosen.chain(fastest.map(|f| f.candidate.algorithm())),
+                all.chain(blocks),
+            ),
             other_types: of_all_types - cells.len(),
             cells,
-            comparisons: view.comparisons.iter().filter(of_collective).collect(),
+            comparisons,
         }
     }
 

@@ -7,10 +7,10 @@ use vocabulary::units::format_bytes;
 
 use super::figure::{REST, figure};
 use super::group::{Along, Group};
-use super::palette::label;
+use super::palette::DEFAULT_AREA;
 use super::plot::{cut, px};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
-use crate::text::{factor, short_name, verdict};
+use crate::text::{factor, short_name, without_collective};
 use results::CellDecision;
 
 const HEIGHT: f64 = 34.0;
@@ -19,6 +19,8 @@ const TOP: f64 = 40.0;
 const LINE: f64 = 21.0;
 const NAMES_IN_A_LINE: usize = 3;
 const NAME: f64 = 250.0;
+/// What hatched fields mean.
+const HATCHED: &str = "not deployed: low confidence or not confirmed";
 
 /// Maps of a collective; with more ranks per node than these, only the first and the last ones.
 const MOST_MAPS: usize = 2;
@@ -163,20 +165,30 @@ impl Map<'_, '_> {
                 @for (row, column, result) in self.shown() { (self.field(row, column, result)) }
                 (self.legend(&algorithms, bottom + 24.0))
                 @for (index, note) in notes.iter().enumerate() {
-                    text.note x=(px(LEFT)) y=(px(bottom + 22.0 + LINE * (names + index) as f64)) { (note) }
+                    @let y = bottom + 22.0 + LINE * (names + index) as f64;
+                    @if *note == HATCHED {
+                        rect.field x=(px(LEFT)) y=(px(y - 12.0)) width="28" height="17" fill=(DEFAULT_AREA) {}
+                        rect x=(px(LEFT)) y=(px(y - 12.0)) width="28" height="17" fill="url(#hatched)" {}
+                    }
+                    text.note x=(px(if *note == HATCHED { LEFT + 35.0 } else { LEFT })) y=(px(y)) { (note) }
                 }
             }
         }
     }
 
-    /// What fields without colour, and letters in parentheses mean.
+    /// What fields without colour, letters in parentheses and hatched fields mean.
     fn notes(&self) -> Vec<&'static str> {
         let has_gaps = self.shown().count() < self.sizes.len() * self.rows.len();
         let is_expected = self.shown().any(|(_, _, result)| !result.is_measured());
         let gaps =
             has_gaps.then_some("empty: not measured; the rules further down hold there, too");
         let expected = is_expected.then_some("in parentheses: not measured, by the model");
-        gaps.into_iter().chain(expected).collect()
+        let view = self.group.view;
+        let is_hatched = self
+            .shown()
+            .any(|(_, _, result)| view.why_withheld(result).is_some());
+        let hatched = is_hatched.then_some(HATCHED);
+        [gaps, expected, hatched].into_iter().flatten().collect()
     }
 
     fn field(&self, row: usize, column: usize, result: &CellDecision) -> Markup {
@@ -189,7 +201,7 @@ impl Map<'_, '_> {
             result.cell.shape,
             format_bytes(result.cell.bytes),
             short_name(&result.chosen),
-            verdict(result)
+            self.group.view.verdict(result)
         );
         // What the model expects stands in parentheses.
         let key = match result.is_measured() {
@@ -205,6 +217,9 @@ impl Map<'_, '_> {
                 rect.field x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill=(look.area()) {}
                 @if look.is_striped {
                     rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill="url(#stripes)" {}
+                }
+                @if self.group.view.why_withheld(result).is_some() {
+                    rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(HEIGHT)) fill="url(#hatched)" {}
                 }
                 text.key x=(px(middle)) y=(px(baseline)) { (key) }
                 @if let Some(gain) = gain { text.gain x=(px(middle)) y=(px(y + 28.0)) { (gain) } }
@@ -225,7 +240,7 @@ impl Map<'_, '_> {
                     }
                     text.key x=(px(x + 14.0)) y=(px(y + 1.0)) { (look.key) }
                 }
-                text.name x=(px(x + 35.0)) y=(px(y + 1.0)) { (cut(&label(algorithm))) }
+                text.name x=(px(x + 35.0)) y=(px(y + 1.0)) { (cut(&without_collective(algorithm))) }
             }
         }
     }
@@ -245,7 +260,7 @@ impl Map<'_, '_> {
                 format_bytes(result.cell.bytes),
                 short_name(&result.chosen),
                 gain.unwrap_or_default(),
-                verdict(result),
+                self.group.view.verdict(result),
             ]
         });
         grid(columns, rows)

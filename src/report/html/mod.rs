@@ -45,7 +45,7 @@ pub fn render_html(view: &View) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (stripes())
+                (patterns())
                 (head(view))
                 (contents(view, &groups))
                 main {
@@ -72,14 +72,18 @@ pub fn render_html(view: &View) -> String {
     page.into_string()
 }
 
-/// The pattern of areas whose colour is another's, too.
-fn stripes() -> Markup {
+/// The patterns of areas whose colour is another's, too, and of choices that are not deployed.
+fn patterns() -> Markup {
     html! {
         svg.patterns width="0" height="0" aria-hidden="true" {
             defs {
                 pattern id="stripes" width="6" height="6" patternUnits="userSpaceOnUse"
                     patternTransform="rotate(45)" {
                     rect width="2" height="6" fill="#ffffff" fill-opacity="0.75" {}
+                }
+                pattern id="hatched" width="7" height="7" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(-45)" {
+                    rect width="1.6" height="7" fill="#000000" fill-opacity="0.55" {}
                 }
             }
         }

@@ -3,6 +3,7 @@
 use libraries::LibraryName;
 use maud::{Markup, html};
 use statistics::geometric_mean;
+use table::Deployment;
 use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
 
@@ -11,7 +12,7 @@ use super::group::Group;
 use crate::grid::{Grid, Side::Left, Side::Right};
 use crate::summary::headline;
 use crate::text::{factor, or_none, short_name};
-use crate::view::View;
+use crate::view::{Basis, View};
 use results::CellDecision;
 
 /// The section's content.
@@ -21,8 +22,9 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
         @if groups.iter().any(|group| group.measured().next().is_some()) {
             (table(numbers(view, groups)))
             p.quiet {
-                "Gains are geometric means of the default's time divided by that of what the table chooses; "
-                "over all cells, those in which the default is kept count as 1."
+                @if view.basis == Basis::TableAlone { "Expected gains" } @else { "Gains" }
+                " are geometric means of the default's time divided by that of what the table chooses; "
+                "over all cells, those in which the default stays count as 1, also where what is chosen is not deployed."
                 @if view.cells.iter().any(|result| result.chosen_in_library.is_some()) {
                     " Through the library: with nothing but its own algorithms, as its settings choose them."
                 }
@@ -74,11 +76,14 @@ fn numbers(view: &View, groups: &[Group<'_>]) -> Grid {
 fn row(group: &Group<'_>) -> Vec<String> {
     let cells: Vec<&CellDecision> = group.measured().collect();
     let replaced: Vec<&CellDecision> = replaced(group).collect();
+    let deployed = cells
+        .iter()
+        .filter_map(|result| group.view.deployed_gain(result, Deployment::Colltune));
     vec![
         group.collective.to_string(),
         format!("{} of {} cells", replaced.len(), cells.len()),
         or_none(mean_gain(&replaced), factor),
-        factor(mean_gain(&cells).unwrap_or(1.0)),
+        factor(geometric_mean(deployed).unwrap_or(1.0)),
         most(&replaced),
     ]
 }
@@ -96,10 +101,7 @@ fn mean_gain(cells: &[&CellDecision]) -> Option<f64> {
 
 /// What the library's own algorithms gain over all cells; nothing where none was measured.
 fn in_library(group: &Group<'_>) -> Option<f64> {
-    let gain = |result: &CellDecision| {
-        let chosen = result.chosen_in_library.as_ref()?;
-        result.speedup_of(chosen).map(|gain| gain.median)
-    };
+    let gain = |result| group.view.deployed_gain(result, Deployment::Library);
     geometric_mean(group.measured().filter_map(gain))
 }
 
@@ -124,6 +126,9 @@ const WORTHWHILE: f64 = 1.005;
 fn advice(group: &Group<'_>, in_library: Option<f64>) -> &'static str {
     match in_library {
         _ if replaced(group).next().is_none() => "keep the default",
+        _ if replaced(group).all(|result| group.view.why_withheld(result).is_some()) => {
+            "confirm the choices: none of them is deployed"
+        }
         Some(gain) if gain > WORTHWHILE => "export the table to the library's settings",
         Some(_) => "deploy the table; the library's settings alone gain nothing",
         None => "deploy the table",

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use vocabulary::Candidate;
-
 /// Okabe and Ito (2008), told apart by all common kinds of colour vision; black is the default's.
 const COLOURS: [&str; 7] = [
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442",
@@ -58,11 +56,13 @@ impl Look {
         }
     }
 
+    /// The first 49 differ in colour or mark.
     pub(super) fn numbered(index: usize) -> Self {
         Self {
             key: letters(index),
             colour: COLOURS[index % COLOURS.len()],
-            mark: MARKS[index % MARKS.len()],
+            // Another mark for each round of colours.
+            mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
             is_striped: index >= COLOURS.len(),
         }
     }
@@ -128,20 +128,5 @@ impl Looks {
             Some(number) => Look::numbered(*number),
             None => Look::numbered(self.numbers.len()),
         }
-    }
-}
-
-/// The name of an algorithm within its collective: `ring`, `ring (library's own)`.
-pub(super) fn label(algorithm: &str) -> String {
-    let (whose, rest) = match algorithm.split_once(':') {
-        Some((whose, rest)) => (Some(whose), rest),
-        None => (None, algorithm),
-    };
-    let id = rest.split_once('/').map_or(rest, |(_, id)| id);
-    match whose.map(|whose| format!("{whose}:")) {
-        None => id.to_owned(),
-        Some(whose) if whose == Candidate::NATIVE => format!("{id} (library's own)"),
-        Some(whose) if whose == Candidate::MOCKUP => format!("{id} (mock-up)"),
-        Some(whose) => format!("{id} ({})", whose.trim_end_matches(':')),
     }
 }

@@ -9,11 +9,11 @@ use vocabulary::units::{format_bytes, format_seconds};
 use super::figure::plotted;
 use super::group::{Group, by_shape, stake};
 use super::map::thinned;
-use super::palette::label;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use super::sizes::{algorithms, fastest_of};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
+use crate::text::without_collective;
 use results::CellDecision;
 
 /// Algorithms of a figure, the default among them.
@@ -135,7 +135,7 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         .into_iter()
         .take(MOST_CURVES)
         .map(|name| Curve {
-            name: label(name),
+            name: without_collective(name),
             look: group.looks.look(name),
             points: points(row, kind, fixed, name),
             expected: expected(row, kind, fixed, name),

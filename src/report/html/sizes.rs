@@ -9,11 +9,11 @@ use vocabulary::{Candidate, CommShape};
 use super::figure::{REST, left_out, plotted};
 use super::group::{Group, fastest};
 use super::map::thinned;
-use super::palette::{DEFAULT, label};
+use super::palette::DEFAULT;
 use super::plot::{Curve, Plot, Point, notes_on_times};
 use super::scale::Quantity;
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
-use crate::text::{NONE, or_none, short_name};
+use crate::text::{NONE, or_none, short_name, without_collective};
 use results::{CellDecision, Ranked};
 
 /// Shapes of a collective.
@@ -151,7 +151,7 @@ fn curve(group: &Group<'_>, algorithm: &str, cells: &[&CellDecision]) -> Curve {
             .filter(|(bytes, ..)| *bytes > 0.0)
     };
     Curve {
-        name: label(algorithm),
+        name: without_collective(algorithm),
         look: group.looks.look(algorithm),
         points: members()
             .map(|(x, timed, is_chosen)| Point {

@@ -14,6 +14,7 @@ use super::sizes::{MOST_SIZES, SIZES_LEFT_OUT};
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::markdown::interval;
 use crate::text::{factor, short_name};
+use crate::view::View;
 use results::CellDecision;
 
 /// Shapes in a figure; of more, some between the smallest and the largest.
@@ -49,9 +50,13 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     let curves: Vec<Curve> = shown
         .iter()
         .enumerate()
-        .map(|(index, shape)| curve(index, *shape, &shapes[shape]))
+        .map(|(index, shape)| curve(group.view, index, *shape, &shapes[shape]))
         .collect();
-    let mut notes = vec!["line at 1x: the library's default; hollow: the table keeps the default"];
+    let mut notes = vec!["line at 1x: the library's default; hollow: the default stays"];
+    let mut shown_cells = shown.iter().flat_map(|shape| &shapes[shape]);
+    if shown_cells.any(|result| group.view.why_withheld(result).is_some()) {
+        notes.push("hollow above 1x: what is chosen is not deployed");
+    }
     if curves
         .iter()
         .flat_map(|curve| &curve.points)
@@ -68,8 +73,9 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     let plot = Plot {
         id: format!("{}-speedup-{}", group.collective, along.id()),
         title: format!(
-            "{} {along}: what the table gains over the default",
-            group.collective
+            "{} {along}: what the table {} over the default",
+            group.collective,
+            group.view.gains()
         ),
         description:
             "The default's time divided by that of what the table chooses, against size, a curve \
@@ -89,12 +95,12 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     plotted(&plot, numbers(&cells))
 }
 
-fn curve(index: usize, shape: CommShape, cells: &[&CellDecision]) -> Curve {
+fn curve(view: &View, index: usize, shape: CommShape, cells: &[&CellDecision]) -> Curve {
     let point = |result: &&CellDecision| {
         let gain = result.gain()?;
         Some(Point {
             interval: gain.interval.ends(),
-            is_hollow: !result.replaces_default(),
+            is_hollow: !result.replaces_default() || view.why_withheld(result).is_some(),
             ..Point::bare(result.cell.bytes as f64, gain.median)
         })
     };

@@ -39,6 +39,35 @@ pub(crate) fn place() -> Place {
     place
 }
 
+/// The same, but that in each launch the default and the others are slowed down apart, so that the median of the
+/// paired ratios is not the ratio of the medians.
+pub(crate) fn uneven() -> Place {
+    let place = Place::with_mpirun("exit 1");
+    place.write("campaign.yaml", CAMPAIGN);
+    let campaign = parse();
+    let mut store = Store::open_or_create(&place.path(".colltune/made.db")).unwrap();
+    store
+        .record_campaign(&campaign.digest(), &campaign.name, campaign.text())
+        .unwrap();
+    let of_default = [1.0, 1.3, 1.7, 1.1, 1.9, 1.45];
+    let of_others = [1.0, 1.5, 1.0, 1.3, 1.2, 1.6];
+    for (default, others) in of_default.into_iter().zip(of_others) {
+        let number = store.next_launch().unwrap();
+        let plan = plan(&campaign, number, "openmpi");
+        launch(&mut store, &plan, |measurement| {
+            let factor = if measurement.candidate == 0 {
+                default
+            } else {
+                others
+            };
+            for seconds in &mut measurement.seconds {
+                *seconds *= factor;
+            }
+        });
+    }
+    place
+}
+
 /// Measures the campaign with each of the libraries, in the imagination.
 pub(crate) fn store(path: &Path, libraries: &[&str]) {
     let campaign = parse();

@@ -50,12 +50,14 @@ fn lookup_answers_with_the_rule() {
             "confidence",
             "confirmed",
             "default_seconds",
+            "deployed",
             "deployment",
             "expected_seconds",
             "nodes",
             "operator",
             "parameters",
             "ppn",
+            "reason",
             "rule",
             "shape",
             "speedup"
@@ -66,6 +68,8 @@ fn lookup_answers_with_the_rule() {
         "allreduce/dual_root[block_bytes=64K]"
     );
     assert_eq!(decision["algorithm"], "dual_root");
+    assert_eq!(decision["deployed"], false);
+    assert_eq!(decision["reason"], "not confirmed");
     assert_eq!(decision["parameters"], json!({"block_bytes": 65536}));
     assert_eq!(decision["bytes"], 1 << 20);
     let number = |key: &str| decision[key].as_f64().unwrap();
@@ -157,6 +161,53 @@ fn explain_shows_the_evidence() {
     );
     assert_eq!(first["candidate"], evidence["chosen"]);
     assert_eq!(first["algorithm"], "dual_root");
+}
+
+/// The numbers that stand before `times as long`.
+fn ratios(text: &str) -> Vec<&str> {
+    let before = text
+        .split(" times as long")
+        .map(|part| part.rsplit(' ').next());
+    let mut ratios: Vec<&str> = before.flatten().collect();
+    ratios.pop();
+    ratios
+}
+
+#[test]
+fn an_answer_has_one_ratio() {
+    let place = made::uneven();
+    place
+        .run(&["decide", STORE, "-o", "tables/made.yaml", "--quiet"])
+        .good();
+    let found = place.run(&ask("lookup", "1M", &["--json"])).good().json();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let speedup = number(&found["speedup"]);
+    let of_medians = number(&found["default_seconds"]) / number(&found["expected_seconds"]);
+    assert!((of_medians / speedup - 1.0).abs() > 0.1, "{found}");
+
+    let path = place.path("tables/made.yaml");
+    let table = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        table.contains("          speedup:              ["),
+        "{table}"
+    );
+    let is_kept = |line: &&str| !line.starts_with("          speedup:");
+    let of_before: String = table.split_inclusive('\n').filter(is_kept).collect();
+    for table in [table.clone(), of_before] {
+        std::fs::write(&path, table).unwrap();
+        let told = place.run(&ask("explain", "1M", &["--json"])).good().json();
+        assert_eq!(told["dissent"], Value::Null);
+        assert_eq!(number(&told["decision"]["speedup"]), speedup);
+        let evidence = &told["evidence"][0];
+        let ranking = evidence["ranking"].as_array().unwrap();
+        let mut chosen = ranking
+            .iter()
+            .filter(|ranked| ranked["candidate"] == evidence["chosen"]);
+        assert_eq!(number(&chosen.next().unwrap()["speedup"]), speedup);
+        let text = place.run(&ask("explain", "1M", &[])).good().out;
+        let told = format!("{speedup:.2}");
+        assert_eq!(ratios(&text), [told.as_str(); 2], "{text}");
+    }
 }
 
 #[test]

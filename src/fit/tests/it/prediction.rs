@@ -327,3 +327,16 @@ fn times_of_other_shapes_grow_as_one_model_says() {
         assert!((found / (2e-3 * growth) - 1.0).abs() < 1e-12, "{found}");
     }
 }
+
+/// A block that does not divide the vector is told by the size that its candidate has in its name, and not by the
+/// size that even blocks come to.
+#[test]
+fn blocks_are_told_as_candidates_are_named() {
+    let named = [3000, 1 << 20, 3 << 20];
+    let [found] = &compared(&samples(&named), None)[..] else {
+        panic!("one")
+    };
+    let told: Vec<u64> = found.points.iter().map(|point| point.block_bytes).collect();
+    assert_eq!(told, named);
+    assert!(named.contains(&found.measured.block_bytes), "{found:?}");
+}

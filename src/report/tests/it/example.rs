@@ -425,6 +425,7 @@ pub(crate) fn view() -> View {
         parameters: parameters(),
         comparisons: vec![allreduce(), bcast()],
         cells: Vec::new(),
+        withheld: Default::default(),
         pairs: vec![pairs()],
         curves: vec![curve()],
         failures: vec![Failure {

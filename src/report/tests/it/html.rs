@@ -7,7 +7,7 @@ use results::{CellDecision, Ranked};
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, Parameters};
 
-use crate::cells;
+use crate::{cells, deployment};
 
 /// The values of an attribute.
 fn attributes<'p>(page: &'p str, name: &str) -> Vec<&'p str> {
@@ -100,7 +100,7 @@ fn a_page_has_all_figures() {
     ] {
         assert!(page.contains(&format!(" id=\"{id}\"")), "{id} is missing");
     }
-    for text in ["few_steps", "of_library (library's own)"] {
+    for text in ["few_steps", "native:of_library"] {
         assert!(page.contains(text), "{text}");
     }
     // What the model expects of a shape that was not measured stands in parentheses.
@@ -334,14 +334,95 @@ fn algorithms_are_named_by_whose_they_are() {
             parameters: parameters(),
         },
     ]));
-    for name in [
-        "default",
-        "a",
-        "b (library's own)",
-        "c+d (mock-up)",
-        "e (elsewhere)",
-    ] {
+    for name in ["default", "a", "native:b", "mockup:c+d", "elsewhere:e"] {
         assert!(page.contains(&format!("\">{name}</text>")), "{name}");
+    }
+}
+
+/// The colour and the mark of each curve of each figure of curves, by its legend.
+fn curves(page: &str) -> Vec<Vec<(String, String)>> {
+    let figures = page.split("<figure").skip(1);
+    let of_figure = |figure: &str| {
+        let marks = figure.split("<path class=\"mark\" stroke=\"").skip(1);
+        let mark = |mark: &str| {
+            let (colour, rest) = mark.split_once('"').expect("a colour");
+            let (_, path) = rest.split_once(" d=\"M").expect("a path");
+            let (path, _) = path.split_once('"').expect("an end");
+            // What follows the start does not tell where the mark stands.
+            let shape = path.trim_start_matches(|c: char| !c.is_ascii_lowercase());
+            (colour.to_owned(), shape.to_owned())
+        };
+        marks.map(mark).collect()
+    };
+    figures.map(of_figure).collect()
+}
+
+/// Any two algorithms of a collective differ where they stand in one picture, however often each is chosen
+/// elsewhere.
+#[test]
+fn algorithms_of_one_picture_differ_in_colour_or_mark() {
+    let all: Vec<Candidate> = schedule::of(Collective::Allreduce)
+        .map(|algorithm| Candidate::Ours {
+            algorithm: format!("allreduce/{}", algorithm.id),
+            parameters: Parameters::default(),
+        })
+        .collect();
+    assert!(all.len() > 7, "more than colours");
+    let cell = |ppn, bytes, candidate: &Candidate| {
+        let shape = CommShape { nodes: 1, ppn };
+        let mut result = cells::result(Collective::Allreduce, shape, bytes);
+        result.chosen = candidate.clone();
+        result.ranking[0].candidate = candidate.clone();
+        result
+    };
+    // The first is chosen most often on the one shape, and the last least often.
+    let places = (0..all.len()).flat_map(|place| vec![place; 2 * (all.len() - place)]);
+    let crowd: Vec<CellDecision> = places
+        .zip(1..)
+        .map(|(place, count)| cell(2, 8 * count, &all[place]))
+        .collect();
+    for (first, one) in all.iter().enumerate() {
+        for other in &all[first + 1..] {
+            let pair = [cell(4, 1 << 20, one), cell(4, 1 << 21, other)];
+            let view = View {
+                cells: crowd.iter().cloned().chain(pair).collect(),
+                ..cells::empty()
+            };
+            for figure in curves(&render_html(&view)) {
+                let distinct: BTreeSet<_> = figure.iter().collect();
+                assert_eq!(
+                    distinct.len(),
+                    figure.len(),
+                    "{one} and {other}: {figure:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_not_deployed_is_hatched() {
+    let page = check(&deployment::view("high, confirmed: true"));
+    assert!(
+        !page.contains("url(#hatched)") && !page.contains("not deployed: "),
+        "{page}"
+    );
+    assert!(page.contains("<td>yes</td>"));
+    for (rule, reason) in [
+        ("low, confirmed: true", "low confidence"),
+        ("high", "not confirmed"),
+    ] {
+        let page = check(&deployment::view(rule));
+        // The one field, and the legend's.
+        assert_eq!(page.matches("url(#hatched)").count(), 2);
+        for text in [
+            "not deployed: low confidence or not confirmed</text>".to_owned(),
+            format!("<td>chosen; not deployed: {reason}</td>"),
+            format!("<td>no: {reason}</td>"),
+            "confirm the choices: none of them is deployed".to_owned(),
+        ] {
+            assert!(page.contains(&text), "{text}");
+        }
     }
 }
 

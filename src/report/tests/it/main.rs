@@ -2,6 +2,7 @@
 
 mod cells;
 mod csv;
+mod deployment;
 mod example;
 mod html;
 mod of_table;
@@ -340,7 +341,7 @@ fn foreign_text_cannot_break_the_layout() {
     for text in [
         "> **Warning:** two lines.\n",
         ": `line ## not a heading | not | a row | 'code' [0m c`\n",
-        "| a\\|b or not ",
+        "| source:a\\|b or not ",
     ] {
         assert!(after.contains(text), "{text}:\n{after}");
     }

@@ -49,6 +49,8 @@ fn page_and_csv_have_them_too() {
         "The table alone does not know what failed",
         "The table alone does not know what mock-ups took",
         "dual_root[block_bytes=64K]",
+        "what the table is expected to gain over the default",
+        "Expected gains are",
     ] {
         assert!(page.contains(text), "{text}");
     }

@@ -29,6 +29,7 @@ fn times_are_in_microseconds_with_the_fewest_digits_that_identify_them() {
             bytes: 8,
             seconds,
             default_seconds: seconds,
+            speedup: 1.0,
         }];
         let text = table.to_yaml();
         let row = format!("microseconds:         [{written}]\n");

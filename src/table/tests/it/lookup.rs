@@ -225,6 +225,8 @@ fn json_has_stable_keys() {
       "speedup": 1.2498851630684427,
       "confidence": "high",
       "confirmed": false,
+      "deployed": false,
+      "reason": "not confirmed",
       "rule": "allreduce, 1x2, from 1500 bytes",
       "shape": "measured"
     }
@@ -245,6 +247,8 @@ fn json_has_stable_keys() {
       "speedup": 1.0,
       "confidence": "low",
       "confirmed": false,
+      "deployed": true,
+      "reason": null,
       "rule": "bcast, 1x2, from 0 bytes",
       "shape": "nearest 1x2"
     }
@@ -266,6 +270,8 @@ fn json_has_stable_keys() {
       "speedup": 1.0,
       "confidence": "low",
       "confirmed": false,
+      "deployed": true,
+      "reason": null,
       "rule": "no rule for reduce with commutative operators",
       "shape": "none"
     }

@@ -1,6 +1,7 @@
 //! Tests of decision tables through the public interface.
 
 mod catalogue;
+mod deployed;
 mod diff;
 mod dispatch;
 mod file;

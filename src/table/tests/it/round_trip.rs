@@ -127,7 +127,8 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
         any::<bool>(),
     );
     let sizes = btree_set(any::<u64>(), 0..4);
-    let points = btree_map(any::<u64>(), (positive(), positive()), 0..20);
+    let times = (positive(), positive(), prop::option::of(positive()));
+    let points = btree_map(any::<u64>(), times, 0..20);
     let deployments = select(&DEPLOYMENTS[..]);
     let source = select(vec![RuleSource::Measured, RuleSource::Model]);
     use RankOrder::{Block, Cyclic, Other, Unknown};
@@ -146,11 +147,16 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 confidence,
                 confirmed,
             };
-            let point = |(bytes, (seconds, default_seconds))| MeasuredPoint {
-                bytes,
-                seconds,
-                default_seconds,
-            };
+            let point =
+                |(bytes, (seconds, default_seconds, speedup)): (u64, (f64, f64, Option<f64>))| {
+                    let ratio = default_seconds / seconds;
+                    MeasuredPoint {
+                        bytes,
+                        seconds,
+                        default_seconds,
+                        speedup: speedup.unwrap_or(ratio.clamp(f64::MIN_POSITIVE, f64::MAX)),
+                    }
+                };
             ShapeRules {
                 shape: CommShape { nodes: 1, ppn: 1 },
                 order,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schedule::Collective;
 use table::{
-    Confidence, Deployment, Deployments, MeasuredPoint, OperatorClass, Operators, Query, Rule,
-    RuleSource, ShapeRules, Table,
+    Confidence, DecisionJson, Deployment, Deployments, MeasuredPoint, OperatorClass, Operators,
+    Query, Rule, RuleSource, ShapeRules, Table,
 };
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
@@ -19,6 +19,7 @@ fn point(bytes: u64, seconds: f64, default_seconds: f64) -> MeasuredPoint {
         bytes,
         seconds,
         default_seconds,
+        speedup: default_seconds / seconds,
     }
 }
 
@@ -34,12 +35,8 @@ fn rule(from_bytes: u64, algorithm: Option<(&str, Option<f64>)>) -> Rule {
     }
 }
 
-/// The times of the candidate and of the default, and whether the size lies beyond the measured ones.
-fn times(
-    rules: &[Rule],
-    measured: &[MeasuredPoint],
-    bytes: u64,
-) -> (Option<f64>, Option<f64>, bool) {
+/// What a table of these rules and times decides.
+fn ask(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> DecisionJson {
     let shape = CommShape { nodes: 1, ppn: 2 };
     let entry = ShapeRules {
         order: RankOrder::Unknown,
@@ -56,14 +53,24 @@ fn times(
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Allreduce, vec![entry])]),
     };
-    let decision = table.lookup(&Query {
+    let query = Query {
         order: RankOrder::Unknown,
         collective: Collective::Allreduce,
         shape,
         bytes,
         operators: OperatorClass::Commutative,
         deployment: Deployment::Colltune,
-    });
+    };
+    table.lookup(&query).to_json()
+}
+
+/// The times of the candidate and of the default, and whether the size lies beyond the measured ones.
+fn times(
+    rules: &[Rule],
+    measured: &[MeasuredPoint],
+    bytes: u64,
+) -> (Option<f64>, Option<f64>, bool) {
+    let decision = ask(rules, measured, bytes);
     let is_beyond = decision.confidence != Confidence::High;
     (
         decision.expected_seconds,
@@ -182,4 +189,20 @@ fn below_the_smallest_size_of_another_rule() {
     check(&rules, &points, 1024, 8.0, 16.0, false);
     let rules = [rule(0, None), rule(1024, Some((B, Some(2.0))))];
     check(&rules, &points, 8, 16.0, 16.0, false);
+}
+
+/// A point tells the ratio that decided, which need not be that of its times.
+#[test]
+fn the_speedup_is_the_one_that_decided() {
+    let rules = [rule(0, None), rule(100, Some((A, Some(3.0))))];
+    let paired = |bytes, speedup| point(bytes, 1.0, 2.0).with_speedup(speedup);
+    let measured = [point(64, 1.0, 1.0), paired(100, 3.0), paired(400, 12.0)];
+    let speedup = |bytes| ask(&rules, &measured, bytes).speedup.expect("known");
+    for (bytes, expected) in [(64, 1.0), (100, 3.0), (200, 6.0), (400, 12.0), (4000, 12.0)] {
+        let found = speedup(bytes);
+        assert!(
+            (found / expected - 1.0).abs() < 1e-9,
+            "{bytes} bytes: {found}"
+        );
+    }
 }

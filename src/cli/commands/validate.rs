@@ -8,8 +8,9 @@ use guard::{
     Probing, Site, ValidateOptions, Validated, ValidatedPoint, add_probes, confirm, keep, points,
     unconfirmed, validate,
 };
+use launcher::find_driver;
 use serde_json::{Value, json};
-use table::{Deployment, Table, TurnedBack};
+use table::{Deployment, Policy, Table, TurnedBack};
 use tuner::{Export, export_beside, exported_beside};
 
 use super::grid::grid;

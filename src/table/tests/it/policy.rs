@@ -55,6 +55,7 @@ fn table(rules: Vec<Rule>) -> Table {
         name: "deployed".to_owned(),
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Bcast, vec![entry])]),
+        verdicts: Vec::new(),
     }
 }
 
@@ -178,7 +179,7 @@ proptest! {
         collectives in collectives(),
         policy in policies(),
     ) {
-        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives };
+        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new() };
         let (deployed, withheld) = table.deployed(policy);
         prop_assert_eq!(&deployed.name, &table.name);
         prop_assert_eq!(&deployed.provenance, &table.provenance);

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 
 use export::{Format, Options};
-use table::Table;
+use table::{Policy, Table};
 use testkit::tables;
 use tuner::{Export, export_beside};
 

@@ -189,7 +189,7 @@ impl ShapeRules {
             confirmed: true,
             ..Rule::new(sizes.start, candidate, Some(speedup), confidence)
         };
-        let after = (sizes.end < of_rule.end).then(|| Rule {
+        let after = (sizes.end < of_rule.end).then_some(Rule {
             from_bytes: sizes.end,
             ..rule
         });

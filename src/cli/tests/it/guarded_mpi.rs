@@ -93,9 +93,18 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
         "--probes",
         "2",
     ];
+    let export = "tables/real.openmpi.conf";
+    place.write(export, "of the table before");
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
     let found = repaired.json();
+    // It is that of the table now, or nothing is left to export.
+    let is_stale = place.read(export) == "of the table before";
+    assert_eq!(is_stale, found["export"].is_null(), "{repaired:?}");
+    let is_told = repaired
+        .err
+        .contains("real.openmpi.conf is what the table was before");
+    assert_eq!(is_stale, is_told, "{repaired:?}");
     assert_eq!(found["via"], "export");
     let points = found["points"].as_array().unwrap();
     let long = points.iter().find(|point| point["bytes"] == 1 << 20);

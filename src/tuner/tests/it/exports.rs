@@ -6,7 +6,7 @@ use std::fs;
 use export::{Format, Options};
 use table::{Policy, Table};
 use testkit::tables;
-use tuner::{Export, export_beside};
+use tuner::{Export, export_beside, exported_beside};
 
 /// A table with one decision for the library's own settings.
 fn table(library: &str, version: &str, candidate: &str) -> Table {
@@ -59,4 +59,17 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
         written(["mpich", "4.9.9"], RING),
         Some(Export::Impossible(_))
     ));
+}
+
+#[test]
+fn what_was_exported_before_is_found_when_nothing_is_left_to_tell() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let path = folder.path().join("night.yaml");
+    let [library, version] = OPENMPI;
+    let told = table(library, version, RING);
+    assert_eq!(exported_beside(&told, &path), None);
+    export_beside(&told, &path, OsStr::new("")).expect("writable");
+    let nothing = table(library, version, "default");
+    let stale = folder.path().join("night.openmpi.conf");
+    assert_eq!(exported_beside(&nothing, &path), Some(stale));
 }

@@ -103,7 +103,10 @@ fn other_libraries_conditions_and_patterns_are_not_bound() {
                 ..verdict.clone()
             },
             Verdict {
-                conditions: Desk::new("cache: cold\n").workplace().campaign.conditions(),
+                conditions: Desk::new("synchronisation: window\n")
+                    .workplace()
+                    .campaign
+                    .conditions(),
                 ..verdict.clone()
             },
             Verdict {

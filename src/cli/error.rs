@@ -180,7 +180,8 @@ impl CliError {
                 "measure with this library, or use the table all the same with `--force`"
             }
             Self::NoLauncher { .. } => {
-                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`"
+                "start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`; for others and for \
+                 scripts `colltune run TABLE --print-environment` prints what ranks need"
             }
             Self::NoPreload { .. } => {
                 "`make driver MPICC=...` builds it, with the measuring program"

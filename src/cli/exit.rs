@@ -202,6 +202,7 @@ fn of_launch(error: &LaunchError) -> Code {
         | LaunchError::Refused { .. }
         | LaunchError::Template { .. }
         | LaunchError::NotText { .. }
+        | LaunchError::Step { .. }
         | LaunchError::File { .. }
         | LaunchError::Record { .. } => Code::Input,
         LaunchError::Interrupted => Code::Interrupted,

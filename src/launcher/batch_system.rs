@@ -1,6 +1,7 @@
 //! What a batch system is, and which ones there are.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::path::Path;
 use std::time::Duration;
@@ -62,6 +63,19 @@ pub trait BatchSystem: Debug + Send + Sync {
     /// [`LaunchError::Refused`] in the batch system's own words.
     fn check(&self, _commands: &Commands, _request: &Request<'_>) -> Result<(), LaunchError> {
         Ok(())
+    }
+
+    /// The arguments of [`Words::step`] with which ranks have these variables; all but
+    /// [`crate::PRELOADING`] stand in the command's own environment too.
+    ///
+    /// # Errors
+    /// [`LaunchError::Step`] if these arguments do not let it.
+    fn step_arguments(
+        &self,
+        arguments: &[OsString],
+        _variables: &[(&str, OsString)],
+    ) -> Result<Vec<OsString>, LaunchError> {
+        Ok(arguments.to_vec())
     }
 
     /// Submits a script.
@@ -126,6 +140,8 @@ pub struct Words {
     /// The variables of a job's processes with the path of switches to their node, and with the node's name:
     /// [`SwitchVariables`].
     pub switches: Option<[&'static str; 2]>,
+    /// The command that starts ranks within a job, if the batch system has one.
+    pub step: Option<&'static str>,
     /// The command that submits: what it refuses is the job's specification.
     pub submit: &'static str,
 }

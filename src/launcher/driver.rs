@@ -47,6 +47,14 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
     }
 }
 
+/// The control variables of a measuring program's library that steer collectives, with their values in this
+/// process's environment; empty if the program does not say.
+pub fn list_variables(driver: &Path) -> BTreeMap<String, String> {
+    let list = ask(driver, "--control-variables", Streams::Output, LIST_TIMEOUT).ok();
+    let variables = list.and_then(|list| serde_json::from_str(&list).ok());
+    variables.unwrap_or_default()
+}
+
 /// The control variables of a measuring program's library that have other values than those that it
 /// was built with, in this process's environment; nothing if the program does not say.
 pub fn list_settings(driver: &Path) -> Option<BTreeMap<String, String>> {

@@ -46,6 +46,14 @@ pub enum LaunchError {
         #[source]
         reason: Refusal,
     },
+    /// A command of a batch system that cannot be given what ranks need.
+    #[error("`{program}` cannot be given a table: {message}")]
+    Step {
+        /// The command.
+        program: &'static str,
+        /// Why.
+        message: String,
+    },
     /// The launcher that the campaign names belongs to another library or version.
     #[error("`{}` belongs to {found}, the campaign asks for {wanted}", launcher.display())]
     OtherLibrary {
@@ -224,6 +232,11 @@ impl LaunchError {
                 .to_owned(),
             Self::Unusable { .. } | Self::OtherLibrary { .. } => {
                 "correct `library` in the campaign; `colltune doctor` lists what is there"
+                    .to_owned()
+            }
+            Self::Step { .. } => {
+                "`colltune run TABLE --print-environment` prints what ranks need, for a \
+                script that sets it"
                     .to_owned()
             }
             Self::NoDriver { library, .. } => {

@@ -32,6 +32,7 @@ const WORDS: Words = Words {
     template: include_str!("../../jobs/templates/pbs.sh.j2"),
     bootstrap: None,
     switches: None,
+    step: None,
     submit: "qsub",
 };
 

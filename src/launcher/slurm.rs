@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
 use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words, clock};
+use super::command_line::PRELOADING;
 use super::commands::{Answer, Commands};
 use super::{BatchEnd, LaunchError};
 
@@ -33,6 +34,7 @@ const WORDS: Words = Words {
     template: include_str!("../../jobs/templates/slurm.sh.j2"),
     bootstrap: Some("slurm"),
     switches: Some(["SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME"]),
+    step: Some("srun"),
     submit: "sbatch",
 };
 
@@ -52,6 +54,20 @@ impl BatchSystem for Slurm {
             0 => time,
             days => format!("{days}-{time}"),
         }
+    }
+
+    fn step_arguments(
+        &self,
+        arguments: &[OsString],
+        variables: &[(&str, OsString)],
+    ) -> Result<Vec<OsString>, LaunchError> {
+        let mut words = Vec::new();
+        // Each part of a heterogeneous step has options of its own.
+        for (number, part) in arguments.split(|word| word == ":").enumerate() {
+            words.extend((number > 0).then(|| ":".into()));
+            words.extend(exporting(part, variables)?);
+        }
+        Ok(words)
     }
 
     fn check(&self, commands: &Commands, request: &Request<'_>) -> Result<(), LaunchError> {
@@ -149,6 +165,61 @@ impl BatchSystem for Slurm {
             false => answer.obeyed(&AWAY).map(drop),
         }
     }
+}
+
+/// The option that says which variables ranks get.
+const EXPORT: &str = "--export";
+
+/// Arguments of `srun` that export these variables too. Those that are not preloaded are named alone: their
+/// values, which may have commas, are in the environment of `srun`.
+fn exporting(
+    arguments: &[OsString],
+    variables: &[(&str, OsString)],
+) -> Result<Vec<OsString>, LaunchError> {
+    let refused = |message: String| LaunchError::Step {
+        program: "srun",
+        message,
+    };
+    let mut words = arguments.to_vec();
+    // Ours comes first, so that it is an option whatever follows; an option of the user's is taken out.
+    let place = words.iter().position(|word| {
+        let word = word.to_string_lossy();
+        word == EXPORT || word.starts_with("--export=")
+    });
+    let mut given = OsString::from("ALL");
+    if let Some(place) = place {
+        let word = words.remove(place);
+        let value = word.to_str().and_then(|word| word.split_once('='));
+        given = match value {
+            Some((_, value)) => value.into(),
+            None if place < words.len() => words.remove(place),
+            None => return Err(refused("--export has no value".to_owned())),
+        };
+    }
+    if given == "NONE" || given == "NIL" {
+        let given = given.display();
+        return Err(refused(format!(
+            "--export={given} keeps every variable from the ranks: leave it out, or name those that ranks need"
+        )));
+    }
+    let mut option = OsString::from("--export=");
+    option.push(given);
+    for (name, value) in variables {
+        option.push(",");
+        option.push(name);
+        if *name == PRELOADING {
+            if value.to_string_lossy().contains(',') {
+                let value = value.display();
+                return Err(refused(format!(
+                    "{name}={value} has a comma, which ends a variable in --export"
+                )));
+            }
+            option.push("=");
+            option.push(value);
+        }
+    }
+    words.insert(0, option);
+    Ok(words)
 }
 
 /// The option by which commands are told a job's cluster.

@@ -1,26 +1,30 @@
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use launcher::{Installation, LibraryChoice, driver_directories, select};
-use libraries::LibraryName;
+use launcher::{CommandLine, PRELOADING, driver_directories, quote};
 use table::Table;
 use tuner::TunerError;
+use vocabulary::Library;
 
 use super::supervised::{code, supervised};
 use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
+use crate::values;
 
 /// Run an unmodified MPI program with a table at work
 ///
 /// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: into the
-/// launcher's command line, mpirun's of Open MPI or mpiexec's of MPICH, goes what gives them LD_PRELOAD,
-/// COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the first rank's calls were carried out
+/// launcher's command line, mpirun's of Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env
+/// NAME=VALUE`, goes what gives them LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the first rank's calls were carried out
 /// by, how long they took and what was gained by the table's speed-ups, or that no call was seen.
 ///
 /// Ranks see the table if its folder is on all hosts.
+///
+/// For other launchers and scripts, --print-environment prints the variables as a shell exports them, and
+/// starts nothing. Preload into the ranks alone, as in the last example, where LAUNCHER may be `srun
+/// --mpi=pmi2` or a site's own script.
 ///
 /// Exits with the exit code of the command, or with 128 and the number of the signal that ended it.
 /// colltune's own failures, with 2, 3 or 4 as everywhere, come before anything is started, and print a
@@ -40,15 +44,27 @@ pub(crate) struct Args {
     /// Look at the table again for each communicator that the program makes
     #[arg(long)]
     reload: bool,
+    /// The library of the programs, where the launcher does not tell it; by default the table's
+    #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
+    library: Option<Library>,
+    /// Print the variables as lines of a shell script, and start nothing
+    #[arg(long, conflicts_with = "command")]
+    print_environment: bool,
     /// The launcher, its options and the program
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "print_environment",
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
-  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver";
+  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
+  colltune run tables/cluster.yaml --print-environment > with-table.sh
+  LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
 
 /// The preloaded library.
 const PRELOADED: &str = "libcolltune.so";
@@ -56,8 +72,13 @@ const PRELOADED: &str = "libcolltune.so";
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = Table::load(&self.table)?;
-        let launcher = self.launcher()?;
-        let library = launcher.library();
+        let line = match self.print_environment {
+            true => None,
+            false => Some(self.line()?),
+        };
+        let known = line.as_ref().and_then(CommandLine::library);
+        let known = known.or_else(|| self.library.clone());
+        let library = known.unwrap_or_else(|| table.provenance.library.clone());
         let made_for = &table.provenance.library;
         if *made_for != library && !self.force {
             return Err(CliError::OtherLibrary {
@@ -66,25 +87,29 @@ impl Args {
                 library,
             });
         }
-        let preloaded = preloaded(&launcher)?;
+        let preloaded = preloaded(&library)?;
         let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
         let log = absolute(self.log.as_ref().unwrap_or(&own));
-        // What an earlier run has left must not pass for this one's.
-        let _ = std::fs::remove_file(&log);
-        if self.log.is_some() {
+        if line.is_some() {
+            // What an earlier run has left must not pass for this one's.
+            let _ = std::fs::remove_file(&log);
+        }
+        if self.log.is_some() && line.is_some() {
             writable(&log)?;
         }
         let variables = [
-            ("LD_PRELOAD", preload_list(&preloaded)),
+            (PRELOADING, preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
             ("COLLTUNE_RELOAD", switch(self.reload)),
         ];
-        let words = with_variables(launcher.name, &self.command, &variables);
-        let status = supervised(Command::new(&launcher.launcher).args(&words[1..]));
-        let status = status.map_err(|source| CliError::Command {
-            command: launcher.launcher.clone(),
+        let Some(line) = line else {
+            return self.print(&preloaded, &variables, console);
+        };
+        let command = line.with(&variables).map_err(TunerError::from)?;
+        let status = supervised(&mut { command }).map_err(|source| CliError::Command {
+            command: line.launcher().to_owned(),
             source,
         })?;
         let summary = std::fs::read_to_string(&log);
@@ -101,27 +126,34 @@ impl Args {
         Ok(Answer::Program(code(status)))
     }
 
-    /// The launcher that the command begins with.
-    fn launcher(&self) -> Result<Installation, CliError> {
-        let word = self
-            .command
-            .first()
-            .map_or(OsStr::new(""), OsString::as_os_str);
-        let path = places().path;
-        let is_path = Path::new(word).components().count() > 1;
-        let folders = std::env::split_paths(&path).filter(|_| !is_path);
-        let found = folders
-            .map(|folder| folder.join(word))
-            .find(|place| place.is_file())
-            .unwrap_or_else(|| word.into());
-        let choice = LibraryChoice {
-            launcher: Some(found),
-            ..LibraryChoice::default()
-        };
-        let found = select(&choice, &launcher::Discovery::default());
-        found.map_err(|error| CliError::NoLauncher {
+    /// The command, taken apart.
+    fn line(&self) -> Result<CommandLine, CliError> {
+        let line = CommandLine::read(&self.command, &places().path);
+        line.map_err(|error| CliError::NoLauncher {
             source: Box::new(error.into()),
         })
+    }
+
+    /// Prints variables as a shell exports them.
+    fn print(
+        &self,
+        preloaded: &Path,
+        variables: &[(&str, OsString)],
+        console: Console,
+    ) -> Result<Answer, CliError> {
+        for (name, value) in variables {
+            let value = match *name {
+                // What is preloaded anyway is known where the lines are read.
+                PRELOADING => {
+                    let own = quote(&preloaded.to_string_lossy());
+                    format!("{own}\"${{{PRELOADING}:+:${PRELOADING}}}\"")
+                }
+                "COLLTUNE_LOG" if self.log.is_none() => continue,
+                _ => quote(&value.to_string_lossy()),
+            };
+            console.print(format_args!("export {name}={value}"))?;
+        }
+        Ok(Answer::Good)
     }
 }
 
@@ -135,18 +167,20 @@ fn writable(log: &Path) -> Result<(), TunerError> {
     })
 }
 
-/// The library to preload into programs of an installation.
-fn preloaded(installation: &Installation) -> Result<PathBuf, CliError> {
+/// What to preload into programs of a library.
+fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     let places = places();
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
-    let library = installation.library();
     let candidates = folders
         .iter()
         .map(|folder| folder.join(library.to_string()).join(PRELOADED));
     let searched: Vec<PathBuf> = candidates.collect();
     match searched.iter().find(|path| path.is_file()) {
         Some(path) => Ok(absolute(path)),
-        None => Err(CliError::NoPreload { library, searched }),
+        None => Err(CliError::NoPreload {
+            library: library.clone(),
+            searched,
+        }),
     }
 }
 
@@ -167,25 +201,4 @@ fn preload_list(ours: &Path) -> OsString {
         list.push(others);
     }
     list
-}
-
-/// A launcher's command line that sets variables for the ranks.
-fn with_variables(
-    library: LibraryName,
-    command: &[OsString],
-    variables: &[(&str, OsString)],
-) -> Vec<OsString> {
-    let options: Vec<OsString> = variables
-        .iter()
-        .flat_map(|(name, value)| library.variable_arguments(name, value))
-        .collect();
-    let mut words = Vec::new();
-    for (place, word) in command.iter().enumerate() {
-        words.push(word.clone());
-        let begins_another = library.facts().sets_variables_by_program && word == ":";
-        if place == 0 || begins_another {
-            words.extend(options.iter().cloned());
-        }
-    }
-    words
 }

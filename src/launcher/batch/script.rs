@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::order::Folder;
 use super::place;
 use crate::LaunchError;
+use crate::command_line::quote;
 use crate::{BatchOptions, Template};
 
 const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");
@@ -177,13 +178,4 @@ fn engine() -> Environment<'static> {
     engine.set_lstrip_blocks(true);
     engine.add_filter("sh", |text: &str| quote(text));
     engine
-}
-
-/// One word for a shell, whatever is in it.
-fn quote(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }

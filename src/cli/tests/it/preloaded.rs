@@ -128,6 +128,139 @@ fn every_program_of_a_launch_is_given_the_table() {
     assert!(of_mpich.ends_with(" -n 2 a : -n 1 b\n"), "{of_mpich}");
 }
 
+/// Tells its arguments, and what its own environment and that of ranks say.
+const SRUN: &str = "\
+echo \"srun: ${LD_PRELOAD:-nothing} preloaded, table $COLLTUNE_TABLE, mode ${MODE:-none}\"
+for word in \"$@\"; do echo \"argument: $word\"; done
+echo 'colltune: a summary' > \"$COLLTUNE_LOG\"";
+
+#[test]
+fn srun_preloads_into_ranks_alone() {
+    let place = prepared("exit 1");
+    place.add_launcher("srun", "slurm 22.05.8", SRUN);
+    let out = |command: &[&str]| {
+        let ran = place.run(&[&["run", "table.yaml", "--"], command].concat());
+        ran.good().out
+    };
+    let names = "COLLTUNE_TABLE,COLLTUNE_LOG,COLLTUNE_FORCE,COLLTUNE_RELOAD";
+    let library = "LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so";
+    let told = out(&["env", "MODE=fast", "srun", "-n", "2", "./program", "a b"]);
+    let expected = format!(
+        "srun: nothing preloaded, table DIR/table.yaml, mode fast\n\
+         argument: --export=ALL,{library},{names}\n\
+         argument: -n\nargument: 2\nargument: ./program\nargument: a b\n\
+         colltune: a summary\n"
+    );
+    assert_eq!(told, expected);
+    // What the user exports is exported.
+    for export in [&["--export=A=1,B"][..], &["--export", "A=1,B"]] {
+        let told = out(&[&["srun", "-n2"], export, &["./program"]].concat());
+        let line = format!(
+            "argument: --export=A=1,B,{library},{names}\nargument: -n2\nargument: ./program\n"
+        );
+        assert!(told.contains(&line), "{told}");
+    }
+    let parts = out(&["srun", "-n1", "a", ":", "-n2", "b"]);
+    assert_eq!(parts.matches(&format!("--export=ALL,{library}")).count(), 2);
+    let none = [
+        "run",
+        "table.yaml",
+        "--",
+        "srun",
+        "--export=NONE",
+        "./program",
+    ];
+    place.run(&none).bad(2, &["--export=NONE", "leave it out"]);
+    // srun tells of no library.
+    let other = [
+        "run",
+        "table.yaml",
+        "--library",
+        "mpich-4.0.2",
+        "--",
+        "srun",
+        "a",
+    ];
+    place
+        .run(&other)
+        .bad(2, &["made for openmpi-4.1.4", "mpich-4.0.2"]);
+}
+
+#[test]
+fn a_command_may_begin_with_variables() {
+    let place = prepared("echo \"mode $MODE\"; echo \"$@\"");
+    let command = [
+        "run",
+        "table.yaml",
+        "--force",
+        "--",
+        "/usr/bin/env",
+        "MODE=a b",
+        "mpirun",
+        "a",
+    ];
+    let ran = place.run(&command);
+    assert!(ran.out.starts_with("mode a b\n-x LD_PRELOAD="), "{ran:?}");
+    assert!(ran.out.ends_with(" a\n"), "{ran:?}");
+    let nothing = ["run", "table.yaml", "--", "env", "MODE=a"];
+    place
+        .run(&nothing)
+        .bad(3, &["does not begin with a launcher"]);
+}
+
+/// What a shell makes of the lines that are printed.
+#[test]
+fn variables_are_printed_for_any_launcher() {
+    let place = prepared("exit 1");
+    let table = "a 'table'.yaml";
+    place.write(table, table_for("4.1.4"));
+    let args = [
+        "run",
+        table,
+        "--print-environment",
+        "--log",
+        "calls.txt",
+        "--reload",
+    ];
+    let printed = place.run(&args).good().out;
+    let read = |before: &str| {
+        let script = format!(
+            "{before}\n{}\n/usr/bin/printf '%s|' \"$LD_PRELOAD\" \"$COLLTUNE_TABLE\" \"$COLLTUNE_LOG\" \
+             \"$COLLTUNE_FORCE\" \"$COLLTUNE_RELOAD\"",
+            printed.replace("export LD_PRELOAD", "LD_PRELOAD")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .output()
+            .expect("a shell");
+        place.anonymous(&output.stdout)
+    };
+    let library = "DIR/lib/openmpi-4.1.4/libcolltune.so";
+    let rest = "DIR/a 'table'.yaml|DIR/calls.txt|0|1|";
+    assert_eq!(read(""), format!("{library}|{rest}"));
+    assert_eq!(
+        read("LD_PRELOAD=other.so"),
+        format!("{library}:other.so|{rest}")
+    );
+    let mut lines = printed.lines();
+    assert!(lines.all(|line| line.starts_with("export ")), "{printed}");
+    // Nothing is started, and no log is there unless one is asked for.
+    assert!(!place.path("calls.txt").exists());
+    let plain = place.run(&args[..3]).good().out;
+    assert!(!plain.contains("COLLTUNE_LOG"), "{plain}");
+    place.write("lib/openmpi-4.1.5/libcolltune.so", "");
+    let other = [
+        "run",
+        table,
+        "--force",
+        "--print-environment",
+        "--library",
+        "openmpi-4.1.5",
+    ];
+    let other = place.run(&other).good().out;
+    assert!(other.contains("openmpi-4.1.5/libcolltune.so"), "{other}");
+}
+
 #[test]
 fn a_program_that_was_not_intercepted_is_told_of() {
     let place = prepared("exit 0");
@@ -262,6 +395,7 @@ fn a_command_without_a_launcher_is_refused_with_what_to_do() {
             &[
                 "the command does not begin with a launcher",
                 "help: start ranks with one, as in `colltune run TABLE -- mpirun -n 4 PROGRAM`",
+                "--print-environment",
             ],
         );
 }

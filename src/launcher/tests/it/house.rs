@@ -23,7 +23,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 fn about(system: &str, code: &str) -> Vec<String> {
     let code = code.split("#[cfg(test)]").next().unwrap_or(code);
     let commands: &[&str] = match system {
-        "slurm" => &["sbatch", "squeue", "scontrol", "sacct", "sinfo", "scancel"],
+        "slurm" => &[
+            "sbatch", "srun", "squeue", "scontrol", "sacct", "sinfo", "scancel",
+        ],
         "pbs" => &["qsub", "qstat", "qdel"],
         other => panic!("the commands of {other} belong here too"),
     };

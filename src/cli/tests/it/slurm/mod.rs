@@ -6,6 +6,7 @@ mod bed;
 mod campaigns;
 mod mishaps;
 mod site;
+mod steps;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,165 @@
+//! Command lines that users start ranks with, and variables for the ranks alone.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use vocabulary::Library;
+
+use super::batch_system::{BATCH_SYSTEMS, BatchSystem};
+use super::{Discovery, Installation, LaunchError, LibraryChoice, Refusal, select};
+
+/// What loads a library into every program: it must not stand in the environment of what starts ranks.
+pub const PRELOADING: &str = "LD_PRELOAD";
+
+/// A command that starts ranks.
+#[derive(Debug)]
+pub struct CommandLine {
+    /// Variables that `env` would set for it.
+    assignments: Vec<(OsString, OsString)>,
+    starter: Starter,
+    /// What follows the launcher.
+    arguments: Vec<OsString>,
+}
+
+/// What starts the ranks.
+#[derive(Debug)]
+enum Starter {
+    /// A library's launcher.
+    Library(Installation),
+    /// A batch system's, at this path; it serves programs of every library.
+    Batch(&'static dyn BatchSystem, PathBuf),
+}
+
+impl CommandLine {
+    /// Takes a command apart: a launcher with its arguments, perhaps behind `env NAME=VALUE ...`. Programs are
+    /// looked for on `path`, the value of `$PATH`.
+    ///
+    /// # Errors
+    /// [`LaunchError::Unusable`] if its first word is no launcher that is known.
+    pub fn read(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
+        let (mut words, mut assignments) = (words, Vec::new());
+        if let [first, rest @ ..] = words
+            && name_of(first) == "env"
+        {
+            words = rest;
+            while let [word, rest @ ..] = words
+                && let Some(assignment) = assignment(word)
+            {
+                assignments.push(assignment);
+                words = rest;
+            }
+        }
+        let (first, arguments) = match words {
+            [first, arguments @ ..] => (first.as_os_str(), arguments),
+            [] => (OsStr::new(""), words),
+        };
+        let found = find(first, path);
+        let mut systems = BATCH_SYSTEMS.into_iter();
+        let is_step = |system: &&'static dyn BatchSystem| {
+            system
+                .words()
+                .step
+                .is_some_and(|step| name_of(first) == step)
+        };
+        let starter = match systems.find(is_step) {
+            Some(system) if found.is_file() => Starter::Batch(system, found),
+            Some(_) => {
+                let reason = Refusal::Run(std::io::ErrorKind::NotFound.into());
+                return Err(LaunchError::Unusable {
+                    launcher: found,
+                    reason,
+                });
+            }
+            None => {
+                let choice = LibraryChoice {
+                    launcher: Some(found),
+                    ..LibraryChoice::default()
+                };
+                Starter::Library(select(&choice, &Discovery::default())?)
+            }
+        };
+        Ok(Self {
+            assignments,
+            starter,
+            arguments: arguments.to_vec(),
+        })
+    }
+
+    /// The library that its programs use, if the launcher is a library's own.
+    pub fn library(&self) -> Option<Library> {
+        match &self.starter {
+            Starter::Library(installation) => Some(installation.library()),
+            Starter::Batch(..) => None,
+        }
+    }
+
+    /// What it starts.
+    pub fn launcher(&self) -> &Path {
+        match &self.starter {
+            Starter::Library(installation) => &installation.launcher,
+            Starter::Batch(_, launcher) => launcher,
+        }
+    }
+
+    /// The same command with these variables in the environment of its ranks, [`PRELOADING`] in theirs alone.
+    ///
+    /// # Errors
+    /// [`LaunchError::Step`] if the launcher's own options or a value's characters do not let it.
+    pub fn with(&self, variables: &[(&str, OsString)]) -> Result<Command, LaunchError> {
+        let mut command = Command::new(self.launcher());
+        command.envs(self.assignments.iter().map(|(name, value)| (name, value)));
+        match &self.starter {
+            Starter::Library(installation) => {
+                let library = installation.name;
+                let options = variables
+                    .iter()
+                    .flat_map(|(name, value)| library.variable_arguments(name, value));
+                let options: Vec<OsString> = options.collect();
+                command.args(&options);
+                for word in &self.arguments {
+                    command.arg(word);
+                    if library.facts().sets_variables_by_program && word == ":" {
+                        command.args(&options);
+                    }
+                }
+            }
+            Starter::Batch(system, _) => {
+                command.args(system.step_arguments(&self.arguments, variables)?);
+                let others = variables.iter().filter(|(name, _)| *name != PRELOADING);
+                command.envs(others.map(|(name, value)| (name, value)));
+            }
+        }
+        Ok(command)
+    }
+}
+
+/// A word of the form `NAME=VALUE`.
+fn assignment(word: &OsStr) -> Option<(OsString, OsString)> {
+    let (name, value) = word.to_str()?.split_once('=')?;
+    super::is_shell_variable(name).then(|| (name.into(), value.into()))
+}
+
+/// A program's name without its folder.
+fn name_of(word: &OsStr) -> &OsStr {
+    Path::new(word).file_name().unwrap_or(word)
+}
+
+/// Where a program is.
+fn find(word: &OsStr, path: &OsStr) -> PathBuf {
+    let is_path = Path::new(word).components().count() > 1;
+    let folders = std::env::split_paths(path).filter(|_| !is_path && !word.is_empty());
+    let mut places = folders.map(|folder| folder.join(word));
+    places
+        .find(|place| place.is_file())
+        .unwrap_or_else(|| word.into())
+}
+
+/// One word for a shell, whatever is in it.
+pub fn quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}

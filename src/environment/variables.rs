@@ -53,6 +53,22 @@ pub fn of_this_process() -> BTreeMap<String, String> {
     steering(texts)
 }
 
+/// Those among the given variables that put files of rules to use.
+pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for library in LibraryName::ALL {
+        let named = library.rules_variable();
+        let Some(file) = variables.get(&named) else {
+            continue;
+        };
+        let has_file = !file.is_empty();
+        let belongs = |name: &String| *name == named || (has_file && library.goes_with_rules(name));
+        let belonging = variables.iter().filter(|(name, _)| belongs(name));
+        found.extend(belonging.map(|(name, value)| (name.clone(), value.clone())));
+    }
+    found
+}
+
 /// Whether the library's algorithms may be made forcible: that must not bring settings to life that
 /// somebody has made and that have no effect on the default as it is.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {

@@ -63,6 +63,8 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
+    /// What whoever deploys it must know beside [`Exported::notes`], among which it stands.
+    pub remarks: Vec<String>,
 }
 
 /// A file, ready to be written.

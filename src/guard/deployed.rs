@@ -53,6 +53,7 @@ impl Deployed {
                 version: Some(library.version.clone()),
                 assume_commutative,
                 library: format.installed(&library.version, path),
+                ..Options::default()
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));

@@ -23,6 +23,10 @@ pub struct Facts {
     pub dormant_variables: &'static [&'static str],
     /// What stands before a control variable's name in that of its environment variable.
     pub variable_prefix: &'static str,
+    /// The control variable that names a file of rules, by which sites deploy decisions.
+    pub rules_setting: &'static str,
+    /// The control variable that lists the files of settings; `None` if the library reads none.
+    pub files_setting: Option<&'static str>,
     /// The environment variable that lets algorithms be forced if it is `1` when MPI starts; `None` if
     /// they always can be.
     pub enabling_variable: Option<&'static str>,

@@ -9,8 +9,10 @@ mod facts;
 mod launching;
 mod mpich;
 pub mod openmpi;
+mod serving;
 mod twins;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -21,6 +23,7 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 pub use algorithm::LibraryAlgorithm;
 pub use facts::Facts;
 pub use launching::{Nodes, Ranks};
+pub use serving::Serving;
 pub use twins::{RIVALS, twin};
 
 /// An MPI library that is known; it answers what [`MpiLibrary`] asks.
@@ -42,6 +45,12 @@ impl LibraryName {
     /// The name used in files: [`Library::name`].
     pub fn name(self) -> &'static str {
         self.facts().name
+    }
+
+    /// The environment variable that names a file of rules.
+    pub fn rules_variable(self) -> String {
+        let facts = self.facts();
+        format!("{}{}", facts.variable_prefix, facts.rules_setting)
     }
 }
 
@@ -125,6 +134,16 @@ pub trait MpiLibrary: Debug + Sync {
     /// Whether an environment variable changes what the library chooses by itself. `value` finds the
     /// values of others.
     fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
+
+    /// Whether an environment variable makes the library look into a file of rules, beside the one that
+    /// names the file.
+    fn goes_with_rules(&self, _variable: &str) -> bool {
+        false
+    }
+
+    /// Who carries out collectives, by the values of the control variables that the library has before MPI is
+    /// started; empty if these do not tell.
+    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 
     /// What it communicates with, by its description of itself and the control variables that it has.
     fn transports(

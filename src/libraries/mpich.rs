@@ -2,12 +2,14 @@
 
 mod algorithms;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use model::Placement;
+use schedule::Collective;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks};
+use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
 
 /// MPICH.
 #[derive(Debug)]
@@ -23,6 +25,10 @@ const COLLECTIVES: [&str; 8] = [
     "BCAST", "REDUCE", "GATHER", "SCATTER", "ALLTOALL", "BARRIER", "SCAN", "COLL",
 ];
 
+/// Whether devices may carry out collectives: all, none, or those whose own variables say so; the tool interface
+/// may tell these by their numbers, 0 to 2.
+const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
+
 /// Intel MPI's.
 const ADJUSTING: &str = "I_MPI_ADJUST_";
 
@@ -36,6 +42,8 @@ const FACTS: Facts = Facts {
     launcher_variables: &[],
     dormant_variables: &[],
     variable_prefix: "",
+    rules_setting: "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
+    files_setting: None,
     enabling_variable: None,
     without_files: None,
     yielding_variable: None,
@@ -69,6 +77,43 @@ impl MpiLibrary for Mpich {
     fn decides(&self, variable: &str, _value: &dyn Fn(&str) -> Option<String>) -> bool {
         let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
         COLLECTIVES.iter().any(|word| about.contains(word)) || variable.starts_with(ADJUSTING)
+    }
+
+    fn goes_with_rules(&self, variable: &str) -> bool {
+        let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
+        about.ends_with("DEVICE_COLLECTIVE") || about == "DEVICE_COLLECTIVES"
+    }
+
+    /// A device may take a collective apart, into one on every node and one between them, or carry it out in
+    /// shared memory, before the selection file is asked: `ch4` does. What it leaves goes by the file.
+    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
+        let value = |name: &str| variables.get(name).map(String::as_str);
+        let devices = value(DEVICES);
+        let mut serving = Vec::new();
+        for collective in Collective::MEASURED {
+            let name = collective.name().to_uppercase();
+            let own = format!("{}{name}_DEVICE_COLLECTIVE", CONTROLLING[0]);
+            let by_device = match (devices, value(&own)) {
+                (None, _) => continue,
+                (Some("all" | "0"), _) => true,
+                (Some("none" | "1"), _) => false,
+                (_, own_value) => own_value.is_some_and(|value| value != "0" && value != "false"),
+            };
+            let entry = Serving {
+                component: if by_device {
+                    "the device"
+                } else {
+                    "the selection file"
+                }
+                .to_owned(),
+                collectives: vec![collective],
+                over_nodes: false,
+                remedy: by_device
+                    .then(|| format!("{}<COLLECTIVE>_DEVICE_COLLECTIVE=0", CONTROLLING[0])),
+            };
+            Serving::add(&mut serving, entry);
+        }
+        serving
     }
 
     fn transports(

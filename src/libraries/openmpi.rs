@@ -1,13 +1,15 @@
 //! Open MPI: its component `coll/tuned`, its MCA variables, its mpirun.
 
 mod algorithms;
+mod components;
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use model::Placement;
 use vocabulary::{Cell, Parameters};
 
-use crate::{Facts, MpiLibrary, Nodes, Ranks};
+use crate::{Facts, MpiLibrary, Nodes, Ranks, Serving};
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, limits, serves};
 
@@ -63,6 +65,8 @@ const FACTS: Facts = Facts {
     ],
     dormant_variables: &[DECIDING],
     variable_prefix: "OMPI_MCA_",
+    rules_setting: "coll_tuned_dynamic_rules_filename",
+    files_setting: Some("mca_base_param_files"),
     enabling_variable: Some(ENABLING),
     without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
     // Its launcher sets it where it knows that ranks outnumber cores.
@@ -103,6 +107,10 @@ impl MpiLibrary for OpenMpi {
             return variable == PRIORITY || (variable != ENABLING && is_enabled());
         }
         CHOOSING.iter().any(|begin| variable.starts_with(begin))
+    }
+
+    fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
+        components::serving(variables)
     }
 
     fn transports(

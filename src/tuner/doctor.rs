@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
-use launcher::{Installation, discover, find_driver, list_settings};
+use launcher::{Installation, discover, find_driver, list_settings, list_variables};
+use libraries::{LibraryName, Serving};
 use serde::Serialize;
 use vocabulary::{Library, Warning};
 use wire::Environment;
@@ -42,6 +43,10 @@ pub struct DriverFound {
     /// What somebody has set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
     pub settings: Option<BTreeMap<String, String>>,
+    /// Who carries out collectives, by the library's control variables in this process's environment; empty
+    /// without a measuring program.
+    #[serde(skip)]
+    pub serving: Vec<Serving>,
 }
 
 impl Diagnosis {
@@ -67,6 +72,9 @@ pub fn diagnose(places: &Places) -> Diagnosis {
                 library,
                 launcher: installation.launcher.clone(),
                 settings: driver.as_deref().and_then(list_settings),
+                serving: driver.as_deref().map_or_else(Vec::new, |driver| {
+                    installation.name.serving(&list_variables(driver))
+                }),
                 driver,
             }
         })
@@ -74,7 +82,8 @@ pub fn diagnose(places: &Places) -> Diagnosis {
     // Libraries have different names for what can be set.
     let settings = libraries.iter().flat_map(|found| found.settings.clone());
     let (environment, threads) = here(settings.flatten().collect());
-    let advice = advice(&libraries, environment.cores);
+    let mut advice = advice(&libraries, environment.cores);
+    advice.extend(deployed(&environment));
     let unusable = found
         .unusable
         .iter()
@@ -107,8 +116,37 @@ fn here(settings: BTreeMap<String, String>) -> (Environment, u32) {
         settings: Some(settings),
         ..Environment::default()
     };
-    environment.warnings = judge(&environment);
+    environment.warnings = judge(&measured(&environment));
     (environment, node.threads)
+}
+
+/// The environment without the rules that launches set aside.
+fn measured(environment: &Environment) -> Environment {
+    let mut measured = environment.clone();
+    let rules = variables::rules(&environment.variables);
+    measured
+        .variables
+        .retain(|name, _| !rules.contains_key(name));
+    if let Some(settings) = &mut measured.settings {
+        settings.retain(|name, _| !is_rules(name) && !rules.contains_key(name));
+    }
+    measured
+}
+
+/// Whether a control variable names a file of rules.
+fn is_rules(setting: &str) -> bool {
+    let mut libraries = LibraryName::ALL.iter();
+    libraries.any(|library| library.facts().rules_setting == setting)
+}
+
+/// That rules are in place, as sentences.
+fn deployed(environment: &Environment) -> Vec<String> {
+    let settings = environment.settings.iter().flatten();
+    let rules = settings.filter(|(name, _)| is_rules(name));
+    let sentence = |(name, file): (&String, &String)| {
+        format!("Rules are in place here ({name}={file}): launches that measure go without them.")
+    };
+    rules.map(sentence).collect()
 }
 
 impl Diagnosis {

@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use export::{ExportError, Exported, Options};
+use export::{ExportError, Exported, Format, Options};
+use launcher::list_variables;
 use table::Table;
+use vocabulary::Candidate;
 
 use crate::{TunerError, write_atomically};
 
@@ -22,10 +24,85 @@ pub enum Export {
     Impossible(ExportError),
 }
 
+/// Exports a table. Where other parts of the library carry out collectives before the file is asked, as its
+/// measuring program tells, the notes say so.
+///
+/// # Errors
+/// What the format refuses.
+pub fn render_export(
+    format: &dyn Format,
+    table: &Table,
+    options: &Options,
+    driver: Option<&Path>,
+) -> Result<Exported, ExportError> {
+    let exported = format.render(table, options)?;
+    let remarks = driver.map_or_else(Vec::new, |driver| shadows(table, &exported, driver));
+    match remarks.is_empty() {
+        true => Ok(exported),
+        false => format.render(
+            table,
+            &Options {
+                remarks,
+                ..options.clone()
+            },
+        ),
+    }
+}
+
+/// What stands before an exported file that is put in place as it says, each a full sentence.
+fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
+    let Some(library) = libraries::find(&table.provenance.library.name) else {
+        return Vec::new();
+    };
+    // Programs read other files by themselves.
+    if exported.variables.is_empty() {
+        return Vec::new();
+    }
+    let mut variables = list_variables(driver);
+    for (name, value) in &exported.variables {
+        let setting = name.strip_prefix(library.facts().variable_prefix);
+        if let (Some(setting), Some(value)) = (setting, value) {
+            variables.insert(setting.to_owned(), value.clone());
+        }
+    }
+    let is_told = |collective| {
+        let entries = table.collectives.get(&collective).into_iter().flatten();
+        let mut rules = entries.flat_map(|entry| &entry.rules);
+        rules.any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
+    };
+    let sentence = |serving: libraries::Serving| {
+        let remedy = serving.remedy?;
+        let told = serving
+            .collectives
+            .into_iter()
+            .filter(|told| is_told(*told));
+        let told: Vec<&str> = told.map(|collective| collective.name()).collect();
+        let place = if serving.over_nodes {
+            " over several nodes"
+        } else {
+            ""
+        };
+        (!told.is_empty()).then(|| {
+            format!(
+                "As the library is set here, {} carries out {}{place}, and this file is not asked: \
+                 to have it asked, set {remedy}.",
+                serving.component,
+                told.join(", ")
+            )
+        })
+    };
+    library
+        .serving(&variables)
+        .into_iter()
+        .filter_map(sentence)
+        .collect()
+}
+
 /// Writes a table beside its own file in the format that its library reads: `night.openmpi.conf` beside
 /// `night.yaml`. `None` if there is nothing that the library can be told, or no format that it reads.
 ///
-/// An installed MPICH, whose own decisions its format needs, is looked for on `search`, as in `PATH`.
+/// An installed MPICH, whose own decisions its format needs, is looked for on `search`, as in `PATH`; `driver`
+/// is the measuring program of the library.
 ///
 /// # Errors
 /// [`TunerError::File`].
@@ -33,6 +110,7 @@ pub fn export_beside(
     table: &Table,
     path: &Path,
     search: &OsStr,
+    driver: Option<&Path>,
 ) -> Result<Option<Export>, TunerError> {
     let library = &table.provenance.library;
     let Some(format) = export::read_by(library).filter(|_| export::has_choices(table)) else {
@@ -42,7 +120,7 @@ pub fn export_beside(
         library: format.installed(&library.version, search),
         ..Options::default()
     };
-    let exported = match format.render(table, &options) {
+    let exported = match render_export(format, table, &options, driver) {
         Ok(exported) => exported,
         Err(error) => return Ok(Some(Export::Impossible(error))),
     };

@@ -89,7 +89,7 @@ pub fn conclude(
     write_atomically(&page, &report::render_html(&view))?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     Ok(Tuned {
-        export: export_beside(&table, &output.table, &search)?,
+        export: export_beside(&table, &output.table, &search, at.driver.as_deref())?,
         measured,
         analysis,
         table,

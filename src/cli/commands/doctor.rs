@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use libraries::Serving;
 use tuner::{Diagnosis, DriverFound};
 use vocabulary::units::format_seconds;
 use wire::Environment;
@@ -13,15 +14,19 @@ use crate::exit::Answer;
 ///
 /// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
 /// timer, looks at what else runs and at settings that change what the library chooses by itself,
-/// and says what is missing and how to get it. Exits with 3 if no library can be measured;
+/// and says what is missing and how to get it. Says too which part of each library comes first for each
+/// collective, by priorities and settings, not by trying: a part that declines leaves the collective to the
+/// next. Exits with 3 if no library can be measured;
 /// warnings, which a report would show as well, do not change that.
 ///
 /// With --json, prints one object: `fit`, `cores` (more ranks a node share them), `threads`
 /// (hardware threads), `cpu`, `kernel`, `governor` (empty if unknown), `load` (other running
 /// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
 /// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
-/// if it is not built, and `settings`, the control variables that have other values than the
-/// library was built with, null if unknown), `unusable` (each with `launcher`, `reason`),
+/// if it is not built, `settings`, the control variables that have other values than the
+/// library was built with, null if unknown, and `serving`, who comes first for collectives: each with
+/// `component`, `collectives`, `over_nodes` (on communicators over several nodes only), `remedy` (what leaves them
+/// to exported rules, null if these are asked)), `unusable` (each with `launcher`, `reason`),
 /// `searched` (folders), `advice` and `warnings` (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -64,6 +69,7 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
             "launcher": found.launcher,
             "driver": found.driver,
             "settings": found.settings,
+            "serving": found.serving.iter().map(serving_json).collect::<Vec<_>>(),
         })
     };
     let unusable = diagnosis
@@ -91,6 +97,41 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
     })
 }
 
+fn serving_json(serving: &Serving) -> serde_json::Value {
+    let collectives = serving
+        .collectives
+        .iter()
+        .map(|collective| collective.name());
+    serde_json::json!({
+        "component": serving.component,
+        "collectives": collectives.collect::<Vec<_>>(),
+        "over_nodes": serving.over_nodes,
+        "remedy": serving.remedy,
+    })
+}
+
+/// Who carries out which collectives, as a line.
+fn serves(serving: &Serving) -> String {
+    let collectives = serving
+        .collectives
+        .iter()
+        .map(|collective| collective.name());
+    let collectives: Vec<&str> = collectives.collect();
+    let place = if serving.over_nodes {
+        ", over several nodes"
+    } else {
+        ""
+    };
+    let remedy = serving.remedy.as_ref();
+    let remedy = remedy.map(|remedy| format!(" ({remedy} leaves them to exported rules)"));
+    format!(
+        "{} comes first for {}{place}{}",
+        serving.component,
+        collectives.join(", "),
+        remedy.unwrap_or_default()
+    )
+}
+
 fn describe(diagnosis: &Diagnosis) -> String {
     let mut text = machine(diagnosis);
     // Writing to a string cannot fail.
@@ -107,6 +148,7 @@ fn describe(diagnosis: &Diagnosis) -> String {
         launcher,
         driver,
         settings,
+        serving,
     } in &diagnosis.libraries
     {
         let _ = writeln!(text, "{library}:");
@@ -118,6 +160,9 @@ fn describe(diagnosis: &Diagnosis) -> String {
         let _ = writeln!(text, "  measuring program: {driver}");
         for (name, value) in settings.iter().flatten() {
             let _ = writeln!(text, "  not as it was built: {name}={value}");
+        }
+        for serving in serving {
+            let _ = writeln!(text, "  {}", serves(serving));
         }
     }
     for (launcher, reason) in &diagnosis.unusable {

@@ -2,9 +2,12 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use export::{Exported, Format, Options};
+use launcher::find_driver;
 use table::Table;
+use vocabulary::Library;
 
 use super::lookup::warn_of_simulation;
+use super::workplace::places;
 use crate::console::Console;
 use crate::error::CliError;
 use crate::exit::Answer;
@@ -20,7 +23,8 @@ use crate::exit::Answer;
 /// library's own settings that are written: of the library and series of releases that was measured,
 /// with its own algorithms (`native:*`) among the candidates. Everywhere else the library goes on
 /// deciding for itself, and a warning says so. What was written is read again, strictly, and compared
-/// with the table. The file says how to activate it.
+/// with the table. The file says how to activate it, and, where the library's measuring program is built here,
+/// which other part of the library carries out collectives before the file is asked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -68,8 +72,10 @@ impl Args {
             version: self.library_version.clone(),
             assume_commutative: self.assume_commutative,
             library: self.library.clone().or_else(|| self.installed(&table)),
+            ..Options::default()
         };
-        let exported = format.render(&table, &options)?;
+        let driver = self.driver(&table);
+        let exported = tuner::render_export(format, &table, &options, driver.as_deref())?;
         for note in &exported.notes {
             console.warn(note);
         }
@@ -88,6 +94,19 @@ impl Args {
         let measured = &table.provenance.library.version;
         let version = self.library_version.as_ref().unwrap_or(measured);
         export::find(&self.format)?.installed(version, &path)
+    }
+}
+
+impl Args {
+    /// The measuring program of the release to write for, if it is built here.
+    fn driver(&self, table: &Table) -> Option<PathBuf> {
+        let measured = &table.provenance.library;
+        let version = self.library_version.as_ref().unwrap_or(&measured.version);
+        let library = Library {
+            name: measured.name.clone(),
+            version: version.clone(),
+        };
+        find_driver(&library, &places().driver_directories()).ok()
     }
 }
 

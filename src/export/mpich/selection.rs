@@ -54,6 +54,7 @@ impl Format for Selection {
         };
         let stock = stock::of_file(file, &library.version)?;
         let (plan, mut notes) = Plan::of(table, &library, &stock);
+        notes.extend(options.remarks.iter().cloned());
         let mut text = tree::text(&plan.tree);
         if text.len().is_multiple_of(PAGE) {
             text.push('\n');

@@ -70,6 +70,7 @@ impl Plan {
                 });
             }
         }
+        plan.notes.extend(options.remarks.iter().cloned());
         plan.notes.extend(left_out.notes());
         plan.notes.extend(match options.assume_commutative {
             true => plan.unordered(),

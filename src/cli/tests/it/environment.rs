@@ -119,7 +119,9 @@ fn doctor_finds_what_is_there() {
     let library = &findings["libraries"][0];
     assert_eq!(
         keys(library),
-        ["driver", "launcher", "name", "settings", "version"]
+        [
+            "driver", "launcher", "name", "serving", "settings", "version"
+        ]
     );
     assert_eq!(
         (&library["name"], &library["version"]),

@@ -27,6 +27,7 @@ mod rendered;
 mod results;
 mod run;
 mod schedules;
+mod serving;
 mod simulated;
 mod simulations;
 mod slurm;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use environment::variables::{deciding, is_setting, may_force, steering};
+use environment::variables::{deciding, is_setting, may_force, rules, steering};
 
 fn variables(names: &[(&str, &str)]) -> BTreeMap<String, String> {
     steering(
@@ -127,4 +127,35 @@ fn settings_are_about_collectives_and_transports() {
     ] {
         assert!(!is_setting(name), "{name}");
     }
+}
+
+#[test]
+fn files_of_rules_are_told_with_what_goes_with_them() {
+    let check = |given: &[(&str, &str)], expected: &[&str]| {
+        let found = rules(&variables(given));
+        assert_eq!(found.keys().collect::<Vec<_>>(), expected);
+    };
+    let file = (
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
+        "/etc/rules.conf",
+    );
+    let enabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+    check(&[file, enabled], &[file.0]);
+    check(&[enabled], &[]);
+    let file = (
+        "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
+        "/etc/selection.json",
+    );
+    let [devices, bcast] = [
+        ("MPIR_CVAR_DEVICE_COLLECTIVES", "percoll"),
+        ("MPIR_CVAR_BCAST_DEVICE_COLLECTIVE", "0"),
+    ];
+    let forced = ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "tree");
+    check(
+        &[file, devices, bcast, forced],
+        &[bcast.0, file.0, devices.0],
+    );
+    // Without a file they are somebody's own settings.
+    check(&[devices, bcast, forced], &[]);
+    check(&[(file.0, ""), devices], &[file.0]);
 }

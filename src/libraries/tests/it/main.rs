@@ -2,4 +2,5 @@
 
 mod facts;
 mod house;
+mod serving;
 mod twins;

@@ -36,7 +36,7 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
     let path = folder.path().join("night.yaml");
     let written = |[library, version]: [&str; 2], candidate: &str| {
         let table = table(library, version, candidate);
-        export_beside(&table, &path, OsStr::new("")).expect("writable")
+        export_beside(&table, &path, OsStr::new(""), None).expect("writable")
     };
     let Some(Export::Written { path: rules, .. }) = written(OPENMPI, RING) else {
         panic!("no export")

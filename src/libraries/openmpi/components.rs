@@ -1,0 +1,170 @@
+//! The components of the framework `coll`, and which of them a collective goes to.
+
+use std::collections::BTreeMap;
+
+use schedule::Collective::{self, *};
+
+use crate::Serving;
+
+/// The component that reads files of rules.
+const TUNED: &str = "tuned";
+
+/// Where a component offers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    /// On every communicator.
+    Everywhere,
+    /// Where all ranks are on one node.
+    OneNode,
+    /// On more than one node.
+    SeveralNodes,
+}
+
+/// A component that may be chosen before `tuned`.
+struct Component {
+    name: &'static str,
+    offers: Where,
+    /// The truth value that switches it on, where it has one.
+    switch: Option<&'static str>,
+    collectives: &'static [Collective],
+}
+
+/// Those that carry out blocking collectives on memory of the host between different ranks, of 4.1 to 6.0 and of
+/// vendors' builds. Not listed: `self` (one rank), `inter` (two groups), `libnbc` (nonblocking), `cuda` and
+/// `accelerator` (memory of devices), and `sync` and `monitoring`, which pass every call on.
+const COMPONENTS: [Component; 9] = [
+    Component {
+        name: "hcoll",
+        offers: Where::Everywhere,
+        switch: Some("coll_hcoll_enable"),
+        collectives: &[Bcast, Reduce, Allreduce, Allgather, Alltoall, Barrier],
+    },
+    Component {
+        name: "ucc",
+        offers: Where::Everywhere,
+        switch: Some("coll_ucc_enable"),
+        collectives: &[
+            Bcast,
+            Reduce,
+            Allreduce,
+            Gather,
+            Scatter,
+            Allgather,
+            ReduceScatter,
+            ReduceScatterBlock,
+            Alltoall,
+            Barrier,
+        ],
+    },
+    Component {
+        name: "han",
+        offers: Where::SeveralNodes,
+        switch: None,
+        collectives: &[
+            Bcast, Reduce, Allreduce, Gather, Scatter, Allgather, Barrier,
+        ],
+    },
+    Component {
+        name: "acoll",
+        offers: Where::Everywhere,
+        switch: None,
+        collectives: &[
+            Bcast, Reduce, Allreduce, Gather, Allgather, Alltoall, Barrier,
+        ],
+    },
+    Component {
+        name: "xhc",
+        offers: Where::OneNode,
+        switch: None,
+        collectives: &[Bcast, Reduce, Allreduce, Barrier],
+    },
+    Component {
+        name: "sm",
+        offers: Where::OneNode,
+        switch: None,
+        collectives: &[Bcast, Reduce, Allreduce, Barrier],
+    },
+    Component {
+        name: "adapt",
+        offers: Where::Everywhere,
+        switch: None,
+        collectives: &[Bcast, Reduce],
+    },
+    Component {
+        name: TUNED,
+        offers: Where::Everywhere,
+        switch: None,
+        collectives: &Collective::MEASURED,
+    },
+    Component {
+        name: "basic",
+        offers: Where::Everywhere,
+        switch: None,
+        collectives: &Collective::MEASURED,
+    },
+];
+
+/// Who comes first for each collective, by the priorities that components have. The library asks them in this
+/// order too; whether one of them declines, as for want of a network card, only a launch could tell.
+pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
+    let mut serving = Vec::new();
+    for over_nodes in [false, true] {
+        for collective in Collective::MEASURED {
+            let first = |over_nodes| first(variables, collective, over_nodes);
+            let Some(found) = first(over_nodes) else {
+                continue;
+            };
+            if over_nodes && first(false) == Some(found) {
+                continue;
+            }
+            let remedy = (found != TUNED).then(|| format!("OMPI_MCA_coll=^{found}"));
+            let entry = Serving {
+                component: found.to_owned(),
+                collectives: vec![collective],
+                over_nodes,
+                remedy,
+            };
+            Serving::add(&mut serving, entry);
+        }
+    }
+    serving
+}
+
+/// The component that comes first for a collective, on one node or over several.
+fn first(
+    variables: &BTreeMap<String, String>,
+    collective: Collective,
+    over_nodes: bool,
+) -> Option<&'static str> {
+    let priority = |component: &Component| {
+        let value = variables.get(&format!("coll_{}_priority", component.name))?;
+        // Most of them take no part with a priority of 0; the others come last then.
+        value.parse::<i64>().ok().filter(|priority| *priority > 0)
+    };
+    let listed = variables.get("coll").map_or("", String::as_str).trim();
+    let is_listed = |name: &str| match listed.strip_prefix('^') {
+        Some(excluded) => !excluded.split(',').any(|excluded| excluded == name),
+        None => listed.is_empty() || listed.split(',').any(|included| included == name),
+    };
+    let takes_part = |component: &&Component| {
+        let here = match component.offers {
+            Where::Everywhere => true,
+            Where::OneNode => !over_nodes,
+            Where::SeveralNodes => over_nodes,
+        };
+        let switch = component.switch.and_then(|switch| variables.get(switch));
+        let is_on = switch.is_none_or(|value| super::is_true(value));
+        // A release's `tuned` has only what it has a variable for.
+        let algorithm = format!("coll_{}_{collective}_algorithm", component.name);
+        let has_it = component.name != TUNED || variables.contains_key(&algorithm);
+        here && is_on
+            && has_it
+            && is_listed(component.name)
+            && component.collectives.contains(&collective)
+    };
+    let rivals = COMPONENTS.iter().filter(takes_part);
+    let ranked = rivals.filter_map(|component| Some((priority(component)?, component)));
+    // Of equal ones, the last of the list is the one that is always there.
+    let best = ranked.max_by_key(|(priority, _)| *priority);
+    best.map(|(_, component)| component.name)
+}

@@ -1,0 +1,30 @@
+//! Who carries out collectives as a library is set.
+
+use schedule::Collective;
+
+/// Who carries out some collectives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Serving {
+    /// The part of the library that does, by its name there.
+    pub component: String,
+    /// The collectives, in the order of [`Collective::MEASURED`].
+    pub collectives: Vec<Collective>,
+    /// Whether that is so on communicators over several nodes only.
+    pub over_nodes: bool,
+    /// The environment variable, with its value, by which it leaves these collectives to the component that
+    /// reads files of rules; `None` for that component itself.
+    pub remedy: Option<String>,
+}
+
+impl Serving {
+    /// Adds a collective to those of the same component; makes a new entry if there is none.
+    pub(crate) fn add(all: &mut Vec<Self>, other: Self) {
+        let same = |known: &&mut Self| {
+            known.component == other.component && known.over_nodes == other.over_nodes
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.collectives.extend(other.collectives),
+            None => all.push(other),
+        }
+    }
+}

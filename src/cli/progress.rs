@@ -15,6 +15,8 @@ pub(crate) struct ProgressDisplay {
     notes: bool,
     /// Jobs that were spoken of, and whether they ran.
     noted: BTreeSet<(String, bool)>,
+    /// What was deployed and spoken of.
+    set_aside: BTreeSet<String>,
     begun: bool,
     /// What gives more time.
     budget: &'static str,
@@ -29,6 +31,7 @@ impl ProgressDisplay {
             bar: console.progress_bar(0, template),
             notes: !console.is_quiet() && !console.shows_progress(),
             noted: BTreeSet::new(),
+            set_aside: BTreeSet::new(),
             begun: false,
             budget: "a larger `budget` in the campaign goes on from here",
         }
@@ -94,6 +97,14 @@ impl Observer for ProgressDisplay {
             Event::Launch { number, progress } => {
                 self.advance(progress);
                 self.bar.set_message(format!("launch {number}"));
+            }
+            Event::SetAside { what } => {
+                for what in what {
+                    if self.set_aside.insert(what.clone()) {
+                        let note = format!("{what} and is overridden for measuring");
+                        self.bar.suspend(|| complain("note", &note));
+                    }
+                }
             }
             Event::Queued { number, id, reason } => {
                 let reason = reason.map(|reason| format!(": {reason}"));

@@ -1,6 +1,5 @@
 //! What a launch runs on.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ::environment::{
@@ -15,6 +14,7 @@ use wire::{
 };
 
 use crate::error::DriverError;
+use crate::rules::Given;
 use crate::settings;
 use crate::topology::Topology;
 
@@ -69,14 +69,18 @@ pub(crate) fn until() -> Option<u64> {
 }
 
 /// Collects the environment. Collective; complete on rank 0. `nodes` are as [`nodes`] says,
-/// `variables` those that steer MPI, at start.
+/// `given` what steered MPI at start.
 pub(crate) fn collect(
     world: &Communicator,
     library: Library,
     nodes: &[Node],
-    variables: BTreeMap<String, String>,
+    given: Given,
 ) -> Result<Environment, DriverError> {
     let mut environment = Environment::default();
+    let Given {
+        variables,
+        set_aside,
+    } = given;
     if let (0, Some(first)) = (world.rank(), nodes.first()) {
         let clock = clock::examine();
         environment = Environment {
@@ -98,6 +102,7 @@ pub(crate) fn collect(
                 exec::enabling_variables().filter(|name| !variables.contains_key(*name)),
             ),
             variables,
+            set_aside,
             launcher: std::env::var(LAUNCHER_VARIABLE).unwrap_or_default(),
             transports: exec::transports()?,
             preset: exec::preset()?.iter().map(|native| native.name()).collect(),

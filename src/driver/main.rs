@@ -15,6 +15,7 @@ mod error;
 mod executor;
 mod experiment;
 mod identify;
+mod rules;
 mod session;
 mod settings;
 mod spool;
@@ -42,8 +43,11 @@ fn main() -> ExitCode {
 
 /// What needs algorithms that can be forced.
 fn with_forcing(arguments: &[String]) -> ExitCode {
-    let variables = variables::of_this_process();
-    match may_force(&variables) {
+    let given = match rules::set_aside() {
+        Ok(given) => given,
+        Err(error) => return end(Err(error)),
+    };
+    match may_force(&given.variables) {
         Ok(true) => exec::allow_forcing(),
         Ok(false) => {}
         Err(error) => return end(Err(error)),
@@ -51,7 +55,7 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
     match arguments {
         [flag] if flag == "--identify" => end(identify::print()),
         [flag] if flag == "--natives" => end(identify::print_natives()),
-        [plan] => match session::run(Path::new(plan), variables) {
+        [plan] => match session::run(Path::new(plan), given) {
             Ok(()) => ExitCode::SUCCESS,
             // Finalising after an error may wait for ranks that will never come.
             Err(error) => exec::exit_now(report(&error)),

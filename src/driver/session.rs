@@ -1,6 +1,5 @@
 //! One launch, from plan to last record.
 
-use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,6 +21,7 @@ use crate::buffers::{Buffers, copies};
 use crate::clock::GlobalClock;
 use crate::error::{DriverError, failure_kind};
 use crate::executor::MpiExecutor;
+use crate::rules::Given;
 use crate::spool::Spool;
 use crate::synchronise::{Synchroniser, WindowSynchroniser};
 use crate::topology::{ShapeMissing, Topology};
@@ -36,11 +36,11 @@ const NAP: Duration = Duration::from_millis(1);
 const AFTER_RANK_0: Duration = Duration::from_millis(500);
 
 /// Carries out a plan. Every rank calls this; only rank 0 reads the plan and writes records.
-/// `variables` are those that steered MPI before anything was changed.
-pub(crate) fn run(path: &Path, variables: BTreeMap<String, String>) -> Result<(), DriverError> {
+/// `given` is what steered MPI before anything was changed.
+pub(crate) fn run(path: &Path, given: Given) -> Result<(), DriverError> {
     let start = Instant::now();
     let universe = Universe::start()?;
-    carry_out(path, universe.world(), start, variables)?;
+    carry_out(path, universe.world(), start, given)?;
     Ok(universe.finish()?)
 }
 
@@ -48,7 +48,7 @@ fn carry_out(
     path: &Path,
     world: &Communicator,
     start: Instant,
-    variables: BTreeMap<String, String>,
+    given: Given,
 ) -> Result<(), DriverError> {
     let plan = read_plan(path, world)?;
     let found = exec::library();
@@ -69,7 +69,7 @@ fn carry_out(
     let timer = environment::coarsest_clock(world)?;
     let node = environment::node(&node, &plan)?;
     let nodes = environment::nodes(world, &topology, &node)?;
-    let mut environment = environment::collect(world, found, &nodes, variables)?;
+    let mut environment = environment::collect(world, found, &nodes, given)?;
     environment.cold = match plan.cache {
         Cache::Warm => None,
         Cache::Cold => Some(environment::cold_caches(world, &topology)?),

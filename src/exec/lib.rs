@@ -54,7 +54,8 @@ pub use kernel::{BuiltIn, Element, Kernel, Operands, combine, kernel};
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
-    NativeCall, allow_forcing, enabling_variables, is_forced_in_vain, natives, preset,
+    NativeCall, RulesInFiles, allow_forcing, change_environment, enabling_variables,
+    is_forced_in_vain, natives, preset, rules_in_files,
 };
 pub use raw::RawCall;
 pub use requests::{Wait, leaves_core};

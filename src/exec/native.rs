@@ -26,9 +26,60 @@ struct Listed {
 /// if the environment has any other setting of `coll/tuned`, this must not be called.
 pub fn allow_forcing() {
     for variable in enabling_variables() {
-        // SAFETY: no other thread may read the environment meanwhile: the caller's.
-        unsafe { std::env::set_var(variable, "1") };
+        change_environment(variable, Some("1"));
     }
+}
+
+/// Sets an environment variable of this process, or removes it. To be called as [`allow_forcing`] is.
+pub fn change_environment(name: &str, value: Option<&str>) {
+    // SAFETY: no other thread may read the environment meanwhile: the caller's.
+    unsafe {
+        match value {
+            Some(value) => std::env::set_var(name, value),
+            None => std::env::remove_var(name),
+        }
+    }
+}
+
+/// A file of rules that the library would read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulesInFiles {
+    /// The control variable that names it.
+    pub setting: &'static str,
+    /// The file.
+    pub file: String,
+    /// The library's files of settings, which may name it, as the library lists them.
+    pub settings: String,
+}
+
+/// The file of rules that is named to the library, by its files of settings too; `None` if there is none, or
+/// the library reads no files of settings. To be asked before MPI is started.
+///
+/// # Errors
+///
+/// If the tool interface reports one.
+pub fn rules_in_files() -> Result<Option<RulesInFiles>, ExecError> {
+    // As for `is_forced_in_vain`.
+    let library = libraries::described_by(&crate::library_text());
+    let facts = library.map(|library| library.facts());
+    let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))
+    else {
+        return Ok(None);
+    };
+    let tool = Tool::open()?;
+    let text = |name: &str| match tool.variable(name)? {
+        Some(variable) => variable.read_text(),
+        None => Ok(String::new()),
+    };
+    let file = text(facts.rules_setting)?;
+    if file.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(RulesInFiles {
+        setting: facts.rules_setting,
+        file,
+        settings: text(settings)?,
+    }))
 }
 
 /// The environment variables that [`allow_forcing`] sets.

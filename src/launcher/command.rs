@@ -9,7 +9,7 @@ use nix::unistd::Uid;
 
 use super::{Binding, Installation, LaunchError};
 use vocabulary::CommShape;
-use wire::LAUNCHER_VARIABLE;
+use wire::{LAUNCHER_VARIABLE, RULES_VARIABLE};
 
 /// What command lines are made of, beside the library.
 pub(super) struct Start<'a> {
@@ -46,7 +46,7 @@ pub(super) fn command(
         shape,
         nodes: start.nodes,
         may_crowd: binding == Binding::Free,
-        passed_on: &passed_on(start),
+        passed_on: &passed_on(installation, start),
     }));
     if Uid::effective().is_root() {
         let variables = library.facts().superuser_variables.iter();
@@ -63,16 +63,40 @@ pub(super) fn command(
         .envs(start.own)
         .envs(environment.map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
+    let rules = rules_asked_for(installation, start);
+    if !rules.is_empty() {
+        command.env(RULES_VARIABLE, rules.join(","));
+    }
     let line = line(&command);
     command.env(LAUNCHER_VARIABLE, line);
     Ok(command)
 }
 
+/// The variables about a file of rules that the launch sets itself, so that they are not a site's.
+fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String> {
+    let library = installation.name;
+    let names = start.environment.iter();
+    let names = names.filter_map(|(name, _)| name.to_str());
+    let names = names.chain(start.own.keys().map(String::as_str));
+    let words = start.options.iter();
+    let words = words.flat_map(|option| option.split([' ', '=']));
+    let named = library.rules_variable();
+    let about = |word: &str| match word {
+        word if word == library.facts().rules_setting => Some(named.clone()),
+        word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
+        _ => None,
+    };
+    names.chain(words).filter_map(about).collect()
+}
+
 /// The variables that remote ranks must get from the launcher's environment.
-fn passed_on(start: &Start<'_>) -> Vec<OsString> {
+fn passed_on(installation: &Installation, start: &Start<'_>) -> Vec<OsString> {
     let names = start.environment.iter().map(|(name, _)| name.clone());
     let names = names.chain(start.own.keys().map(OsString::from));
     let names = names.chain(start.inherited.iter().map(OsString::from));
+    let rules = !rules_asked_for(installation, start).is_empty();
+    let rules = rules.then(|| RULES_VARIABLE.into());
+    let names = names.chain(rules);
     names.chain([LAUNCHER_VARIABLE.into()]).collect()
 }
 

@@ -186,7 +186,11 @@ impl<'a> Launch<'a> {
         let new = self.store.ingest(self.plan, record)?;
         self.fruitful |= matches!(record, Record::Done(_) | Record::Failed { .. });
         match record {
-            Record::Started(_) => self.started = true,
+            Record::Started(start) => {
+                self.started = true;
+                let what = &start.environment.set_aside;
+                self.observer.notice(Event::SetAside { what });
+            }
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
             Record::Failed {
                 task,

@@ -23,6 +23,11 @@ pub enum Event<'a> {
         /// What is done and what is to do.
         progress: Progress,
     },
+    /// A launch goes without what its site has deployed.
+    SetAside {
+        /// [`wire::Environment::set_aside`].
+        what: &'a [String],
+    },
     /// A job waits for nodes, or for another reason than before.
     Queued {
         /// The launch's number.

@@ -21,5 +21,9 @@ pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 /// since 1970: no task is begun later.
 pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
 
+/// The environment variable that lists, with commas, the variables about files of rules that the launch itself
+/// sets. All others are a site's, and set aside.
+pub const RULES_VARIABLE: &str = "COLLTUNE_RULES";
+
 /// The version of the plan and record formats; a driver refuses a plan of another version.
 pub const WIRE_VERSION: u32 = 6;

@@ -27,6 +27,9 @@ use crate::values;
 /// few launches look for suspects; these are measured again, and only the further launches decide, so that a table that
 /// holds is called wrong in 5 % of all runs at most.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// Exit codes: 0 the table holds; 1 it does not, and what was printed says where and why; 3 it could not be
 /// measured, as where the library has another version than the table's.
 ///

@@ -13,6 +13,9 @@ use crate::progress::ProgressDisplay;
 /// The first stage of `tune`: `fit`, `decide` and `report` work on the store that it fills. An
 /// interrupted run is continued by the same command.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// With --json, prints one object: `name`, `library`, `store` (path), `launches` (made now), `done`
 /// and `total` (measurements of one cell in one launch). With --detach, the object has `job` in place of
 /// `launches`: null if nothing is left to measure, or `launch`, `id`, `state`, `reason`, `nodes` as `jobs`

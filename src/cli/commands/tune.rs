@@ -19,6 +19,9 @@ use crate::progress::ProgressDisplay;
 /// the table that the library reads. Prints, per collective, where the library's default loses and by
 /// how much.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
 /// (paths, the last null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`

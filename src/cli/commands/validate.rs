@@ -31,6 +31,9 @@ use crate::values;
 /// on both sides at which nothing is wrong. Points are not judged where ranks stand on their nodes in another
 /// order than when the table was measured.
 ///
+/// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
+/// overridden for measuring, and a note says so.
+///
 /// With --json, prints one object: `table`, `library`, `deployment`, `via` (`driver`, `export` or `force`),
 /// `geometric_mean`, `best`, `worst` (speed-ups; null if nothing was measured), `faster`, `same`, `slower`,
 /// `broken`, `undecided` (suspects when time was up), `not_measured` (numbers of points), `further_launches`

@@ -4,6 +4,7 @@
 
 mod agreement;
 mod cluster;
+mod deployed_mpi;
 mod environment;
 mod evaluate;
 mod exports;

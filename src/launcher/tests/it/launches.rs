@@ -120,6 +120,36 @@ fn options_reach_launcher_and_ranks() {
 }
 
 #[test]
+fn rules_that_a_launch_asks_for_are_told_to_ranks() {
+    let check = |options: &[&str], variables: &[(&str, &str)], expected: &str| {
+        let variables = variables.iter();
+        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let options = LocalOptions {
+            options: options.iter().map(|&word| word.to_owned()).collect(),
+            environment: variables.collect(),
+            ..LocalOptions::default()
+        };
+        let fakes = Fakes::new();
+        let launcher = fakes.launcher("mpirun", "", "echo \"rules: $COLLTUNE_RULES\"");
+        let launcher = local(LibraryName::OpenMpi, launcher, options);
+        let exit = finish(start(&launcher, &job(&fakes, 2)).as_mut());
+        assert_eq!(exit.tail, [format!("rules: {expected}").trim_end()]);
+    };
+    let (variable, setting) = (
+        "OMPI_MCA_coll_tuned_dynamic_rules_filename",
+        "coll_tuned_dynamic_rules_filename",
+    );
+    check(&[], &[("OMPI_MCA_coll", "^han")], "");
+    check(&[], &[(variable, "rules.conf")], variable);
+    check(&["--mca", setting, "rules.conf"], &[], variable);
+    check(
+        &["-x", "OMPI_MCA_coll_tuned_dynamic_rules_filename=a"],
+        &[],
+        variable,
+    );
+}
+
+#[test]
 fn where_binding_fails_ranks_are_free() {
     let fakes = Fakes::new();
     let launcher = fakes.script(

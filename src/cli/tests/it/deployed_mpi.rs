@@ -1,0 +1,272 @@
+//! `check`, `validate` and `tune` on real MPI where rules are deployed for every job of the site.
+
+use std::fs;
+
+use schedule::Collective;
+use serde_json::Value;
+use store::Store;
+use table::{Confidence, Deployments, Rule, Table};
+use vocabulary::{Candidate, Parameters, Pattern, Subject};
+
+use crate::mpi::{assert_nobody_left, command, place_with, wait};
+use crate::run::{Place, Ran, driver_of};
+
+/// With the library's own algorithms: a few seconds.
+const CAMPAIGN: &str = "
+candidates: {include: 'native:*'}
+shapes: [1x2]
+sizes: [64, 1M]
+parameters: {block_bytes: [16K]}
+strategy: exhaustive
+confirmation: off
+repetitions: {minimum: 10, maximum: 100, slice: 10ms}
+launches: 2
+watchdog: 5s
+";
+
+const TABLE: &str = "tables/real.yaml";
+
+/// A classic file of rules: every broadcast of 1000 bytes and more goes through a pipeline of 256 bytes.
+const PIPELINE: &str = "1\n7\n1\n0\n2\n0 0 0 0\n1000 3 0 256\n";
+
+/// A place in which a library is measured, with what a site has set there.
+struct Site {
+    place: Place,
+    variables: Vec<(String, String)>,
+    /// What is said of it.
+    told: String,
+}
+
+impl Site {
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = command(&self.place, args);
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        let ran = wait(&self.place, command.spawn().unwrap());
+        let note = format!("note: {} and is overridden for measuring\n", self.told);
+        assert_eq!(ran.err.matches(&note).count(), 1, "no `{note}`: {ran:?}");
+        ran
+    }
+
+    /// Measures the campaign, and has a table with these rules alone for every deployment.
+    fn tune(&self, collective: Collective, rules: Vec<Rule>) {
+        let tuned = self.run(&["tune", "campaign.yaml", "--json"]);
+        assert_eq!(tuned.code, Some(0), "{tuned:?}");
+        let library = serde_json::from_value(tuned.json()["library"].clone()).unwrap();
+        let store = Store::open(&self.place.path(".colltune/real.db")).unwrap();
+        let counts = store.counts(&library, Pattern::Together).unwrap();
+        let is_native = |((subject, candidate), _): &((Subject, Candidate), u32)| {
+            matches!(subject, Subject::Cell(_)) && matches!(candidate, Candidate::Native { .. })
+        };
+        let natives = counts.into_iter().filter(is_native).count();
+        assert!(natives > 3, "{natives} natives were measured");
+        let path = self.place.path(TABLE);
+        let mut table = Table::load(&path).unwrap();
+        let entries = table.collectives.get_mut(&collective).unwrap();
+        entries.truncate(1);
+        entries[0].deployments = Deployments::Any;
+        entries[0].rules = rules;
+        table.save(&path).unwrap();
+    }
+
+    /// The speed-ups that `validate` finds for the exported table, by bytes.
+    fn speedup(&self, bytes: u64) -> f64 {
+        let ran = self.run(&[
+            "validate",
+            TABLE,
+            "--deployment",
+            "library",
+            "--launches",
+            "4",
+            "--probes",
+            "0",
+            "--json",
+        ]);
+        let found = ran.json();
+        assert_eq!(found["via"], "export");
+        let points = found["points"].as_array().unwrap();
+        let point = points.iter().find(|point| point["bytes"] == bytes);
+        let speedup = |point: &Value| point["speedup"].as_f64();
+        point.and_then(speedup).unwrap_or_else(|| panic!("{found}"))
+    }
+
+    /// `check` finds nothing wrong where nothing can be found but what is broken.
+    fn assert_holds(&self) {
+        let ran = self.run(&[
+            "check",
+            TABLE,
+            "--deployment",
+            "library",
+            "--tolerance",
+            "99",
+            "--materiality",
+            "99",
+            "--probes",
+            "0",
+        ]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+}
+
+/// A rule for one of the library's own algorithms.
+fn native(from_bytes: u64, name: &str, segment_bytes: Option<u64>) -> Rule {
+    let candidate = Candidate::Native {
+        algorithm: format!("native:{name}"),
+        parameters: Parameters {
+            segment_bytes,
+            ..Parameters::default()
+        },
+    };
+    Rule {
+        confirmed: true,
+        ..Rule::new(from_bytes, candidate, Some(2.0), Confidence::High)
+    }
+}
+
+/// The rules that are deployed, as the table has them: nobody will say that they are fast.
+fn pipelined() -> Vec<Rule> {
+    vec![
+        Rule::new(0, Candidate::Default, None, Confidence::High),
+        native(1000, "bcast/pipeline", Some(256)),
+    ]
+}
+
+fn check_openmpi(site: &Site) {
+    site.tune(Collective::Bcast, pipelined());
+    // On a clean machine the default is several times as fast.
+    let speedup = site.speedup(1 << 20);
+    assert!(speedup < 0.8, "{speedup}");
+    site.assert_holds();
+    assert_nobody_left(&site.place);
+}
+
+fn openmpi() -> Option<Place> {
+    let place = place_with("openmpi", &format!("collectives: bcast\n{CAMPAIGN}"))?;
+    place.write("rules.conf", PIPELINE);
+    Some(place)
+}
+
+#[test]
+fn rules_that_variables_deploy_are_not_measured_under_openmpi() {
+    let Some(place) = openmpi() else { return };
+    let rules = place.path("rules.conf").display().to_string();
+    let name = "OMPI_MCA_coll_tuned_dynamic_rules_filename";
+    check_openmpi(&Site {
+        variables: vec![
+            ("OMPI_MCA_coll_tuned_use_dynamic_rules".into(), "1".into()),
+            (name.into(), rules),
+        ],
+        told: format!("{name}=DIR/rules.conf is set in the environment"),
+        place,
+    });
+}
+
+#[test]
+fn rules_that_a_file_of_settings_deploys_are_not_measured_under_openmpi() {
+    let Some(place) = openmpi() else { return };
+    let rules = place.path("rules.conf");
+    let name = "coll_tuned_dynamic_rules_filename";
+    let settings = format!(
+        "coll_tuned_use_dynamic_rules = 1\n{name} = {}\n",
+        rules.display()
+    );
+    place.write("home/.openmpi/mca-params.conf", settings);
+    check_openmpi(&Site {
+        variables: vec![("HOME".into(), place.path("home").display().to_string())],
+        told: format!("{name}=DIR/rules.conf is set in DIR/home/.openmpi/mca-params.conf"),
+        place,
+    });
+}
+
+#[test]
+fn a_deployed_selection_file_is_not_measured_under_mpich() {
+    let Some(place) = place_with("mpich", &format!("collectives: allreduce\n{CAMPAIGN}")) else {
+        return;
+    };
+    // By itself the library asks first which way to take collectives apart: 64 bytes take twice as long.
+    let rules = vec![native(0, "allreduce/recursive_doubling", None)];
+    let mut site = Site {
+        variables: Vec::new(),
+        told: String::new(),
+        place,
+    };
+    let tuned = wait(
+        &site.place,
+        command(&site.place, &["tune", "campaign.yaml", "--quiet"])
+            .spawn()
+            .unwrap(),
+    );
+    assert_eq!(tuned.code, Some(0), "{tuned:?}");
+    let path = site.place.path(TABLE);
+    let mut table = Table::load(&path).unwrap();
+    let entries = table.collectives.get_mut(&Collective::Allreduce).unwrap();
+    entries.truncate(1);
+    entries[0].deployments = Deployments::Any;
+    entries[0].rules.clone_from(&rules);
+    let format = export::read_by(&table.provenance.library).unwrap();
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let options = export::Options {
+        library: format.installed(&table.provenance.library.version, &search),
+        ..export::Options::default()
+    };
+    let exported = format.render(&table, &options).unwrap();
+    let file = site.place.path("selection.json");
+    fs::write(&file, &exported.text).unwrap();
+    for (name, value) in exported.environment(&file) {
+        let text = |word: std::ffi::OsString| word.into_string().unwrap();
+        site.variables.push((text(name), text(value)));
+    }
+    let others = [
+        "MPIR_CVAR_ALLREDUCE_DEVICE_COLLECTIVE",
+        "MPIR_CVAR_DEVICE_COLLECTIVES",
+    ];
+    for name in others {
+        assert!(site.variables.iter().any(|(set, _)| set == name), "{name}");
+    }
+    fs::remove_dir_all(site.place.path(".colltune")).unwrap();
+    site.told =
+        "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=DIR/selection.json is set in the environment"
+            .to_owned();
+    site.tune(Collective::Allreduce, rules);
+    // Launches differ: fresh ones must say the same before it counts.
+    let mut seen = Vec::new();
+    let mut is_faster = || {
+        seen.push(site.speedup(64));
+        seen.last().is_some_and(|speedup| *speedup > 1.15)
+    };
+    let is_faster = (0..3).any(|_| is_faster());
+    assert!(is_faster, "{seen:?}");
+    site.assert_holds();
+    assert_nobody_left(&site.place);
+}
+
+/// The library that a site preloads into every program stays out of what is measured.
+#[test]
+fn a_preloaded_table_is_not_measured_under_openmpi() {
+    let Some(place) = place_with("openmpi", &format!("collectives: bcast\n{CAMPAIGN}")) else {
+        return;
+    };
+    let Some(driver) = driver_of("openmpi") else {
+        return;
+    };
+    let library = driver.with_file_name("libcolltune.so");
+    let Some(library) = testkit::require("libcolltune.so", library.is_file().then_some(library))
+    else {
+        return;
+    };
+    // Whoever uses it says that it cannot be read.
+    place.write("table.yaml", "not a table");
+    let table = place.path("table.yaml").display().to_string();
+    let site = Site {
+        variables: vec![
+            ("LD_PRELOAD".into(), library.display().to_string()),
+            ("COLLTUNE_TABLE".into(), table),
+        ],
+        told: "COLLTUNE_TABLE=DIR/table.yaml is set in the environment".to_owned(),
+        place,
+    };
+    site.tune(Collective::Bcast, pipelined());
+    let log = site.place.read(".colltune/real.db.launches/0001.log");
+    assert!(!log.contains("the library's own"), "{log}");
+}

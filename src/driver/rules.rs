@@ -1,0 +1,80 @@
+//! What a site has deployed, which must not be what is measured.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ::environment::variables;
+use libraries::LibraryName;
+use wire::RULES_VARIABLE;
+
+use crate::error::DriverError;
+
+/// Keeps `libcolltune.so`, if that is preloaded, out of all calls.
+const DISABLING: &str = "COLLTUNE_DISABLE";
+/// The preloaded library, and the table that it would use.
+const PRELOADED: (&str, &str, &str) = ("LD_PRELOAD", "libcolltune", "COLLTUNE_TABLE");
+
+/// What steered MPI when this process was started.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    /// The variables of the environment that steer it, without those that were set aside.
+    pub(crate) variables: BTreeMap<String, String>,
+    /// What was deployed and set aside: [`wire::Environment::set_aside`].
+    pub(crate) set_aside: Vec<String>,
+}
+
+/// Makes this process one in which nothing is deployed but the rules that the launch asks for. To be called
+/// first of all: it changes the environment.
+pub(crate) fn set_aside() -> Result<Given, DriverError> {
+    let mut given = Given {
+        variables: variables::of_this_process(),
+        set_aside: preloaded().into_iter().collect(),
+    };
+    exec::change_environment(DISABLING, Some("1"));
+    let kept = std::env::var(RULES_VARIABLE).unwrap_or_default();
+    let is_kept = |name: &str| kept.split(',').any(|kept| kept == name);
+    let mut by_variables = variables::rules(&given.variables);
+    by_variables.retain(|name, _| !is_kept(name));
+    for (name, value) in &by_variables {
+        given.variables.remove(name);
+        exec::change_environment(name, None);
+        if !value.is_empty() {
+            let told = format!("{name}={value} is set in the environment");
+            given.set_aside.push(told);
+        }
+    }
+    let libraries = LibraryName::ALL.map(|library| library.rules_variable());
+    if !libraries.iter().any(|name| is_kept(name))
+        && let Some(rules) = exec::rules_in_files()?
+    {
+        let place = place(&rules);
+        let told = format!("{}={} is set in {place}", rules.setting, rules.file);
+        given.set_aside.push(told);
+    }
+    // A variable comes before files of settings, be they another node's.
+    for name in libraries.iter().filter(|name| !is_kept(name)) {
+        exec::change_environment(name, Some(""));
+    }
+    Ok(given)
+}
+
+/// The table that `libcolltune.so` would use in this process.
+fn preloaded() -> Option<String> {
+    let (list, library, table) = PRELOADED;
+    let is_there = std::env::var(list).is_ok_and(|list| list.contains(library));
+    let is_off = std::env::var(DISABLING).is_ok_and(|value| !["", "0"].contains(&value.as_str()));
+    let table_is = std::env::var(table).ok().filter(|_| is_there && !is_off)?;
+    Some(format!("{table}={table_is} is set in the environment"))
+}
+
+/// The file of settings that names a file of rules.
+fn place(rules: &exec::RulesInFiles) -> String {
+    let names_it = |path: &&str| {
+        let text = std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.any(|(name, _)| name.trim() == rules.setting)
+    };
+    let mut files = rules.settings.split([':', ',']).map(str::trim);
+    let found = files.find(names_it);
+    found.map_or_else(|| "a file of settings".to_owned(), str::to_owned)
+}

@@ -40,9 +40,10 @@ extern "C" {
 /* What colltune_load, colltune_free and colltune_decide return. */
 enum colltune_error {
     COLLTUNE_SUCCESS = 0,
-    COLLTUNE_ERR_ARGUMENT = 1, /* a null pointer, an unknown collective, numbers out of range */
+    COLLTUNE_ERR_ARGUMENT = 1, /* a null pointer, an unknown collective, numbers out of range; in the
+                                  environment a value that there is not */
     COLLTUNE_ERR_TABLE = 2,    /* the table cannot be read, or is not valid */
-    COLLTUNE_ERR_DIFFERS = 3,  /* not all ranks have read the same table */
+    COLLTUNE_ERR_DIFFERS = 3,  /* not all ranks have read the same table with the same settings */
     COLLTUNE_ERR_LIBRARY = 4,  /* the table, or this library, was made for another MPI library, or
                                   another version of it */
     COLLTUNE_ERR_THREADS = 5,  /* MPI was started with MPI_THREAD_MULTIPLE */
@@ -59,14 +60,22 @@ typedef struct colltune_decision {
     const char *algorithm; /* such as "allreduce/ring[block_bytes=64K]", or "default" for the MPI
                               library's own choice; valid until the table is freed */
     int is_ours;           /* whether it is an algorithm of colltune's */
-    double speedup;        /* the default's time divided by this one's, as measured; 1 if unknown */
+    double speedup;        /* the default's time divided by this one's as the table expects it: what its
+                              measurements say, not what this program gains; 1 if unknown */
 } colltune_decision;
 
 /* Reads a table on every rank of a communicator. Collective. On any error *table is NULL, on all
  * ranks; one that could read the table where another could not returns COLLTUNE_ERR_DIFFERS. The
  * table may then be used on this communicator and on those made from it.
  *
- * The environment has a say, on all ranks the same: with COLLTUNE_FORCE=1 a table is also used with
+ * Only rules that fresh launches confirmed, with medium confidence or more, are used, on communicators of
+ * the shapes that were measured (nodes, ranks per node, order of ranks); everything else is left to the MPI
+ * library.
+ *
+ * The environment has a say, on all ranks the same: with COLLTUNE_UNCONFIRMED=1 rules that are not
+ * confirmed are used too, with COLLTUNE_MIN_CONFIDENCE=low, medium or high those of that confidence or more,
+ * and with COLLTUNE_EXTRAPOLATE=1 the rules of the nearest shape stand in where one was not measured. A line
+ * on standard error says so if no rule of a table is used. With COLLTUNE_FORCE=1 a table is also used with
  * another library, version or CPU than it was made for, and a line on standard error says so; with
  * COLLTUNE_RELOAD=1 the file is looked at again where a communicator is used for the first time, and
  * what it holds by then is used there if all of its ranks have read the same. */
@@ -80,8 +89,9 @@ int colltune_free(colltune_table **table);
  * "scatter", "allgather", "reduce_scatter" or "reduce_scatter_block"; `bytes` those of one rank's
  * vector, in gather, scatter, allgather and reduce_scatter_block of one rank's part; `commutative`
  * whether the operator is, without meaning where nothing is combined. Not collective. The first time
- * that a shape is asked about allocates. Answers are those of the table as it was loaded, by rules for ranks
- * in any order on the nodes: calls go by the order of their communicator. */
+ * that a shape is asked about allocates. Answers are those of the table as it was loaded, by the rules that
+ * colltune_load uses, for ranks in any order on the nodes: calls go by the order of their communicator. On a
+ * shape that was not measured the answer is the default, unless COLLTUNE_EXTRAPOLATE=1 was set. */
 int colltune_decide(const colltune_table *table, const char *collective, int nodes, int ppn,
                     uint64_t bytes, int commutative, colltune_decision *decision);
 

@@ -4,17 +4,18 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_double, c_int};
 use std::os::unix::ffi::OsStrExt;
+use std::rc::Rc;
 
 use exec::constants::MPI_Comm;
 use mpi::ffi;
-use runtime::{Loaded, Misfit, RuntimeError, Tuner};
+use runtime::{Misfit, RuntimeError, Tuner};
 use schedule::Collective;
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::identity::other_library;
-use crate::settings::settings;
+use crate::settings::read;
 
 const SUCCESS: c_int = 0;
 const ERR_ARGUMENT: c_int = 1;
@@ -36,7 +37,7 @@ pub struct CTable {
 /// The rules of one shape, with the names that C sees.
 #[derive(Debug)]
 struct Shape {
-    rules: CommunicatorRules,
+    rules: Rc<CommunicatorRules>,
     /// By the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
 }
@@ -104,7 +105,8 @@ pub unsafe extern "C" fn colltune_load(
     // SAFETY: the caller's.
     let loaded = unsafe {
         let path = OsStr::from_bytes(CStr::from_ptr(path).to_bytes());
-        Tuner::new(Loaded::read(path.as_ref()), communicator, settings())
+        let (loaded, settings) = read(path.as_ref());
+        Tuner::new(loaded, communicator, settings)
     };
     match loaded {
         Ok(tuner) => {
@@ -128,7 +130,9 @@ fn code(error: &RuntimeError) -> c_int {
         RuntimeError::Misfit(Misfit::Node { .. }) => ERR_NODE,
         RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
-        RuntimeError::Length { .. } | RuntimeError::Root { .. } => ERR_ARGUMENT,
+        RuntimeError::Length { .. } | RuntimeError::Root { .. } | RuntimeError::Variable { .. } => {
+            ERR_ARGUMENT
+        }
         RuntimeError::Exec(_) | RuntimeError::Collective(_) => ERR_MPI,
     }
 }
@@ -204,7 +208,7 @@ impl CTable {
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
             shapes.push(Shape {
-                rules: CommunicatorRules::new(self.tuner.table(), shape, RankOrder::Unknown, true),
+                rules: self.tuner.rules(shape, RankOrder::Unknown),
                 names: RefCell::default(),
             });
             shapes.len() - 1

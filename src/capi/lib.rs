@@ -11,4 +11,4 @@ mod identity;
 mod settings;
 
 pub use identity::{built_for, other_library};
-pub use settings::{given, is_set, settings, warn};
+pub use settings::{given, is_set, read, warn};

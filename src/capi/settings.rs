@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 
-use runtime::Settings;
+use runtime::{Loaded, RuntimeError, Settings};
+use table::{Confidence, Policy};
 
 /// What is set and not empty.
 pub fn given(name: &str) -> Option<OsString> {
@@ -15,14 +17,45 @@ pub fn is_set(name: &str) -> bool {
     given(name).is_some_and(|value| value != "0")
 }
 
-/// `COLLTUNE_FORCE` and `COLLTUNE_RELOAD`; the same on all ranks.
-pub fn settings() -> Settings {
-    Settings {
+/// A table, and how it is used: `COLLTUNE_FORCE`, `COLLTUNE_RELOAD` and the policy's variables, the same on all
+/// ranks. One with a value that it cannot have takes the table's place.
+pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
+    let settings = |policy| Settings {
         force: is_set("COLLTUNE_FORCE"),
         reload: is_set("COLLTUNE_RELOAD"),
+        policy,
         timed: false,
         warn: Some(warn),
+    };
+    match policy() {
+        Ok(policy) => (Loaded::read(table).map_err(Into::into), settings(policy)),
+        Err(error) => (Err(error), settings(Policy::default())),
     }
+}
+
+/// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED` and `COLLTUNE_EXTRAPOLATE`.
+fn policy() -> Result<Policy, RuntimeError> {
+    let name = "COLLTUNE_MIN_CONFIDENCE";
+    let min_confidence = match given(name) {
+        None => Policy::default().min_confidence,
+        Some(value) => match value.to_str() {
+            Some("low") => Confidence::Low,
+            Some("medium") => Confidence::Medium,
+            Some("high") => Confidence::High,
+            _ => {
+                return Err(RuntimeError::Variable {
+                    name,
+                    value: value.to_string_lossy().into_owned(),
+                    expected: "low, medium or high",
+                });
+            }
+        },
+    };
+    Ok(Policy {
+        min_confidence,
+        unconfirmed: is_set("COLLTUNE_UNCONFIRMED"),
+        extrapolate: is_set("COLLTUNE_EXTRAPOLATE"),
+    })
 }
 
 /// One line on standard error. A program whose standard error is gone goes on.

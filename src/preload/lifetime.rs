@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use capi::{built_for, other_library, settings, warn};
+use capi::{built_for, other_library, read, warn};
 use exec::constants::MPI_Comm;
 use libraries::LibraryName;
 use mpi::ffi;
-use runtime::{Loaded, Settings, Summary, Tuner};
+use runtime::{By, PassedOn, Settings, Tuner};
 
 use crate::environment::{Environment, Log};
 use crate::gathering::gather;
@@ -53,13 +53,14 @@ pub(crate) fn start() {
     if is_spawned() {
         return;
     }
+    gather(&environment.table);
+    let (loaded, settings) = read(&environment.table);
     let settings = Settings {
         timed: environment.log.is_some(),
-        ..settings()
+        ..settings
     };
-    gather(&environment.table);
     // SAFETY: MPI is initialised, and this the right library.
-    let tuner = unsafe { Tuner::new(Loaded::read(&environment.table), world(), settings) };
+    let tuner = unsafe { Tuner::new(loaded, world(), settings) };
     match tuner {
         Ok(tuner) => TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed),
         Err(error) if is_first() => {
@@ -83,27 +84,38 @@ pub(crate) fn end() {
     if let Some(log) = Environment::read().and_then(|environment| environment.log)
         && is_first()
     {
-        let text = text(&tuner.table().name, &tuner.summary(), tuner.replacements());
-        write(&log, &text);
+        write(&log, &text(&tuner));
     }
 }
 
-fn text(table: &str, summary: &Summary, replacements: u64) -> String {
-    let ranks = ranks();
-    let mut text =
-        format!("colltune: table {table}, calls of rank 0 of {ranks}; gain as the table has it\n");
-    for line in summary.to_string().lines() {
-        text += &format!("colltune: {line}\n");
+fn text(tuner: &Tuner) -> String {
+    let (table, ranks) = (&tuner.table().name, ranks());
+    let summary = tuner.summary();
+    let mut lines = vec![format!(
+        "table {table}, calls of rank 0 of {ranks}; the expected gain is the table's promise, not measured"
+    )];
+    lines.extend(summary.to_string().lines().map(str::to_owned));
+    lines.extend(tuner.unused());
+    let is_unmeasured = |(by, _): &(By, u64)| *by == By::Library(PassedOn::Shape);
+    if summary.calls_by().iter().any(is_unmeasured) {
+        lines.push(
+            "shapes that were not measured are left to the library: measure them, or let the nearest measured \
+             shape's rules serve them with COLLTUNE_EXTRAPOLATE=1 (`colltune run --extrapolate`)"
+                .to_owned(),
+        );
     }
-    match replacements {
+    match tuner.replacements() {
         0 => {}
-        1 => text += "colltune: the table was replaced once\n",
-        often => text += &format!("colltune: the table was replaced {often} times\n"),
+        1 => lines.push("the table was replaced once".to_owned()),
+        often => lines.push(format!("the table was replaced {often} times")),
     }
     if summary.calls() == 0 {
-        text += "colltune: no collective was intercepted\n";
+        lines.push("no collective was intercepted".to_owned());
     }
-    text
+    lines
+        .iter()
+        .map(|line| format!("colltune: {line}\n"))
+        .collect()
 }
 
 fn write(log: &Log, text: &str) {

@@ -25,10 +25,18 @@ pub(crate) struct State {
     pub(crate) communicator: MPI_Comm,
     pub(crate) rank: c_int,
     pub(crate) ranks: c_int,
-    /// What may be ours here, or why nothing is.
-    pub(crate) tuned: Result<Tuned, PassedOn>,
+    /// What may be ours here, or why nothing is; by collective.
+    pub(crate) tuned: Result<Tuned, Reasons>,
     /// The row of its calls of collectives of which nothing is ours; by collective.
     pub(crate) rows: [Option<usize>; Collective::MEASURED.len()],
+}
+
+/// Why calls are passed on, by collective.
+pub(crate) type Reasons = [PassedOn; Collective::MEASURED.len()];
+
+/// Nothing is ours, for the same reason in all collectives.
+fn none<T>(reason: PassedOn) -> Result<T, Reasons> {
+    Err([reason; Collective::MEASURED.len()])
 }
 
 /// What a communicator on which something is ours has.
@@ -67,11 +75,11 @@ impl State {
             let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
             check("MPI_Comm_test_inter", code)?;
             if is_inter != 0 {
-                Err(PassedOn::Intercommunicator)
+                none(PassedOn::Intercommunicator)
             } else if ranks < 2 {
-                Err(PassedOn::Alone)
+                none(PassedOn::Alone)
             } else if !is_of_this_world(communicator)? {
-                Err(PassedOn::OtherWorld)
+                none(PassedOn::OtherWorld)
             } else {
                 Silenced::new(communicator)?.tune(versions, private, allows_devices)?
             }
@@ -121,7 +129,7 @@ impl Silenced {
         versions: &Versions,
         private: usize,
         allows_devices: bool,
-    ) -> Result<Result<Tuned, PassedOn>, ExecError> {
+    ) -> Result<Result<Tuned, Reasons>, ExecError> {
         // SAFETY: the caller's.
         unsafe {
             let place = place(self.communicator);
@@ -140,10 +148,10 @@ impl Silenced {
             greatest(self.communicator, &mut most)?;
             let [ppn, private, out_of_block, out_of_turn] = most;
             if with_devices > 0 {
-                return Ok(Err(PassedOn::Devices));
+                return Ok(none(PassedOn::Devices));
             }
             if failed > 0 || private >= MOST_PRIVATE {
-                return Ok(Err(PassedOn::NoCommunicator));
+                return Ok(none(PassedOn::NoCommunicator));
             }
             let shape = CommShape {
                 nodes: nodes as u32,
@@ -159,7 +167,9 @@ impl Silenced {
                 .flat_map(choices)
                 .any(is_ours)
             {
-                return Ok(Err(PassedOn::NoRules));
+                return Ok(Err(Collective::MEASURED.map(|collective| {
+                    version.why_all_default(&rules, collective, PassedOn::NoRules)
+                })));
             }
             let keeps_default = Collective::MEASURED.map(|collective| {
                 choices(collective).all(|candidate| *candidate == Candidate::Default)
@@ -175,7 +185,7 @@ impl Silenced {
                     plans: Plans::default(),
                     private,
                 }),
-                _ => Err(PassedOn::NoCommunicator),
+                _ => none(PassedOn::NoCommunicator),
             })
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use exec::{Call, Communicator, ExecError, LibraryCall, check};
-use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
+use table::{
+    Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
+};
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
 use crate::{Loaded, RuntimeError, Settings, Tuner};
@@ -41,6 +43,11 @@ impl DeployedCall {
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
         let settings = Settings {
             force: true,
+            policy: Policy {
+                min_confidence: Confidence::Low,
+                unconfirmed: true,
+                extrapolate: true,
+            },
             ..Settings::default()
         };
         let loaded = Loaded::from(only(candidate, call));
@@ -81,7 +88,7 @@ impl DeployedCall {
     pub fn passed_on(&self) -> Option<String> {
         let summary = self.tuner.summary();
         match summary.rows.last() {
-            Some(row) if row.is_ours => None,
+            Some(row) if row.is_ours() => None,
             Some(row) => Some(row.decision.clone()),
             None => Some("nothing can be kept with the communicator".to_owned()),
         }

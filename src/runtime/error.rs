@@ -14,9 +14,21 @@ pub enum RuntimeError {
     /// The table could not be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Another rank could not read the table, or has read another one.
-    #[error("not all ranks have read the same table")]
+    /// Another rank could not read the table, has read another one, or has other settings.
+    #[error(
+        "not all ranks have read the same table, or they have different settings (variables COLLTUNE_*)"
+    )]
     Differs,
+    /// A variable of the environment has a value that it cannot have.
+    #[error("{name} is `{value}`: it must be {expected}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// The values that it can have.
+        expected: &'static str,
+    },
     /// The table was made for something else than the program runs with.
     #[error("{0}: set COLLTUNE_FORCE=1 to use it all the same")]
     Misfit(#[from] Misfit),

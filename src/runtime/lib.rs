@@ -23,10 +23,12 @@
 //! - *Ranks cannot disagree.* A decision depends on nothing but the table, the shape of the
 //!   communicator and what MPI demands to be equal on all ranks: the collective, the root, bytes of
 //!   data, the operator. All ranks of the communicator that a table is loaded over compare what they
-//!   have read; on any difference none uses it. So do those of a new communicator where the file is
-//!   looked at again.
+//!   have read and their settings; on any difference none uses it. So do those of a new communicator where the
+//!   file is looked at again.
 //! - *Traffic does not meet.* Messages of ours go through a private communicator, made at the first
 //!   call and freed with the application's.
+//! - *Only what is certain decides*: confirmed rules of medium confidence or more, on the shapes that were
+//!   measured, unless [`Settings::policy`] says otherwise.
 //! - *What cannot be served is passed on* to the library: see [`PassedOn`].
 
 mod agree;
@@ -59,5 +61,5 @@ pub use fitness::Misfit;
 pub use loaded::Loaded;
 pub use passed_on::PassedOn;
 pub use safe::{Communicating, Runtime};
-pub use summary::{Row, Summary};
+pub use summary::{By, Row, Summary};
 pub use tuner::{Settings, Tuner};

@@ -28,6 +28,10 @@ pub enum PassedOn {
     OtherWorld,
     /// The table has nothing for the communicator's shape but the default.
     NoRules,
+    /// The shape, or ranks in this order on it, was not measured, and the policy does not extrapolate.
+    Shape,
+    /// The table chooses something else, but the policy does not use the rule.
+    Withheld,
     /// Some rank has loaded what gives out memory of accelerators, which we cannot read.
     Devices,
     /// Too many communicators are in use, or the library had no private one to give.
@@ -47,6 +51,8 @@ impl fmt::Display for PassedOn {
             Self::Alone => "default (one rank)",
             Self::OtherWorld => "default (ranks of another world)",
             Self::NoRules => "default (the table has nothing else)",
+            Self::Shape => "default (shape not measured)",
+            Self::Withheld => "default (the table's rule is not used)",
             Self::Devices => "default (buffers may be on accelerators)",
             Self::NoCommunicator => "default (no private communicator)",
         })

@@ -43,19 +43,25 @@ impl Runtime {
         if !is_running() {
             return Err(RuntimeError::NotRunning);
         }
+        let loaded = Loaded::read(path).map_err(RuntimeError::from);
         // SAFETY: MPI is running, and rsmpi's communicators are valid.
-        let tuner = unsafe { Tuner::new(Loaded::read(path), communicator.as_raw(), settings) }?;
+        let tuner = unsafe { Tuner::new(loaded, communicator.as_raw(), settings) }?;
         Ok(Self { tuner })
     }
 
-    /// The table.
+    /// The table, as [`Tuner::table`] has it.
     pub fn table(&self) -> &Table {
         self.tuner.table()
     }
 
-    /// What the table says about a call: [`Table::lookup`].
+    /// What the table says about a call: [`Table::lookup`] among the rules that the policy uses, and nothing on a
+    /// shape that was not measured, unless it extrapolates.
     pub fn decide(&self, query: &Query) -> Decision<'_> {
-        self.table().lookup(query)
+        let decision = self.table().lookup(query);
+        match decision.matched.is_stand_in() && !self.tuner.extrapolates() {
+            true => Decision::absent(query),
+            false => decision,
+        }
     }
 
     /// What was decided and done so far, on this rank.

@@ -12,11 +12,11 @@ use table::OperatorClass;
 use vocabulary::Candidate;
 
 use crate::arguments::{Length, arguments, is_defined, length, parts};
-use crate::attach::State;
+use crate::attach::{Reasons, State, Tuned};
 use crate::call::{Key, significant};
 use crate::own::Own;
 use crate::plan::{Plan, Way};
-use crate::{PassedOn, Tuner};
+use crate::{By, PassedOn, Tuner};
 
 /// What became of a call. Small: it is made of every call.
 struct Served {
@@ -66,10 +66,9 @@ impl Tuner {
         let tuned = match &mut state.tuned {
             Ok(tuned) if !tuned.keeps_default[collective as usize] => tuned,
             tuned => {
-                let reason = tuned.as_ref().err().copied();
-                let reason = reason.unwrap_or(PassedOn::Default);
                 let row = &mut state.rows[collective as usize];
-                return passed(*row.get_or_insert_with(|| self.passed_row(collective, reason)));
+                let reason = || why_all(tuned, collective);
+                return passed(*row.get_or_insert_with(|| self.passed_row(collective, reason())));
             }
         };
         // SAFETY: the caller's.
@@ -120,7 +119,7 @@ impl Tuner {
                 Ok(plan) => plan,
                 Err(error) => {
                     return Served {
-                        row: self.row(call.collective, "error", true),
+                        row: self.row(call.collective, "error", By::Table),
                         gain_seconds: 0.0,
                         outcome: Some(Err(Box::new(error))),
                     };
@@ -159,10 +158,11 @@ impl Tuner {
             Ok(Decided {
                 call: ours,
                 name,
+                by,
                 gain_seconds,
                 bytes,
             }) => {
-                let row = self.row(call.collective, &name, true);
+                let row = self.row(call.collective, &name, by);
                 (Way::Ours(Box::new(ours)), row, gain_seconds, bytes)
             }
             Err(Refused::PassedOn(reason)) => {
@@ -192,7 +192,9 @@ impl Tuner {
         key: &Key,
         counts: &[c_int],
     ) -> Result<Decided, Refused> {
-        let tuned = state.tuned.as_ref().map_err(|reason| *reason)?;
+        let collective = call.collective;
+        let tuned = state.tuned.as_ref();
+        let tuned = tuned.map_err(|reasons| reasons[collective as usize])?;
         // SAFETY: the caller's.
         let length = unsafe { length(call, state.rank, state.ranks) };
         // What the library says of wrong handles it shall say to the application.
@@ -201,13 +203,16 @@ impl Tuner {
             vector_bytes,
         } = length.map_err(|_| PassedOn::Invalid)??;
         let class = class(call)?;
-        let choice = tuned.rules.decide(call.collective, class, bytes);
+        let (version, rules) = (&tuned.version, &tuned.rules);
+        let choice = rules.decide(collective, class, bytes);
         let (algorithm, parameters) = match &choice.candidate {
             Candidate::Ours {
                 algorithm,
                 parameters,
             } => (algorithm, parameters),
-            Candidate::Default => return Err(PassedOn::Default.into()),
+            Candidate::Default => {
+                return Err(version.why_default(rules, collective, class, bytes).into());
+            }
             _ => return Err(PassedOn::Native.into()),
         };
         let algorithm = schedule::find(algorithm).ok_or(PassedOn::Unsuited)?;
@@ -228,22 +233,26 @@ impl Tuner {
                 self.wait,
             )
         }));
+        let matched = rules.matched(collective, class);
+        let (name, by) = match matched.is_stand_in() {
+            false => (choice.candidate.to_string(), By::Table),
+            true => (format!("{} ({matched})", choice.candidate), By::Nearest),
+        };
         Ok(Decided {
             call: prepared.map_err(|_| PassedOn::Unsuited)??,
-            name: choice.candidate.to_string(),
-            gain_seconds: tuned
-                .version
-                .gain_seconds(&tuned.rules, call.collective, class, bytes),
+            name,
+            by,
+            gain_seconds: version.gain_seconds(rules, collective, class, bytes),
             bytes: 2 * vector_bytes,
         })
     }
 
-    fn row(&self, collective: Collective, decision: &str, is_ours: bool) -> usize {
-        self.summary.borrow_mut().row(collective, decision, is_ours)
+    fn row(&self, collective: Collective, decision: &str, by: By) -> usize {
+        self.summary.borrow_mut().row(collective, decision, by)
     }
 
     fn passed_row(&self, collective: Collective, reason: PassedOn) -> usize {
-        self.row(collective, &reason.to_string(), false)
+        self.row(collective, &reason.to_string(), By::Library(reason))
     }
 
     #[inline(always)]
@@ -252,7 +261,7 @@ impl Tuner {
         row.calls += 1;
         if let Some(start) = start {
             row.seconds += start.elapsed().as_secs_f64();
-            row.gain_seconds += served.gain_seconds;
+            row.expected_gain_seconds += served.gain_seconds;
         }
     }
 }
@@ -261,6 +270,7 @@ impl Tuner {
 struct Decided {
     call: ApplicationCall,
     name: String,
+    by: By,
     gain_seconds: f64,
     bytes: u64,
 }
@@ -296,6 +306,17 @@ fn passed(row: usize) -> Served {
         row,
         gain_seconds: 0.0,
         outcome: None,
+    }
+}
+
+/// Why all calls of a collective on a communicator are passed on.
+#[cold]
+fn why_all(tuned: &Result<Tuned, Reasons>, collective: Collective) -> PassedOn {
+    match tuned {
+        Ok(Tuned { version, rules, .. }) => {
+            version.why_all_default(rules, collective, PassedOn::Default)
+        }
+        Err(reasons) => reasons[collective as usize],
     }
 }
 

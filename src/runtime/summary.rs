@@ -4,22 +4,57 @@ use std::fmt;
 
 use schedule::Collective;
 
+use crate::PassedOn;
+
+/// Who carries calls out, and by which part of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// An algorithm of ours, by a rule for the communicator's shape.
+    Table,
+    /// An algorithm of ours, by a rule for the nearest shape that was measured.
+    Nearest,
+    /// The library.
+    Library(PassedOn),
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table => f.write_str("by the table's rules"),
+            Self::Nearest => f.write_str("by rules of the nearest measured shape"),
+            Self::Library(reason) => reason.fmt(f),
+        }
+    }
+}
+
 /// The calls of one kind, as one rank has seen them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// What was called.
     pub collective: Collective,
-    /// The algorithm that carried it out, with its parameters, or why it was the library's own.
+    /// The algorithm that carried it out, with its parameters and, if it stands in, the shape that was
+    /// measured; or why it was the library's own.
     pub decision: String,
-    /// Whether one of our algorithms carried it out.
-    pub is_ours: bool,
+    /// Who carried it out.
+    pub by: By,
     /// How often.
     pub calls: u64,
     /// How long all of them took, in seconds, waiting for other ranks included; 0 if not timed.
     pub seconds: f64,
-    /// How much longer the library's default would have taken by the table's times, in seconds: waiting for
-    /// other ranks counts for nothing. 0 where the table has no times, or calls are not timed.
-    pub gain_seconds: f64,
+    /// How much longer the library's default is expected to take for these calls by the table's times, in seconds:
+    /// a promise, not a measurement of these calls. 0 where the table has no times for the shape, or calls are not
+    /// timed.
+    ///
+    /// No measured gain stands beside it: a call is carried out in one way, and what the default would have
+    /// taken for it nobody has seen.
+    pub expected_gain_seconds: f64,
+}
+
+impl Row {
+    /// Whether one of our algorithms carried it out.
+    pub const fn is_ours(&self) -> bool {
+        !matches!(self.by, By::Library(_))
+    }
 }
 
 /// All calls that one rank has made.
@@ -35,8 +70,20 @@ impl Summary {
         self.rows.iter().map(|row| row.calls).sum()
     }
 
+    /// Calls by who carried them out, in the order of first calls.
+    pub fn calls_by(&self) -> Vec<(By, u64)> {
+        let mut all: Vec<(By, u64)> = Vec::new();
+        for row in &self.rows {
+            match all.iter_mut().find(|(by, _)| *by == row.by) {
+                Some((_, calls)) => *calls += row.calls,
+                None => all.push((row.by, row.calls)),
+            }
+        }
+        all
+    }
+
     /// The row of a decision, made if it is not there.
-    pub(crate) fn row(&mut self, collective: Collective, decision: &str, is_ours: bool) -> usize {
+    pub(crate) fn row(&mut self, collective: Collective, decision: &str, by: By) -> usize {
         let found = self
             .rows
             .iter()
@@ -45,10 +92,10 @@ impl Summary {
             self.rows.push(Row {
                 collective,
                 decision: decision.to_owned(),
-                is_ours,
+                by,
                 calls: 0,
                 seconds: 0.0,
-                gain_seconds: 0.0,
+                expected_gain_seconds: 0.0,
             });
             self.rows.len() - 1
         })
@@ -59,17 +106,17 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<21} {:>10} {:>12} {:>12}  carried out by",
-            "collective", "calls", "seconds", "gain"
+            "{:<21} {:>10} {:>12} {:>13}  carried out by",
+            "collective", "calls", "seconds", "expected gain"
         )?;
         for row in &self.rows {
             writeln!(
                 f,
-                "{:<21} {:>10} {:>12.6} {:>12.6}  {}",
+                "{:<21} {:>10} {:>12.6} {:>13.6}  {}",
                 row.collective.name(),
                 row.calls,
                 row.seconds,
-                row.gain_seconds,
+                row.expected_gain_seconds,
                 row.decision
             )?;
         }
@@ -81,11 +128,58 @@ impl fmt::Display for Summary {
         };
         write!(
             f,
-            "{:<21} {:>10} {:>12.6} {:>12.6}",
+            "{:<21} {:>10} {:>12.6} {:>13.6}",
             "together",
             self.calls(),
             sum(|row| row.seconds),
-            sum(|row| row.gain_seconds)
-        )
+            sum(|row| row.expected_gain_seconds)
+        )?;
+        for (place, (by, calls)) in self.calls_by().into_iter().enumerate() {
+            let mark = if place == 0 { "\ncalls: " } else { ", " };
+            write!(f, "{mark}{calls} {by}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::Collective;
+
+    use super::{By, Summary};
+    use crate::PassedOn;
+
+    #[test]
+    fn calls_are_counted_by_who_carried_them_out() {
+        let mut summary = Summary::default();
+        assert!(!summary.to_string().contains("calls:"), "{summary}");
+        let shape = By::Library(PassedOn::Shape);
+        let mut count = |collective, decision: &str, by, calls| {
+            let row = summary.row(collective, decision, by);
+            summary.rows[row].calls += calls;
+            summary.rows[row].expected_gain_seconds += 0.5;
+        };
+        count(Collective::Bcast, "bcast/linear", By::Table, 3);
+        count(Collective::Bcast, "default (shape not measured)", shape, 4);
+        count(Collective::Reduce, "reduce/linear", By::Table, 5);
+        count(
+            Collective::Gather,
+            "gather/linear (nearest 1x2)",
+            By::Nearest,
+            6,
+        );
+        let text = summary.to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[0].contains(" expected gain  carried out by"),
+            "{text}"
+        );
+        assert!(lines[5].ends_with("     2.000000"), "{text}");
+        assert_eq!(
+            lines[6],
+            "calls: 8 by the table's rules, 4 default (shape not measured), 6 by rules of the nearest measured \
+             shape"
+        );
+        assert_eq!(summary.calls(), 18);
     }
 }

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use exec::constants::MPI_Comm;
 use exec::{ExecError, RawCall, Wait, check};
 use mpi::ffi;
-use table::{Table, TableError};
+use table::dispatch::CommunicatorRules;
+use table::{Deployment, Policy, Table, Usage};
+use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{greatest, is_first, is_same};
 use crate::attach::State;
@@ -24,10 +26,12 @@ pub struct Settings {
     /// Use a table that was made for another library, version or type of node too, and in programs that
     /// have loaded a driver of accelerators: no buffer of a collective is in their memory.
     pub force: bool,
+    /// Which rules of the table are used, and whether on shapes that were not measured.
+    pub policy: Policy,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
-    /// Is told, on one rank, what is not an error: that such a table is used, or why one that has
-    /// changed is not.
+    /// Is told, on one rank, what is not an error: that such a table is used, why one that has changed is not,
+    /// or that the policy uses no rule of a table, unless the summary says so.
     pub warn: Option<fn(&str)>,
     /// Take the time of every call, for the summary. Costs some 50 ns a call.
     pub timed: bool,
@@ -56,14 +60,14 @@ impl Tuner {
     ///
     /// # Errors
     ///
-    /// On all ranks alike: if it could not be read everywhere, is not the same everywhere, was made for
-    /// another library, or threads may call MPI at the same time.
+    /// On all ranks alike: if it could not be read everywhere, it or the settings are not the same everywhere,
+    /// it was made for another library, or threads may call MPI at the same time.
     ///
     /// # Safety
     ///
     /// MPI is initialised, and `communicator` is a valid intracommunicator.
     pub unsafe fn new(
-        loaded: Result<Loaded, TableError>,
+        loaded: Result<Loaded, RuntimeError>,
         communicator: MPI_Comm,
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
@@ -74,8 +78,15 @@ impl Tuner {
             ffi::PMPI_Query_thread(&mut threads)
         })?;
         let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
-        let flags = [loaded.is_ok(), settings.force, settings.reload].map(u64::from);
-        let numbers = [flags[0], flags[1], flags[2], digest, threads as u64];
+        let Policy {
+            min_confidence,
+            unconfirmed,
+            extrapolate,
+        } = settings.policy;
+        let Settings { force, reload, .. } = settings;
+        let flags = [loaded.is_ok(), force, reload, unconfirmed, extrapolate];
+        let mut numbers = flags.map(u64::from).to_vec();
+        numbers.extend([min_confidence as u64, digest, threads as u64]);
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -98,8 +109,32 @@ impl Tuner {
         unsafe { greatest(communicator, &mut failed)? };
         match made {
             Ok(_) if failed != [0] => Err(RuntimeError::Differs),
-            made => Ok(made?),
+            made => {
+                let tuner = made?;
+                // SAFETY: the caller's.
+                unsafe { tuner.tell_if_unused(communicator, settings)? };
+                Ok(tuner)
+            }
         }
+    }
+
+    /// Says it if the policy uses no rule of the table.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Tuner::new`].
+    unsafe fn tell_if_unused(
+        &self,
+        communicator: MPI_Comm,
+        settings: Settings,
+    ) -> Result<(), ExecError> {
+        // SAFETY: the caller's.
+        let is_first = unsafe { is_first(communicator)? };
+        let speaks = is_first && !settings.timed && self.usage().is_nothing();
+        if let (Some(warn), Some(unused)) = (settings.warn.filter(|_| speaks), self.unused()) {
+            warn(&format!("nothing of the table is used: {unused}"));
+        }
+        Ok(())
     }
 
     /// What may fail on one rank and not on another.
@@ -117,7 +152,7 @@ impl Tuner {
         let node_ranks = unsafe { place(communicator)?.node_ranks };
         let wait = wait(node_ranks)?;
         Ok(Self {
-            versions: Versions::new(loaded, |first| {
+            versions: Versions::new(loaded, settings.policy, |first| {
                 let is_watched = settings.reload;
                 is_watched.then(|| Watch::new(first, host, settings))
             }),
@@ -130,9 +165,44 @@ impl Tuner {
         })
     }
 
-    /// The table that it was made with.
+    /// The table that it was made with, as the policy deploys it: with the default in place of the rules that
+    /// are not used.
     pub fn table(&self) -> &Table {
-        self.versions.first()
+        &self.versions.first().deployed
+    }
+
+    /// What this table decides on communicators of a shape and order of ranks.
+    pub fn rules(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
+        self.versions.first().rules(shape, order)
+    }
+
+    /// Whether shapes that were not measured are served by the nearest one that was.
+    pub fn extrapolates(&self) -> bool {
+        self.versions.first().policy.extrapolate
+    }
+
+    /// How many rules of the table that this rank used last the policy uses.
+    fn usage(&self) -> Usage {
+        let last = self.versions.last();
+        last.loaded.table.usage(last.policy, Deployment::Colltune)
+    }
+
+    /// How many rules of the table the policy does not use, why, and what to do about it; `None` if it uses all.
+    pub fn unused(&self) -> Option<String> {
+        let usage = self.usage();
+        let mut text = match usage.unused() {
+            0 => return None,
+            _ => usage.to_string(),
+        };
+        if usage.unconfirmed > 0 {
+            text += "; `colltune validate --confirm` confirms what is good, COLLTUNE_UNCONFIRMED=1 (`colltune run \
+                     --unconfirmed`) uses what is not confirmed";
+        }
+        if usage.uncertain > 0 {
+            text += "; more launches give more confidence, COLLTUNE_MIN_CONFIDENCE=low (`colltune run \
+                     --min-confidence low`) uses what has little";
+        }
+        Some(text)
     }
 
     /// How often a table read later has taken the place of the one before, on this rank.

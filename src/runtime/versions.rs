@@ -7,23 +7,29 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, OperatorClass, Query, Table};
-use vocabulary::{CommShape, RankOrder};
+use table::{Deployment, OperatorClass, Policy, Query, Table};
+use vocabulary::{Candidate, CommShape, RankOrder};
 
-use crate::Loaded;
 use crate::watch::Watch;
+use crate::{Loaded, PassedOn};
 
 /// A table, with the rules for the communicators of each shape that has been seen.
 #[derive(Debug)]
 pub(crate) struct Version {
+    /// As it was read.
     pub(crate) loaded: Loaded,
+    /// What decides: as the policy deploys it.
+    pub(crate) deployed: Table,
+    pub(crate) policy: Policy,
     shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
 }
 
 impl Version {
-    pub(crate) fn new(loaded: Loaded) -> Self {
+    pub(crate) fn new(loaded: Loaded, policy: Policy) -> Self {
         Self {
+            deployed: loaded.table.deployed(policy).0,
             loaded,
+            policy,
             shapes: RefCell::default(),
         }
     }
@@ -36,18 +42,17 @@ impl Version {
         if let Some(rules) = shapes.iter().find(is_it) {
             return Rc::clone(rules);
         }
-        let rules = Rc::new(CommunicatorRules::new(
-            &self.loaded.table,
-            shape,
-            order,
-            true,
-        ));
+        let rules = Rc::new(self.compiled(&self.deployed, shape, order));
         shapes.push(Rc::clone(&rules));
         rules
     }
 
+    fn compiled(&self, table: &Table, shape: CommShape, order: RankOrder) -> CommunicatorRules {
+        CommunicatorRules::new(table, shape, order, self.policy.extrapolate)
+    }
+
     /// How much longer the library's default takes for a call than what these rules choose, in seconds, by
-    /// the times that the table has; 0 where it has none.
+    /// the times that the table has; 0 where it has none for the shape.
     pub(crate) fn gain_seconds(
         &self,
         rules: &CommunicatorRules,
@@ -55,18 +60,69 @@ impl Version {
         operators: OperatorClass,
         bytes: u64,
     ) -> f64 {
-        let decision = self.loaded.table.lookup(&Query {
-            collective,
-            shape: rules.shape(),
-            order: rules.order(),
-            bytes,
-            operators,
-            deployment: Deployment::Colltune,
-        });
+        let query = query(rules, collective, operators, bytes);
+        let decision = self.deployed.lookup(&query);
         match (decision.default_seconds, decision.expected_seconds) {
-            (Some(default), Some(expected)) => default - expected,
+            (Some(default), Some(expected)) if !decision.matched.is_stand_in() => {
+                default - expected
+            }
             _ => 0.0,
         }
+    }
+
+    /// Why these rules leave a call to the library's default.
+    pub(crate) fn why_default(
+        &self,
+        rules: &CommunicatorRules,
+        collective: Collective,
+        operators: OperatorClass,
+        bytes: u64,
+    ) -> PassedOn {
+        if rules.matched(collective, operators).is_stand_in() && !self.policy.extrapolate {
+            return PassedOn::Shape;
+        }
+        let query = query(rules, collective, operators, bytes);
+        match self.loaded.table.lookup(&query).candidate {
+            Candidate::Default => PassedOn::Default,
+            _ => PassedOn::Withheld,
+        }
+    }
+
+    /// Why these rules leave all calls of a collective to the library's default: `otherwise` if the table says
+    /// so.
+    pub(crate) fn why_all_default(
+        &self,
+        rules: &CommunicatorRules,
+        collective: Collective,
+        otherwise: PassedOn,
+    ) -> PassedOn {
+        let read = self.compiled(&self.loaded.table, rules.shape(), rules.order());
+        let choices = |class| read.choices(collective, class).iter();
+        let mut choices = OperatorClass::ALL.into_iter().flat_map(choices);
+        let is_unmeasured = |class| rules.matched(collective, class).is_stand_in();
+        if choices.any(|choice| choice.candidate != Candidate::Default) {
+            PassedOn::Withheld
+        } else if !self.policy.extrapolate && OperatorClass::ALL.into_iter().any(is_unmeasured) {
+            PassedOn::Shape
+        } else {
+            otherwise
+        }
+    }
+}
+
+fn query(
+    rules: &CommunicatorRules,
+    collective: Collective,
+    operators: OperatorClass,
+    bytes: u64,
+) -> Query {
+    Query {
+        collective,
+        shape: rules.shape(),
+        order: rules.order(),
+        bytes,
+        operators,
+        deployment: Deployment::Colltune,
     }
 }
 
@@ -80,15 +136,26 @@ pub(crate) struct Versions {
 
 impl Versions {
     /// With a `watch`, the table's file is looked at again for each communicator.
-    pub(crate) fn new(loaded: Loaded, watch: impl FnOnce(&Rc<Version>) -> Option<Watch>) -> Self {
-        let first = Rc::new(Version::new(loaded));
+    pub(crate) fn new(
+        loaded: Loaded,
+        policy: Policy,
+        watch: impl FnOnce(&Rc<Version>) -> Option<Watch>,
+    ) -> Self {
+        let first = Rc::new(Version::new(loaded, policy));
         let watch = watch(&first).map(RefCell::new);
         Self { first, watch }
     }
 
     /// The table that was loaded.
-    pub(crate) fn first(&self) -> &Table {
-        &self.first.loaded.table
+    pub(crate) fn first(&self) -> &Version {
+        &self.first
+    }
+
+    /// The table that this rank used last.
+    pub(crate) fn last(&self) -> Rc<Version> {
+        let watch = self.watch.as_ref();
+        let last = watch.map(|watch| Rc::clone(watch.borrow().current()));
+        last.unwrap_or_else(|| Rc::clone(&self.first))
     }
 
     /// How often this rank has gone over to another table.
@@ -114,11 +181,19 @@ impl Versions {
 #[cfg(test)]
 mod tests {
     use schedule::Collective;
-    use table::OperatorClass;
+    use table::{OperatorClass, Policy};
     use vocabulary::{Candidate, CommShape, RankOrder};
 
     use super::Version;
-    use crate::Loaded;
+    use crate::{Loaded, PassedOn};
+
+    const TWO: CommShape = CommShape { nodes: 1, ppn: 2 };
+    const THREE: CommShape = CommShape { nodes: 1, ppn: 3 };
+
+    fn version(rules: &str, policy: Policy) -> Version {
+        let text = testkit::tables::yaml("gain", "openmpi", "4.1.4", rules);
+        Version::new(Loaded::from(testkit::tables::parsed(&text)), policy)
+    }
 
     #[test]
     fn a_gain_is_what_the_table_says_of_one_call() {
@@ -130,27 +205,80 @@ mod tests {
         operators: commutative
         rules:
           - {from: 0,  candidate: default, confidence: high}
-          - {from: 4K, candidate: allreduce/ring, speedup: 2, confidence: high}
+          - {from: 4K, candidate: allreduce/ring, speedup: 2, confidence: high, confirmed: true}
           - {from: 1M, candidate: default, confidence: high}
         measured:
           bytes:                [8, 4K,  32K, 1M]
           microseconds:         [1, 2.5, 7,   90]
           default_microseconds: [1, 5,   12,  90]
 ";
-        let text = testkit::tables::yaml("gain", "openmpi", "4.1.4", of_allreduce);
-        let version = Version::new(Loaded::from(testkit::tables::parsed(&text)));
-        let shape = CommShape { nodes: 1, ppn: 2 };
-        let rules = version.rules(shape, RankOrder::Block);
-        let gain = |bytes| {
+        let extrapolating = Policy {
+            extrapolate: true,
+            ..Policy::default()
+        };
+        let version = version(of_allreduce, extrapolating);
+        let gain_on = |shape, bytes| {
             let operators = OperatorClass::Commutative;
+            let rules = version.rules(shape, RankOrder::Block);
             version.gain_seconds(&rules, Collective::Allreduce, operators, bytes)
         };
+        let gain = |bytes| gain_on(TWO, bytes);
+        let rules = version.rules(TWO, RankOrder::Block);
         assert!((gain(32 << 10) - 5e-6).abs() < 1e-12, "{}", gain(32 << 10));
         assert!((gain(4 << 10) - 2.5e-6).abs() < 1e-12, "{}", gain(4 << 10));
         for bytes in (3..22).map(|power| 1_u64 << power) {
             let choice = rules.decide(Collective::Allreduce, OperatorClass::Commutative, bytes);
             let is_default = choice.candidate == Candidate::Default;
             assert_eq!(gain(bytes) == 0.0, is_default, "{bytes}");
+            // The table promises nothing there.
+            assert_eq!(gain_on(THREE, bytes), 0.0, "{bytes}");
         }
+    }
+
+    #[test]
+    fn calls_are_left_to_the_library_for_a_reason() {
+        let of_two = "  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: commutative
+        rules:
+          - {from: 0,  candidate: default, confidence: high}
+          - {from: 4K, candidate: allreduce/ring, speedup: 2, confidence: high}
+          - {from: 1M, candidate: allreduce/ring, speedup: 2, confidence: high, confirmed: true}
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: bcast/linear, speedup: 2, confidence: low, confirmed: true}
+      - nodes: 1
+        ppn: 3
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+";
+        use Collective::{Allreduce, Bcast, Gather};
+        let policy = Policy::default();
+        let version = version(of_two, policy);
+        let why = |shape, collective, bytes| {
+            let rules = version.rules(shape, RankOrder::Block);
+            let operators = OperatorClass::Commutative;
+            version.why_default(&rules, collective, operators, bytes)
+        };
+        assert_eq!(why(TWO, Allreduce, 8), PassedOn::Default);
+        assert_eq!(why(TWO, Allreduce, 4096), PassedOn::Withheld);
+        assert_eq!(why(THREE, Allreduce, 4096), PassedOn::Shape);
+        assert_eq!(why(THREE, Bcast, 8), PassedOn::Default);
+        assert_eq!(why(TWO, Gather, 8), PassedOn::Default);
+        let why_all = |shape, collective| {
+            let rules = version.rules(shape, RankOrder::Block);
+            version.why_all_default(&rules, collective, PassedOn::NoRules)
+        };
+        assert_eq!(why_all(TWO, Bcast), PassedOn::Withheld);
+        assert_eq!(why_all(THREE, Bcast), PassedOn::NoRules);
+        assert_eq!(why_all(THREE, Allreduce), PassedOn::Shape);
+        assert_eq!(why_all(THREE, Gather), PassedOn::NoRules);
     }
 }

@@ -46,6 +46,11 @@ impl Watch {
         self.replacements
     }
 
+    /// What this rank used last.
+    pub(crate) fn current(&self) -> &Rc<Version> {
+        &self.current
+    }
+
     /// The table for a communicator, the same on all of its ranks: what the file holds now if all of
     /// them read that and can use it; else what they used last, if that was the same; else the first,
     /// which is the same in any case. Collective.
@@ -115,7 +120,7 @@ impl Watch {
         let mut known = [&self.current, first].into_iter();
         match known.find(|known| known.loaded.digest == loaded.digest) {
             Some(known) => Rc::clone(known),
-            None => Rc::new(Version::new(loaded)),
+            None => Rc::new(Version::new(loaded, self.settings.policy)),
         }
     }
 

@@ -70,7 +70,7 @@ pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
-pub use policy::{Lack, Policy, Withheld};
+pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,

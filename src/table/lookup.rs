@@ -54,6 +54,23 @@ pub struct Decision<'t> {
     pub rule: RulePlace,
 }
 
+impl Decision<'_> {
+    /// The answer of a table without rules for a query: the library's default.
+    pub const fn absent(query: &Query) -> Self {
+        Self {
+            query: *query,
+            candidate: &Candidate::Default,
+            expected_seconds: None,
+            default_seconds: None,
+            speedup: Some(1.0),
+            confidence: Confidence::Low,
+            confirmed: false,
+            matched: ShapeMatch::Absent,
+            rule: RulePlace::Absent(*query),
+        }
+    }
+}
+
 /// How a query's shape was found in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShapeMatch {
@@ -67,6 +84,13 @@ pub enum ShapeMatch {
     OtherOrder(CommShape, RankOrder),
     /// The table has nothing for the collective, operator class and deployment.
     Absent,
+}
+
+impl ShapeMatch {
+    /// Whether another shape, or another order of ranks, stands in for the one asked for.
+    pub const fn is_stand_in(self) -> bool {
+        matches!(self, Self::Nearest(_) | Self::OtherOrder(..))
+    }
 }
 
 impl fmt::Display for ShapeMatch {
@@ -172,7 +196,7 @@ impl Table {
         let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
             Some((entry, rule)) => decide(query, entry, rule),
-            None => unknown(query),
+            None => Decision::absent(query),
         }
     }
 
@@ -199,6 +223,16 @@ impl ShapeRules {
     /// Whether the entry is about the very shape of a query, with ranks in the order asked for.
     pub(crate) fn is_of(&self, query: &Query) -> bool {
         self.shape == query.shape && !is_in_other_order(self, query)
+    }
+
+    /// How the entry's shape is the one of a query.
+    pub(crate) fn matched(&self, query: &Query) -> ShapeMatch {
+        match (self.is_of(query), self.source) {
+            (true, RuleSource::Model) => ShapeMatch::Model,
+            (true, RuleSource::Measured) => ShapeMatch::Measured,
+            _ if is_in_other_order(self, query) => ShapeMatch::OtherOrder(self.shape, self.order),
+            _ => ShapeMatch::Nearest(self.shape),
+        }
     }
 }
 
@@ -241,7 +275,6 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
     let ratio = expected_seconds
         .zip(default_seconds)
         .map(|(ours, default)| default / ours);
-    let in_other_order = is_in_other_order(entry, query);
     let exact = entry.is_of(query);
     let confidence = match times {
         _ if !exact => Confidence::Low,
@@ -260,15 +293,7 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
         },
         confidence,
         confirmed: exact && rule.confirmed,
-        matched: if exact && entry.source == RuleSource::Model {
-            ShapeMatch::Model
-        } else if exact {
-            ShapeMatch::Measured
-        } else if in_other_order {
-            ShapeMatch::OtherOrder(entry.shape, entry.order)
-        } else {
-            ShapeMatch::Nearest(entry.shape)
-        },
+        matched: entry.matched(query),
         rule: RulePlace::Rule {
             collective: query.collective,
             shape: entry.shape,
@@ -277,19 +302,5 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
-    }
-}
-
-fn unknown<'t>(query: &Query) -> Decision<'t> {
-    Decision {
-        query: *query,
-        candidate: &Candidate::Default,
-        expected_seconds: None,
-        default_seconds: None,
-        speedup: Some(1.0),
-        confidence: Confidence::Low,
-        confirmed: false,
-        matched: ShapeMatch::Absent,
-        rule: RulePlace::Absent(*query),
     }
 }

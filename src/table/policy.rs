@@ -1,11 +1,12 @@
 //! What of a table is deployed.
 
 use std::fmt;
-use std::ops::Range;
 
+use schedule::Collective;
 use vocabulary::Candidate;
 
-use crate::{Confidence, RulePlace, ShapeRules, Table};
+use crate::lookup::rule_at;
+use crate::{Confidence, Deployment, Rule, RulePlace, ShapeRules, Table};
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
@@ -68,52 +69,125 @@ impl fmt::Display for Lack {
 }
 
 impl Table {
-    /// The table as a policy deploys it: with the default in place of the rules that it withholds,
-    /// which are listed in the order of the table.
+    /// The table as a policy deploys it: with the default, of low confidence, in place of the rules that it
+    /// withholds, which are listed in the order of the table. A deployed table, deployed again, stays as it is.
     pub fn deployed(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
         for (collective, entries) in &mut table.collectives {
             for entry in entries {
-                for (sizes, rule) in entry.withheld(policy) {
-                    let place = RulePlace::Rule {
-                        collective: *collective,
-                        shape: entry.shape,
-                        order: entry.order,
-                        operators: entry.operators,
-                        deployments: entry.deployments,
-                        from_bytes: sizes.start,
-                    };
-                    let (candidate, lack) = rule;
-                    withheld.push(Withheld {
-                        place,
-                        candidate,
-                        lack,
-                    });
-                    entry.turn_back(&sizes, Confidence::Low);
-                }
+                entry.withhold(*collective, policy, &mut withheld);
             }
         }
         (table, withheld)
     }
 }
 
+/// How many rules of a table a policy deploys, and how many not. The default's rules do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Usage {
+    /// Rules that are deployed.
+    pub used: usize,
+    /// Rules that no fresh launches confirmed.
+    pub unconfirmed: usize,
+    /// Confirmed rules, or such that need not be, that are not certain enough.
+    pub uncertain: usize,
+}
+
+impl Usage {
+    /// How many rules are not deployed.
+    pub const fn unused(self) -> usize {
+        self.unconfirmed + self.uncertain
+    }
+
+    /// Whether there are rules, and none is deployed.
+    pub const fn is_nothing(self) -> bool {
+        self.used == 0 && self.unused() > 0
+    }
+}
+
+/// As in `3 of 5 rules are not used: 2 are not confirmed, 1 lacks confidence`.
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = |count, one: &'static str, many| if count == 1 { one } else { many };
+        let (unused, all) = (self.unused(), self.used + self.unused());
+        write!(f, "{unused} of {all} {} ", verb(all, "rule", "rules"))?;
+        write!(f, "{} not used", verb(unused, "is", "are"))?;
+        let lacks = [
+            (self.unconfirmed, "is not confirmed", "are not confirmed"),
+            (self.uncertain, "lacks confidence", "lack confidence"),
+        ];
+        let lacks = lacks.into_iter().filter(|(count, ..)| *count > 0);
+        for (place, (count, one, many)) in lacks.enumerate() {
+            let mark = if place == 0 { ": " } else { ", " };
+            write!(f, "{mark}{count} {}", verb(count, one, many))?;
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// How many of the rules that hold for a deployment a policy uses.
+    pub fn usage(&self, policy: Policy, deployment: Deployment) -> Usage {
+        let entries = self.entries();
+        let entries = entries.filter(|entry| entry.deployments.cover(deployment));
+        let mut usage = Usage::default();
+        for rule in entries.flat_map(|entry| &entry.rules) {
+            match policy.lack(rule) {
+                Some(Lack::Confirmation) => usage.unconfirmed += 1,
+                Some(Lack::Confidence(_)) => usage.uncertain += 1,
+                None if rule.candidate == Candidate::Default => {}
+                None => usage.used += 1,
+            }
+        }
+        usage
+    }
+}
+
+impl Policy {
+    /// What a rule lacks to be deployed. The default lacks nothing.
+    pub fn lack(&self, rule: &Rule) -> Option<Lack> {
+        match rule.candidate {
+            Candidate::Default => None,
+            _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
+            _ if rule.confidence < self.min_confidence => Some(Lack::Confidence(rule.confidence)),
+            _ => None,
+        }
+    }
+}
+
 impl ShapeRules {
-    /// The rules that a policy withholds, each with the sizes that it holds for.
-    fn withheld(&self, policy: Policy) -> Vec<(Range<u64>, (Candidate, Lack))> {
-        let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
-        let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
-        let lacking = rules.filter_map(|(rule, end)| {
-            let lack = match rule.candidate {
-                Candidate::Default => None,
-                _ if !rule.confirmed && !policy.unconfirmed => Some(Lack::Confirmation),
-                _ if rule.confidence < policy.min_confidence => {
-                    Some(Lack::Confidence(rule.confidence))
-                }
-                _ => None,
+    /// Puts the default in place of the rules that a policy withholds, also where they were measured, and adds
+    /// them to a list.
+    fn withhold(&mut self, collective: Collective, policy: Policy, withheld: &mut Vec<Withheld>) {
+        for point in &mut self.measured {
+            let rule = rule_at(&self.rules, point.bytes);
+            if rule.is_some_and(|rule| policy.lack(rule).is_some()) {
+                point.seconds = point.default_seconds;
+            }
+        }
+        for rule in &mut self.rules {
+            let Some(lack) = policy.lack(rule) else {
+                continue;
             };
-            Some((rule.from_bytes..end, (rule.candidate.clone(), lack?)))
+            let default = Rule::new(rule.from_bytes, Candidate::Default, None, Confidence::Low);
+            withheld.push(Withheld {
+                place: RulePlace::Rule {
+                    collective,
+                    shape: self.shape,
+                    order: self.order,
+                    operators: self.operators,
+                    deployments: self.deployments,
+                    from_bytes: rule.from_bytes,
+                },
+                candidate: std::mem::replace(rule, default).candidate,
+                lack,
+            });
+        }
+        self.rules.dedup_by(|next, before| {
+            let from_bytes = before.from_bytes;
+            let next = next.clone();
+            next.candidate == Candidate::Default && *before == Rule { from_bytes, ..next }
         });
-        lacking.collect()
     }
 }

@@ -62,16 +62,21 @@ pub fn provenance(library: Library) -> Provenance {
     }
 }
 
-/// A table that chooses the algorithm at that place, round and round, for every collective.
+/// A table that chooses the algorithm at that place, round and round, for every collective on two to five ranks of
+/// a node that it serves, as measured and confirmed.
 pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = match collective.is_reduction() {
             true => vec![Operators::Commutative, Operators::Noncommutative],
             false => vec![Operators::Any],
         };
-        let entries = classes.into_iter().map(|operators| {
+        let entries = classes.into_iter().flat_map(|operators| {
             let is_ordered = operators == Operators::Noncommutative;
-            entry(operators, candidate(collective, is_ordered, place))
+            let candidate = candidate(collective, is_ordered, place);
+            let algorithm = schedule::find(candidate.algorithm());
+            let needs_even = algorithm.is_some_and(|algorithm| algorithm.even_ranks);
+            let served = (2..=5_u32).filter(move |ppn| !needs_even || ppn.is_multiple_of(2));
+            served.map(move |ppn| entry(ppn, operators, candidate.clone()))
         });
         (collective, entries.collect())
     };
@@ -102,14 +107,18 @@ fn parameters(algorithm: &Algorithm, place: usize) -> Parameters {
     }
 }
 
-fn entry(operators: Operators, candidate: Candidate) -> ShapeRules {
+fn entry(ppn: u32, operators: Operators, candidate: Candidate) -> ShapeRules {
+    let rule = Rule {
+        confirmed: true,
+        ..Rule::new(0, candidate, Some(1.5), Confidence::High)
+    };
     ShapeRules {
-        shape: CommShape { nodes: 1, ppn: 4 },
+        shape: CommShape { nodes: 1, ppn },
         order: RankOrder::Unknown,
         operators,
         deployments: Deployments::Colltune,
         source: RuleSource::Measured,
-        rules: vec![Rule::new(0, candidate, Some(1.5), Confidence::High)],
+        rules: vec![rule],
         measured: Vec::new(),
     }
 }

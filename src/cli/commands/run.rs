@@ -4,10 +4,11 @@ use std::process::Command;
 
 use launcher::{Installation, LibraryChoice, driver_directories, select};
 use libraries::LibraryName;
-use table::Table;
+use table::{Deployment, Policy, Table};
 use tuner::TunerError;
 use vocabulary::Library;
 
+use super::policy::PolicyArgs;
 use super::supervised::{code, supervised};
 use super::workplace::places;
 use crate::console::Console;
@@ -19,7 +20,12 @@ use crate::exit::Answer;
 /// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: into the
 /// launcher's command line, mpirun's of Open MPI or mpiexec's of MPICH, goes what gives them LD_PRELOAD,
 /// COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the first rank's calls were carried out
-/// by, how long they took and what was gained by the table's speed-ups, or that no call was seen.
+/// by, how long they took and which gain the table expects of them, or that no call was seen.
+///
+/// Only confirmed rules of medium confidence or more are used, on communicators of the shapes that were measured;
+/// all else is left to the library's default. The summary says how many calls were served how, and how many rules
+/// are not used and why. The expected gain is the table's promise: what the default would have taken for the
+/// same calls is not measured, since each call is carried out in one way.
 ///
 /// Ranks see the table if its folder is on all hosts.
 ///
@@ -41,6 +47,8 @@ pub(crate) struct Args {
     /// Look at the table again for each communicator that the program makes
     #[arg(long)]
     reload: bool,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// The launcher, its options and the program
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -49,7 +57,8 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
-  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver";
+  colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
+  colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver";
 
 /// The preloaded library.
 const PRELOADED: &str = "libcolltune.so";
@@ -75,13 +84,21 @@ impl Args {
         if self.log.is_some() {
             writable(&log)?;
         }
+        let policy = self.policy.policy();
         let variables = [
             ("LD_PRELOAD", preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
             ("COLLTUNE_RELOAD", switch(self.reload)),
+            (
+                "COLLTUNE_MIN_CONFIDENCE",
+                policy.min_confidence.to_string().into(),
+            ),
+            ("COLLTUNE_UNCONFIRMED", switch(policy.unconfirmed)),
+            ("COLLTUNE_EXTRAPOLATE", switch(policy.extrapolate)),
         ];
+        self.warn_if_unused(&table, policy, console);
         let words = with_variables(launcher.name, &self.command, &variables);
         let status = supervised(Command::new(&launcher.launcher).args(&words[1..]));
         let status = status.map_err(|source| CliError::Command {
@@ -100,6 +117,26 @@ impl Args {
             )),
         }
         Ok(Answer::Program(code(status)))
+    }
+
+    /// Says it if the policy uses no rule of the table.
+    fn warn_if_unused(&self, table: &Table, policy: Policy, console: Console) {
+        let usage = table.usage(policy, Deployment::Colltune);
+        if !usage.is_nothing() {
+            return;
+        }
+        let mut remedies = Vec::new();
+        if usage.unconfirmed > 0 {
+            remedies.push("`colltune validate --confirm` confirms what is good, --unconfirmed uses what is not");
+        }
+        if usage.uncertain > 0 {
+            remedies.push("--min-confidence low uses what has little confidence");
+        }
+        console.warn(format_args!(
+            "all collectives are the library's own, as nothing of {} is used: {usage}. {}.",
+            self.table.display(),
+            remedies.join("; ")
+        ));
     }
 
     /// The launcher that the command begins with.

@@ -4,7 +4,7 @@ use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use super::group::Group;
-use crate::{Deployment, OperatorClass, Query, Rule, Table};
+use crate::{Deployment, OperatorClass, Query, Rule, ShapeMatch, Table};
 
 /// A decision of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,8 @@ pub struct CommunicatorRules {
     order: RankOrder,
     /// By collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
+    /// How their shape was found in the table.
+    matched: [ShapeMatch; GROUPS],
 }
 
 impl CommunicatorRules {
@@ -57,26 +59,29 @@ impl CommunicatorRules {
     /// order of ranks on it. Unless it may `extrapolate`, a shape that was not measured, or not with ranks in
     /// that order, is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
-        let group = |index: usize| {
-            let choices = choices(
-                table,
-                &Query {
-                    collective: Collective::MEASURED[index / CLASSES.len()],
-                    shape,
-                    order,
-                    bytes: 0,
-                    operators: CLASSES[index % CLASSES.len()],
-                    deployment: Deployment::Colltune,
-                },
-                extrapolate,
-            );
+        let query = |index: usize| Query {
+            collective: Collective::MEASURED[index / CLASSES.len()],
+            shape,
+            order,
+            bytes: 0,
+            operators: CLASSES[index % CLASSES.len()],
+            deployment: Deployment::Colltune,
+        };
+        let group = |index| {
+            let choices = choices(table, &query(index), extrapolate);
             let from = choices.iter().map(|choice| choice.from_bytes).collect();
             (Group::new(from), choices)
+        };
+        let matched = |index| {
+            let query = query(index);
+            let entry = table.nearest(&query);
+            entry.map_or(ShapeMatch::Absent, |entry| entry.matched(&query))
         };
         Self {
             shape,
             order,
             groups: std::array::from_fn(group),
+            matched: std::array::from_fn(matched),
         }
     }
 
@@ -103,6 +108,12 @@ impl CommunicatorRules {
     /// All that may be decided about a collective and a class of operators, by size.
     pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
         &self.groups[place(collective, operators)].1
+    }
+
+    /// How the shape and the order of ranks were found in the table. A stand-in has decided only if the rules
+    /// may extrapolate.
+    pub fn matched(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
+        self.matched[place(collective, operators)]
     }
 }
 

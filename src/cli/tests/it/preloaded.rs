@@ -19,7 +19,7 @@ const COLLECTIVES: &str = "
         ppn: 2
         operators: any
         rules:
-          - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high}
+          - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high, confirmed: true}
 ";
 
 /// A table for a release of Open MPI.
@@ -75,6 +75,9 @@ fn ranks_and_nothing_else_are_given_the_table() {
     let out = place.run(&switched).good().out;
     assert!(out.contains("-x COLLTUNE_RELOAD=1"), "{out}");
     assert!(out.contains("-x COLLTUNE_FORCE=0"), "{out}");
+    let policy =
+        "-x COLLTUNE_MIN_CONFIDENCE=medium -x COLLTUNE_UNCONFIRMED=0 -x COLLTUNE_EXTRAPOLATE=0 ";
+    assert!(out.contains(policy), "{out}");
     let kept = [
         "run",
         "table.yaml",
@@ -88,6 +91,59 @@ fn ranks_and_nothing_else_are_given_the_table() {
     ];
     place.run(&kept).good();
     assert_eq!(place.read("log"), "colltune: a summary\n");
+}
+
+#[test]
+fn ranks_are_given_the_policy_and_a_table_that_it_does_not_use_is_told_of() {
+    let place = prepared(MPIRUN);
+    let run = |options: &[&str]| {
+        let args = [&["run", "table.yaml"], options, &["--", "mpirun", "a"]].concat();
+        let ran = place.run(&args);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        (ran.out, ran.err)
+    };
+    let options = ["--min-confidence", "low", "--unconfirmed", "--extrapolate"];
+    let (out, err) = run(&options);
+    let policy =
+        "-x COLLTUNE_MIN_CONFIDENCE=low -x COLLTUNE_UNCONFIRMED=1 -x COLLTUNE_EXTRAPOLATE=1 ";
+    assert!(out.contains(policy), "{out}");
+    assert!(!err.contains("warning"), "{err}");
+    let confirmed = table_for("4.1.4");
+    let check = |table: String, option: &[&str], parts: &[&str]| {
+        place.write("table.yaml", table);
+        let (_, err) = run(&[]);
+        for part in parts {
+            assert!(err.contains(part), "no `{part}` in {err}");
+        }
+        let (_, err) = run(option);
+        assert!(!err.contains("warning"), "{err}");
+    };
+    check(
+        confirmed.replace(", confirmed: true", ""),
+        &["--unconfirmed"],
+        &[
+            "warning: all collectives are the library's own, as nothing of table.yaml is used",
+            "1 of 1 rule is not used: 1 is not confirmed",
+            "colltune validate --confirm",
+            "--unconfirmed",
+        ],
+    );
+    check(
+        confirmed.replace("confidence: high", "confidence: low"),
+        &["--min-confidence", "low"],
+        &["1 lacks confidence", "--min-confidence low"],
+    );
+    place
+        .run(&[
+            "run",
+            "table.yaml",
+            "--min-confidence",
+            "hihg",
+            "--",
+            "mpirun",
+            "a",
+        ])
+        .bad(2, &["hihg", "low, medium, high"]);
 }
 
 #[test]

@@ -32,7 +32,8 @@ fn table() -> String {
         collectives += &format!(
             "  {collective}:\n    message_size: {message_size}\n    shapes:\n      - nodes: 1\n        \
              ppn: 2\n{operators}        rules:\n          - {{from: 0, candidate: \
-             {collective}/{algorithm}, speedup: 1.5, confidence: high}}\n"
+             {collective}/{algorithm}, speedup: 1.5, confidence: high, \
+             confirmed: true}}\n"
         );
     }
     tables::yaml("ours", "openmpi", "4.1.4", &collectives)

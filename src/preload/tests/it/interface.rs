@@ -33,6 +33,9 @@ fn check(folder: &Path, flags: &[&str], environment: &[(&str, &str)]) {
         let arguments = [text(&path), missing.clone(), text(&other), code.to_owned()];
         let mut environment = environment.to_vec();
         environment.push(("COLLTUNE_FORCE", force));
+        if force == "1" {
+            environment.push(("COLLTUNE_EXTRAPOLATE", "1"));
+        }
         let printed = run(&program, &arguments, 4, &environment).good();
         assert!(printed.contains("the interface holds"), "{printed}");
         let warnings = printed.matches("it is used all the same").count();

@@ -6,6 +6,7 @@ mod launch;
 mod memory;
 mod nodes;
 mod order;
+mod policy;
 mod reload;
 mod repeats;
 mod stress;

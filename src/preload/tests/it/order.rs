@@ -1,13 +1,12 @@
 //! Tables whose rules hold for an order of ranks.
 
 use schedule::Collective;
-use table::{Confidence, Operators, Rule, ShapeRules, Table};
+use table::{Operators, Rule, ShapeRules, Table};
 use tempfile::TempDir;
 use testkit::mpi::installation;
 use testkit::tables::{forcing, saved};
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
-use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
 
 /// One algorithm of allreduce for 2x2 in block order, another for 2x3 in cyclic order.
@@ -18,15 +17,13 @@ fn table() -> Table {
         shape: CommShape { nodes: 2, ppn },
         order,
         operators: Operators::Commutative,
-        rules: vec![Rule::new(
-            0,
-            Candidate::Ours {
+        rules: vec![Rule {
+            candidate: Candidate::Ours {
                 algorithm: algorithm.to_owned(),
                 parameters: Parameters::default(),
             },
-            Some(1.5),
-            Confidence::High,
-        )],
+            ..model.rules[0].clone()
+        }],
         ..model.clone()
     };
     let entries = vec![
@@ -42,14 +39,25 @@ fn rules_of_another_order_of_ranks_are_not_taken_for_measured_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("dealt.c", folder.path(), &["-rdynamic"]);
     let path = saved(&table(), folder.path());
-    let check = |node_of: &str, algorithm: &str| {
-        let nodes = [("NODE_OF", node_of)];
-        let text = run_preloaded(&program, &[], 4, &path, &nodes).good();
-        assert_eq!(calls(&text, algorithm), 10, "{node_of}: {text}");
+    let run = |node_of: &str, extrapolate: &str| {
+        let more = [("NODE_OF", node_of), ("COLLTUNE_EXTRAPOLATE", extrapolate)];
+        run_preloaded(&program, &[], 4, &path, &more).good()
     };
-    check("aabb", "allreduce/recursive_doubling");
+    let check = |node_of: &str, extrapolate: &str, decision: &str| {
+        let text = run(node_of, extrapolate);
+        let mut rows = text.lines().filter(|line| line.ends_with(decision));
+        let row = rows.find(|line| line.starts_with("colltune: allreduce "));
+        let calls = row.and_then(|row| row.split_whitespace().nth(2));
+        assert_eq!(calls, Some("10"), "{node_of}: {text}");
+    };
+    for extrapolate in ["0", "1"] {
+        check("aabb", extrapolate, "  allreduce/recursive_doubling");
+    }
+    check("abab", "0", "  default (shape not measured)");
+    check("abba", "0", "  default (shape not measured)");
     // Another shape in the same order is nearer than the same shape in another.
-    check("abab", "allreduce/ring");
+    check("abab", "1", "  allreduce/ring (nearest 2x3)");
     // None is in the same order: that of the nearest shape stands in.
-    check("abba", "allreduce/recursive_doubling");
+    let stand_in = "  allreduce/recursive_doubling (nearest 2x2 with ranks in block order)";
+    check("abba", "1", stand_in);
 }

@@ -35,6 +35,12 @@ impl Files {
         put("a", &a);
         put("b", &b);
         put("other", &forcing(1, other));
+        let mut unconfirmed = b.clone();
+        let rules = unconfirmed.collectives.values_mut().flatten();
+        for rule in rules.flat_map(|entry| &mut entry.rules) {
+            rule.confirmed = false;
+        }
+        put("unconfirmed", &unconfirmed);
         put("differing0", &a);
         put("differing1", &b);
         let broadcasts = [&a, &b].map(|table| {
@@ -97,6 +103,22 @@ fn a_changed_table_holds_for_new_communicators_under_mpi() {
     assert!(text.contains("the table was replaced 2 times"), "{text}");
     let (calls, text) = files.run(&files.path(""), &steps[..2], "0");
     assert_eq!((calls, warnings(&text)), ([5, 0], 0), "{text}");
+}
+
+#[test]
+fn the_policy_holds_for_a_changed_table_under_mpi() {
+    let files = Files::new();
+    let put = format!("put:{}", files.path("unconfirmed").display());
+    // 1 call by the first table, 4 by none.
+    let steps = ["new".to_owned(), put];
+    let (calls, text) = files.run(&files.path(""), &steps, "1");
+    assert_eq!((calls, warnings(&text)), ([1, 0], 0), "{text}");
+    assert!(text.contains("the table was replaced once"), "{text}");
+    assert!(
+        text.contains("  default (the table's rule is not used)"),
+        "{text}"
+    );
+    assert!(text.contains("rules are not used"), "{text}");
 }
 
 #[test]

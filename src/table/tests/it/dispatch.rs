@@ -9,7 +9,7 @@ use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{
     Confidence, Deployment, Deployments, OperatorClass, Operators, Query, Rule, RuleSource,
-    ShapeRules, Table,
+    ShapeMatch, ShapeRules, Table,
 };
 use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
 
@@ -107,6 +107,7 @@ fn tables() -> impl Strategy<Value = Table> {
 
 fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
     let compiled = CommunicatorRules::new(table, shape, order, true);
+    let of_measured = CommunicatorRules::new(table, shape, order, false);
     let limits = table.entries().flat_map(|entry| &entry.rules);
     let near = limits.flat_map(|rule| [rule.from_bytes.saturating_sub(1), rule.from_bytes]);
     let sizes: Vec<u64> = sizes.iter().copied().chain(near).collect();
@@ -121,12 +122,27 @@ fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
                     operators,
                     deployment: Deployment::Colltune,
                 });
-                let choice = compiled.decide(collective, operators, bytes);
-                assert_eq!(
-                    (&choice.candidate, choice.speedup),
-                    (expected.candidate, expected.speedup),
+                let call = format!(
                     "{collective}, {shape} in {order} order, {bytes} bytes, {operators} operators"
                 );
+                let choice = compiled.decide(collective, operators, bytes);
+                let decided = (&choice.candidate, choice.speedup);
+                assert_eq!(decided, (expected.candidate, expected.speedup), "{call}");
+                let choice = of_measured.decide(collective, operators, bytes);
+                let decided = (&choice.candidate, choice.speedup);
+                match expected.matched {
+                    ShapeMatch::Measured | ShapeMatch::Model => {
+                        assert_eq!(decided, (expected.candidate, expected.speedup), "{call}");
+                    }
+                    _ => assert_eq!(decided, (&Candidate::Default, Some(1.0)), "{call}"),
+                }
+                for rules in [&compiled, &of_measured] {
+                    assert_eq!(
+                        rules.matched(collective, operators),
+                        expected.matched,
+                        "{call}"
+                    );
+                }
             }
         }
     }

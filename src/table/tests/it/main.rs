@@ -8,6 +8,7 @@ mod invalid;
 mod layout;
 mod lookup;
 mod mutants;
+mod policy;
 mod repair;
 mod round_trip;
 mod sample;

@@ -194,7 +194,7 @@ fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
     })
 }
 
-fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<ShapeRules>>> {
+pub(crate) fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<ShapeRules>>> {
     let some = |collective| prop::option::of(entries(collective));
     Collective::ALL.map(some).prop_map(|present| {
         let named = Collective::ALL.into_iter().zip(present);

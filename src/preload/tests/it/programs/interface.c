@@ -4,6 +4,7 @@
  *
  * CODE is what loading the third table returns.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <colltune.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,11 @@ static void decisions(const colltune_table *table) {
     const char *first = decision.algorithm;
     EXPECT(colltune_decide(table, "allreduce", 1, 4, 9000, 1, &decision) == COLLTUNE_SUCCESS);
     EXPECT(decision.algorithm == first);
+    /* Not measured. */
+    EXPECT(colltune_decide(table, "allreduce", 1, 7, 8192, 1, &decision) == COLLTUNE_SUCCESS);
+    const char *extrapolate = getenv("COLLTUNE_EXTRAPOLATE");
+    if (extrapolate) EXPECT(decision.is_ours && !strcmp(decision.algorithm, first));
+    else EXPECT(!decision.is_ours && !strcmp(decision.algorithm, "default") && decision.speedup == 1);
     EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(strlen(colltune_message()) > 0);
     EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
@@ -78,6 +84,14 @@ int main(int argc, char **argv) {
     /* A rank that reads another file than the rest. */
     int differs = colltune_load(argv[rank == 0 ? 2 : 1], MPI_COMM_WORLD, &none);
     EXPECT(differs == (rank == 0 ? COLLTUNE_ERR_TABLE : COLLTUNE_ERR_DIFFERS) && none == NULL);
+    /* A rank with other settings than the rest, and settings that there are not. */
+    if (rank == 0) setenv("COLLTUNE_UNCONFIRMED", "1", 1);
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &none) == COLLTUNE_ERR_DIFFERS && none == NULL);
+    unsetenv("COLLTUNE_UNCONFIRMED");
+    setenv("COLLTUNE_MIN_CONFIDENCE", "hihg", 1);
+    EXPECT(colltune_load(argv[1], MPI_COMM_WORLD, &none) == COLLTUNE_ERR_ARGUMENT && none == NULL);
+    EXPECT(strstr(colltune_message(), "low, medium or high"));
+    unsetenv("COLLTUNE_MIN_CONFIDENCE");
     colltune_table *other = NULL;
     EXPECT(colltune_load(argv[3], MPI_COMM_WORLD, &other) == atoi(argv[4]));
     EXPECT(colltune_free(&other) == COLLTUNE_SUCCESS);

@@ -1,0 +1,149 @@
+//! Which rules are used, and on which shapes.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use table::{Confidence, Table};
+use tempfile::TempDir;
+use testkit::mpi::installation;
+use testkit::tables::{forcing, saved};
+use vocabulary::CommShape;
+
+use crate::launch::{compiled, run_preloaded};
+
+/// A program of ten allreduces, and a table for it of two ranks alone.
+struct Prepared {
+    folder: TempDir,
+    program: PathBuf,
+}
+
+impl Prepared {
+    fn new() -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let program = compiled("node.c", folder.path(), &["-rdynamic", "-ldl"]);
+        Self { folder, program }
+    }
+
+    fn table(&self, confidence: Confidence, confirmed: bool) -> PathBuf {
+        let mut table: Table = forcing(1, installation().library());
+        for entries in table.collectives.values_mut() {
+            entries.retain(|entry| entry.shape == CommShape { nodes: 1, ppn: 2 });
+            for rule in entries.iter_mut().flat_map(|entry| &mut entry.rules) {
+                (rule.confidence, rule.confirmed) = (confidence, confirmed);
+            }
+        }
+        saved(&table, self.folder.path())
+    }
+
+    fn run(&self, table: &Path, ranks: u32, more: &[(&str, &str)]) -> String {
+        run_preloaded(&self.program, &[], ranks, table, more).good()
+    }
+}
+
+/// What the summary says of who carried out the ten calls, and whether it was an algorithm of ours.
+fn by(text: &str) -> (String, bool) {
+    let mut lines = text.lines();
+    let row = lines.find_map(|line| line.strip_prefix("colltune: allreduce "));
+    let words: Vec<&str> = row.expect(text).split_whitespace().collect();
+    assert_eq!(words[0], "10", "{text}");
+    let by = words[3..].join(" ");
+    let is_ours = by.starts_with("allreduce/");
+    (by, is_ours)
+}
+
+fn warnings(text: &str) -> Vec<&str> {
+    let lines = text.lines();
+    lines
+        .filter(|line| line.contains("colltune: warning"))
+        .collect()
+}
+
+#[test]
+fn shapes_that_were_not_measured_are_the_librarys_unless_asked_for_under_mpi() {
+    let prepared = Prepared::new();
+    let table = prepared.table(Confidence::High, true);
+    let remedy = "COLLTUNE_EXTRAPOLATE=1";
+    let text = prepared.run(&table, 3, &[]);
+    assert_eq!(by(&text).0, "default (shape not measured)", "{text}");
+    assert!(
+        text.contains("calls: 10 default (shape not measured)"),
+        "{text}"
+    );
+    assert!(text.contains(remedy), "{text}");
+    let text = prepared.run(&table, 3, &[("COLLTUNE_EXTRAPOLATE", "1")]);
+    let (by_nearest, is_ours) = by(&text);
+    assert!(is_ours && by_nearest.ends_with(" (nearest 1x2)"), "{text}");
+    let served = "calls: 10 by rules of the nearest measured shape";
+    assert!(text.contains(served) && !text.contains(remedy), "{text}");
+    let text = prepared.run(&table, 2, &[]);
+    let (by_table, is_ours) = by(&text);
+    assert!(is_ours && !by_table.contains("nearest"), "{text}");
+    assert!(text.contains("calls: 10 by the table's rules"), "{text}");
+    assert!(!text.contains("not used"), "{text}");
+}
+
+#[test]
+fn only_confirmed_rules_of_enough_confidence_are_used_under_mpi() {
+    let prepared = Prepared::new();
+    let check = |table: &Path, more: (&str, &str), lack: &str| {
+        let text = prepared.run(table, 2, &[]);
+        assert_eq!(by(&text).0, "default (the table's rule is not used)");
+        assert_eq!(text.matches(lack).count(), 1, "no `{lack}` in\n{text}");
+        assert!(text.contains(&format!("{}={}", more.0, more.1)), "{text}");
+        assert_eq!(warnings(&text).len(), 0, "{text}");
+        // Who has no summary is told as well.
+        let text = prepared.run(table, 2, &[("COLLTUNE_LOG", "0")]);
+        let told = warnings(&text);
+        assert!(told.len() == 1 && told[0].contains(lack), "{text}");
+        let text = prepared.run(table, 2, &[more]);
+        assert!(by(&text).1 && !text.contains("not used"), "{text}");
+    };
+    let table = prepared.table(Confidence::High, false);
+    let lack = "12 of 12 rules are not used: 12 are not confirmed";
+    check(&table, ("COLLTUNE_UNCONFIRMED", "1"), lack);
+    let table = prepared.table(Confidence::Low, true);
+    let lack = "12 of 12 rules are not used: 12 lack confidence";
+    check(&table, ("COLLTUNE_MIN_CONFIDENCE", "low"), lack);
+    let table = prepared.table(Confidence::Medium, true);
+    assert!(by(&prepared.run(&table, 2, &[])).1);
+    let text = prepared.run(&table, 2, &[("COLLTUNE_MIN_CONFIDENCE", "high")]);
+    assert!(!by(&text).1, "{text}");
+}
+
+#[test]
+fn a_confidence_that_there_is_not_gets_one_warning_under_mpi() {
+    let prepared = Prepared::new();
+    let table = prepared.table(Confidence::High, true);
+    let text = prepared.run(&table, 2, &[("COLLTUNE_MIN_CONFIDENCE", "hihg")]);
+    let told = warnings(&text);
+    let why = "COLLTUNE_MIN_CONFIDENCE is `hihg`: it must be low, medium or high";
+    assert!(told.len() == 1 && told[0].contains(why), "{text}");
+    assert!(!text.contains("colltune: allreduce"), "{text}");
+}
+
+#[test]
+fn ranks_with_different_policies_use_no_table_under_mpi() {
+    let prepared = Prepared::new();
+    let table = prepared.table(Confidence::High, true);
+    let script = prepared.folder.path().join("start");
+    for differing in [
+        "COLLTUNE_EXTRAPOLATE=1",
+        "COLLTUNE_UNCONFIRMED=1",
+        "COLLTUNE_MIN_CONFIDENCE=high",
+        "COLLTUNE_MIN_CONFIDENCE=hihg",
+    ] {
+        let text = format!(
+            "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then export {differing}; fi\n\
+             exec \"$@\"\n"
+        );
+        std::fs::write(&script, text).expect("written");
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("executable");
+        let arguments = [prepared.program.display().to_string()];
+        let text = run_preloaded(&script, &arguments, 2, &table, &[]).good();
+        let told = warnings(&text);
+        let why = "or they have different settings";
+        let is_told = told.len() == 1 && told[0].contains(why);
+        assert!(is_told, "{differing}: {text}");
+        assert!(!text.contains("colltune: allreduce"), "{differing}: {text}");
+    }
+}

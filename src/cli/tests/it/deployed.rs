@@ -236,7 +236,8 @@ fn export_leaves_out_what_is_not_confirmed() {
     let place = place(&[DEFAULT, CONFIRMED, UNCONFIRMED, UNCERTAIN]);
     let export = ["export", "night.yaml", "--format", "openmpi"];
     let ran = warned(&place, &export);
-    let note = "Left to the library: 2 of 3 rules: 1 was not confirmed by fresh launches, 1 has low confidence.";
+    let note =
+        "Left to the library: 2 of 3 rules are not used: 1 is not confirmed, 1 lacks confidence.";
     assert_eq!(ran.err.matches("warning: ").count(), 2, "{}", ran.err);
     assert!(
         ran.err.contains(note) && ran.err.contains("The machine was busy."),

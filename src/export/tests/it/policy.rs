@@ -64,8 +64,8 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
         Policy::default(),
         [0, 0, 0, 8],
         &format!(
-            "Left to the library: 2 of 20 rules: 1 was not confirmed by fresh launches, 1 has low \
-             confidence. {remedy} `--unconfirmed` and `--min-confidence low` use them as they are."
+            "Left to the library: 2 of 20 rules are not used: 1 is not confirmed, 1 lacks confidence. \
+             {remedy} `--unconfirmed` and `--min-confidence low` use them as they are."
         ),
     );
     let unconfirmed = Policy {
@@ -76,7 +76,7 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
         unconfirmed,
         [0, 2, 0, 8],
         &format!(
-            "Left to the library: 1 of 20 rules: 1 has low confidence. {remedy} `--min-confidence low` uses \
+            "Left to the library: 1 of 20 rules is not used: 1 lacks confidence. {remedy} `--min-confidence low` uses \
              them as they are."
         ),
     );
@@ -87,7 +87,7 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
     check(
         all,
         [0, 2, 2, 8],
-        "Used as asked for: 2 doubtful rules: 1 was not confirmed by fresh launches, 1 has low confidence.",
+        "Used as asked for, though by default 2 of 20 rules are not used: 1 is not confirmed, 1 lacks confidence.",
     );
     let high = Policy {
         min_confidence: Confidence::High,

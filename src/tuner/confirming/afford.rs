@@ -26,9 +26,8 @@ pub(super) fn affordable(
         left,
     };
     let is_begun = |cell: &Cell| begun.contains(cell);
-    let eligible: [(&dyn Fn(&Cell) -> bool, f64); 2] =
-        [(&is_begun, 0.0), (&|_| true, RESERVE * left)];
-    for (is_eligible, reserve) in eligible {
+    let phases: [(Eligible<'_>, f64); 2] = [(&is_begun, 0.0), (&|_| true, RESERVE * left)];
+    for (is_eligible, reserve) in phases {
         state.left -= reserve;
         let best = |state: &State, series: &Vec<Stake>| state.best(series, is_eligible);
         let mut runs: Vec<Option<Run>> = stakes.iter().map(|of| best(&state, of)).collect();
@@ -58,6 +57,9 @@ pub(super) fn affordable(
     order
 }
 
+/// Which cells may be taken.
+type Eligible<'a> = &'a dyn Fn(&Cell) -> bool;
+
 /// Neighbouring sizes.
 struct Run {
     /// Those that are not yet taken.
@@ -75,7 +77,7 @@ struct State {
 
 impl State {
     /// The run of a series that is worth most; none if nothing is at stake, or there is no time.
-    fn best(&self, series: &[Stake], is_eligible: &dyn Fn(&Cell) -> bool) -> Option<Run> {
+    fn best(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<Run> {
         // What is measured anyway.
         let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
         let has: Vec<bool> = series.iter().map(has).collect();

@@ -21,7 +21,7 @@ use crate::{Agenda, TunerError};
 pub(crate) struct Confirming {
     /// What is still to be measured of the sweep.
     pub(crate) trials: Vec<Trial>,
-    /// Those of them that what is left of the budget suffices for: all, or what has most at stake for its time.
+    /// Those of them that what is left of the budget suffices for: all, or those with most at stake.
     pub(crate) affordable: Vec<Trial>,
     /// About what measuring all of them takes, in seconds.
     pub(crate) seconds: f64,
@@ -119,7 +119,7 @@ impl Confirming {
 }
 
 /// About what measuring all open trials takes, in seconds, and those of them that what is left of the budget
-/// suffices for, those first that are worth most for their time where these are not all. A cell is measured in all
+/// suffices for, those first at which most is at stake where these are not all. A cell is measured in all
 /// patterns of calls or in none.
 fn budgeted(
     campaign: &Campaign,

@@ -110,18 +110,13 @@ impl Args {
 /// Where the table for the library's own settings is, or why there is none.
 fn tell_export(tuned: &Tuned, console: Console) -> Result<(), CliError> {
     let library = &tuned.analysis.origin.library;
-    if !tuned.withheld.is_empty() {
-        let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
-        for Withheld { lack, .. } in &tuned.withheld {
-            *lacks.entry(lack.to_string()).or_default() += 1;
-        }
-        let lacks: Vec<String> = lacks
-            .iter()
-            .map(|(lack, rules)| format!("{rules} {lack}"))
-            .collect();
+    let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
+    for Withheld { lack, .. } in &tuned.withheld {
+        *lacks.entry(lack.to_string()).or_default() += 1;
+    }
+    for (lack, rules) in lacks {
         console.remark(format_args!(
-            "rules that are not deployed, and stay in the table: {}",
-            lacks.join(", ")
+            "{rules} rules stay in the table and are not deployed: each {lack}"
         ))?;
     }
     match &tuned.export {

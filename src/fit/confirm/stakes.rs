@@ -23,8 +23,9 @@ pub fn at_stake(octaves: f64, speedup: f64) -> f64 {
 pub struct Stake {
     /// The cell.
     pub cell: Cell,
-    /// The time of a call by the default, as far as that is known; not everywhere was it explored.
-    pub default_seconds: Option<f64>,
+    /// The time of a call, on average over the default and the candidates that are compared with it; absent where
+    /// nothing tells.
+    pub call_seconds: Option<f64>,
     /// What is at stake at this size alone.
     pub here: f64,
     /// What is at stake between this size and the next one, if a candidate is confirmed at both.
@@ -66,11 +67,13 @@ impl Confirmation<'_> {
                 let octaves = next.cell.bytes.max(1) as f64 / cell.bytes.max(1) as f64;
                 at_stake(octaves.log2(), best(&mut { both }))
             });
-            let default_seconds =
-                |decision: &CellDecision| Some(decision.default()?.median_seconds);
+            let of_default = |decision: &CellDecision| Some(decision.default()?.median_seconds);
+            let shares = expected[place].iter().map(|(_, speedup)| 1.0 / speedup);
+            let share = (1.0 + shares.sum::<f64>()) / (1.0 + expected[place].len() as f64);
+            let default_seconds = self.nearest(key, points, place, &of_default);
             Stake {
                 cell,
-                default_seconds: self.nearest(key, points, place, &default_seconds),
+                call_seconds: default_seconds.map(|seconds| share * seconds),
                 // A rule for a size between those of the campaign alone is not made.
                 here: match point.is_probe {
                     true => 0.0,

@@ -5,11 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use fit::Stake;
 use vocabulary::Cell;
 
-/// The cells to confirm in so many seconds, those first that are worth most for their time.
+/// The share of the time that is left for what takes longer than expected when something more is begun.
+const RESERVE: f64 = 0.1;
+
+/// The cells to confirm in so many seconds, those first at which most is at stake.
 ///
 /// `stakes` are series of neighbouring sizes; `seconds` has those that are still to be measured, with what that
-/// takes. Runs of sizes are taken, one after the other, of which most is at stake a second: what is at stake
-/// between two sizes counts if both are taken. What is begun is brought to an end before anything else is.
+/// takes. Runs of sizes are taken, one after the other, at which most is at stake on average and for which there
+/// is time: what is at stake between two sizes counts if both are taken. What is begun is brought to an end before
+/// anything else is begun.
 pub(super) fn affordable(
     stakes: &[Vec<Stake>],
     seconds: &BTreeMap<Cell, f64>,
@@ -22,8 +26,9 @@ pub(super) fn affordable(
         left,
     };
     let is_begun = |cell: &Cell| begun.contains(cell);
-    let eligible: [&dyn Fn(&Cell) -> bool; 2] = [&is_begun, &|_| true];
-    for is_eligible in eligible {
+    let phases: [(Eligible<'_>, f64); 2] = [(&is_begun, 0.0), (&|_| true, RESERVE * left)];
+    for (is_eligible, reserve) in phases {
+        state.left -= reserve;
         let best = |state: &State, series: &Vec<Stake>| state.best(series, is_eligible);
         let mut runs: Vec<Option<Run>> = stakes.iter().map(|of| best(&state, of)).collect();
         loop {
@@ -52,12 +57,15 @@ pub(super) fn affordable(
     order
 }
 
+/// Which cells may be taken.
+type Eligible<'a> = &'a dyn Fn(&Cell) -> bool;
+
 /// Neighbouring sizes.
 struct Run {
     /// Those that are not yet taken.
     cells: Vec<Cell>,
     seconds: f64,
-    /// What is at stake, a second.
+    /// What is at stake, on average.
     worth: f64,
 }
 
@@ -68,8 +76,8 @@ struct State {
 }
 
 impl State {
-    /// The run of a series that is worth most for its time; none if nothing is at stake, or fits.
-    fn best(&self, series: &[Stake], is_eligible: &dyn Fn(&Cell) -> bool) -> Option<Run> {
+    /// The run of a series that is worth most; none if nothing is at stake, or there is no time.
+    fn best(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<Run> {
         // What is measured anyway.
         let has = |stake: &Stake| !self.open.contains_key(&stake.cell);
         let has: Vec<bool> = series.iter().map(has).collect();
@@ -77,7 +85,7 @@ impl State {
         let between = |low: usize| series[low].up_to_next;
         let mut best: Option<(f64, f64, usize, usize)> = None;
         for first in (0..series.len()).filter(|first| !has[*first]) {
-            let (mut gain, mut seconds) = (0.0, 0.0);
+            let (mut gain, mut seconds, mut sizes) = (0.0, 0.0, 0.0);
             if first > 0 && has[first - 1] {
                 gain += between(first - 1);
             }
@@ -90,13 +98,14 @@ impl State {
                     continue;
                 }
                 gain += stake.here;
+                sizes += 1.0;
                 seconds += self.open.get(&stake.cell).copied().unwrap_or(0.0);
                 if !is_eligible(&stake.cell) || seconds > self.left {
                     break;
                 }
                 let joins = last + 1 < series.len() && has[last + 1];
                 let gain = gain + if joins { between(last) } else { 0.0 };
-                let worth = gain / seconds.max(f64::MIN_POSITIVE);
+                let worth = gain / sizes;
                 if gain > 0.0 && best.is_none_or(|(most, ..)| worth > most) {
                     best = Some((worth, seconds, first, last));
                 }
@@ -133,7 +142,7 @@ mod tests {
     fn series(stakes: &[(u64, f64, f64)]) -> Vec<Stake> {
         let stake = |&(bytes, here, up_to_next): &(u64, f64, f64)| Stake {
             cell: cell(bytes),
-            default_seconds: None,
+            call_seconds: None,
             here,
             up_to_next,
         };
@@ -176,19 +185,19 @@ mod tests {
 
     #[test]
     fn sizes_are_taken_with_what_lies_between_them() {
-        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 3.5), [128, 256, 512]);
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 4.0), [128, 256, 512]);
         assert_eq!(
-            sizes(&STAKES, &alike(1.0), &[], 5.5),
+            sizes(&STAKES, &alike(1.0), &[], 6.0),
             [32, 64, 128, 256, 512]
         );
-        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 7.0).len(), 7);
+        assert_eq!(sizes(&STAKES, &alike(1.0), &[], 8.0).len(), 7);
         assert_eq!(sizes(&STAKES, &alike(1.0), &[], 0.5), [0_u64; 0]);
     }
 
     #[test]
     fn what_is_begun_is_brought_to_an_end_first() {
         assert_eq!(sizes(&STAKES, &alike(1.0), &[8, 16, 32], 3.5), [8, 16, 32]);
-        let five = sizes(&STAKES, &alike(1.0), &[8, 16, 32], 5.5);
+        let five = sizes(&STAKES, &alike(1.0), &[8, 16, 32], 6.0);
         assert!(
             five.len() == 5 && five.starts_with(&[8, 16, 32]),
             "{five:?}"
@@ -202,11 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn time_counts_as_much_as_what_is_at_stake() {
+    fn what_there_is_no_time_for_makes_room_for_others() {
         let mut seconds = alike(1.0);
         for dear in &mut seconds[4..] {
             dear.1 = 10.0;
         }
+        assert_eq!(sizes(&STAKES, &seconds, &[], 35.0), [64, 128, 256, 512]);
         assert_eq!(sizes(&STAKES, &seconds, &[], 12.0), [8, 16, 32, 64]);
     }
 

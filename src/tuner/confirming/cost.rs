@@ -13,8 +13,6 @@ use vocabulary::{Cell, Library, Pattern};
 pub(super) struct Turns<'a> {
     /// By pattern of calls and cell, the median of the launches that have measured it.
     measured: Vec<BTreeMap<Cell, f64>>,
-    /// What is expected is multiplied by it: how much longer than expected the measured ones took.
-    factor: f64,
     expected: Expected<'a>,
 }
 
@@ -37,7 +35,7 @@ impl<'a> Turns<'a> {
         slice_seconds: f64,
     ) -> Result<Self, StoreError> {
         let known = stakes.iter().flatten();
-        let calls = known.filter_map(|stake| Some((stake.cell, stake.default_seconds?)));
+        let calls = known.filter_map(|stake| Some((stake.cell, stake.call_seconds?)));
         let expected = Expected {
             patterns,
             calls: calls.collect(),
@@ -50,26 +48,36 @@ impl<'a> Turns<'a> {
             let medians = turns.filter_map(|(cell, seconds)| Some((cell, median(&seconds)?)));
             measured.push(medians.collect::<BTreeMap<Cell, f64>>());
         }
-        let ratios = (0..patterns.len()).flat_map(|pattern| {
-            let expected = &expected;
-            let of_pattern = measured[pattern].iter();
-            of_pattern.map(move |(cell, seconds)| seconds / expected.seconds(cell, pattern))
-        });
-        let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
-        Ok(Self {
-            factor: median(&ratios).unwrap_or(1.0),
-            measured,
-            expected,
-        })
+        Ok(Self { measured, expected })
     }
 
     /// What the launches take that a trial still needs, `launches` in all.
     pub(super) fn seconds(&self, trial: &Trial, launches: u32) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
-        let expected = || self.factor * self.expected.seconds(cell, pattern);
+        let expected = || self.likely(cell, pattern);
         let turn = self.measured[pattern].get(cell).copied();
         let launches = f64::from(launches.saturating_sub(trial.done));
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
+    }
+
+    /// What is expected, times how much longer than expected it took in the nearest cell that was measured.
+    fn likely(&self, cell: &Cell, pattern: usize) -> f64 {
+        let distance = |other: &Cell| {
+            let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
+            let ranks = |cell: &Cell| u64::from(cell.shape.ranks());
+            let size = ratio(other.bytes, cell.bytes);
+            (
+                other.collective != cell.collective,
+                ratio(ranks(other), ranks(cell)) + size,
+            )
+        };
+        let nearest = self.measured[pattern].iter().min_by(|(a, _), (b, _)| {
+            let ((other_a, far_a), (other_b, far_b)) = (distance(a), distance(b));
+            other_a.cmp(&other_b).then(far_a.total_cmp(&far_b))
+        });
+        let ratio = nearest.map(|(other, seconds)| seconds / self.expected.seconds(other, pattern));
+        let ratio = ratio.filter(|ratio| ratio.is_finite());
+        ratio.unwrap_or(1.0) * self.expected.seconds(cell, pattern)
     }
 }
 

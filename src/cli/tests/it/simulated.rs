@@ -91,10 +91,7 @@ fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
         let told = format!("warning: {warning}\n");
         assert!(whole.out.contains(&told), "{}", whole.out);
     }
-    let cost = place
-        .run(&["tune", "--json", "campaign.yaml"])
-        .good()
-        .json();
+    let cost = simulated(place.run(&["tune", "--json", "campaign.yaml"])).json();
     assert_eq!(
         (&cost["confirmed"], &cost["unconfirmed"]),
         (&true.into(), &0.into())
@@ -118,7 +115,7 @@ fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
         "{}",
         ran.err
     );
-    let told = place.run(&["tune", "--json", "short.yaml"]).good().json();
+    let told = place.run(&["tune", "--json", "short.yaml"]).json();
     assert_eq!(told["confirmed"], false);
     assert!(
         told["needed_budget_seconds"].as_f64().unwrap() > budget / 1000.0,

@@ -48,7 +48,9 @@ pub trait Format: Sync {
     /// If the release is not known, or the options do not go together.
     fn render(&self, table: &Table, options: &Options) -> Result<Exported, ExportError> {
         deployed::check_shapes(table, options)?;
-        let (table, notes) = deployed::deployed(table, options.policy, self.has_all_candidates());
+        let (table, mut notes) =
+            deployed::deployed(table, options.policy, self.has_all_candidates());
+        notes.extend(options.remarks.iter().cloned());
         self.write(&table, notes, options)
     }
 

@@ -194,6 +194,7 @@ impl ShapeRules {
             let rule = rule_at(&self.rules, point.bytes);
             if rule.is_some_and(|rule| policy.lack(rule).is_some()) {
                 point.seconds = point.default_seconds;
+                point.speedup = 1.0;
             }
         }
         for at in 0..self.rules.len() {

@@ -89,7 +89,7 @@ pub fn turn_back(
             }
             for change in &changes[first..] {
                 // In measurements that are not those of the table.
-                entry.turn_back(&change.sizes, Confidence::Medium);
+                entry.turn_back(&change.sizes);
             }
         }
     }
@@ -150,16 +150,16 @@ impl ShapeRules {
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
     /// points in it have the default's time. A range that ends at `u64::MAX` has no end.
     ///
-    /// The default has the given confidence there: medium where somebody found the chosen candidate slower,
-    /// in measurements that are not those of the table.
-    pub fn turn_back(&mut self, sizes: &Range<u64>, confidence: Confidence) {
+    /// The default has medium confidence there: somebody found the chosen candidate slower, in measurements
+    /// that are not those of the table.
+    pub fn turn_back(&mut self, sizes: &Range<u64>) {
         if sizes.is_empty() {
             return;
         }
         let after = (sizes.end < u64::MAX)
             .then(|| rule_at(&self.rules, sizes.end).cloned())
             .flatten();
-        let default = Rule::new(sizes.start, Candidate::Default, None, confidence);
+        let default = Rule::new(sizes.start, Candidate::Default, None, Confidence::Medium);
         self.rules
             .retain(|rule| !sizes.contains(&rule.from_bytes) && rule.from_bytes != sizes.end);
         let after = after.map(|rule| Rule {

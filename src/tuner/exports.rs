@@ -35,18 +35,29 @@ pub fn render_export(
     options: &Options,
     driver: Option<&Path>,
 ) -> Result<Exported, ExportError> {
+    let remarks = remarks(format, table, options, driver)?;
+    let options = Options {
+        remarks,
+        ..options.clone()
+    };
+    format.render(table, &options)
+}
+
+/// What [`render_export`] adds to an export's notes, as [`Options::remarks`].
+///
+/// # Errors
+/// What the format refuses.
+pub fn remarks(
+    format: &dyn Format,
+    table: &Table,
+    options: &Options,
+    driver: Option<&Path>,
+) -> Result<Vec<String>, ExportError> {
+    let Some(driver) = driver else {
+        return Ok(Vec::new());
+    };
     let exported = format.render(table, options)?;
-    let remarks = driver.map_or_else(Vec::new, |driver| shadows(table, &exported, driver));
-    match remarks.is_empty() {
-        true => Ok(exported),
-        false => format.render(
-            table,
-            &Options {
-                remarks,
-                ..options.clone()
-            },
-        ),
-    }
+    Ok(shadows(table, &exported, driver))
 }
 
 /// What stands before an exported file that is put in place as it says, each a full sentence.

@@ -90,7 +90,14 @@ impl Args {
     fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
         warn_of_simulation(table, console);
         let library = &table.provenance.library;
-        let options = self.options.options(table, export::read_by(library));
+        let format = export::read_by(library);
+        let mut options = self.options.options(table, format);
+        if let Some(format) = format {
+            let driver = self.options.driver(table);
+            // What cannot be exported is told below.
+            options.remarks =
+                tuner::remarks(format, table, &options, driver.as_deref()).unwrap_or_default();
+        }
         let preload = self.preload.then(|| preloaded(library)).transpose()?;
         let deployed = deploy::deploy(
             &Request {

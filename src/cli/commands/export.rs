@@ -87,7 +87,7 @@ impl OptionArgs {
     }
 
     /// The measuring program of the release to write for, if it is built here.
-    fn driver(&self, table: &Table) -> Option<PathBuf> {
+    pub(super) fn driver(&self, table: &Table) -> Option<PathBuf> {
         let measured = &table.provenance.library;
         let version = self.library_version.as_ref().unwrap_or(&measured.version);
         let library = Library {

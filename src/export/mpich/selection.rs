@@ -60,7 +60,6 @@ impl Format for Selection {
         let stock = stock::of_file(file, &library.version)?;
         let (plan, of_plan) = Plan::of(table, &library, &stock, options);
         notes.extend(of_plan);
-        notes.extend(options.remarks.iter().cloned());
         let mut text = tree::text(&plan.tree);
         if text.len().is_multiple_of(PAGE) {
             text.push('\n');

@@ -81,7 +81,6 @@ impl Plan {
                 ranks,
             });
         }
-        plan.notes.extend(options.remarks.iter().cloned());
         plan.notes.extend(left_out.notes());
         plan.notes.extend(match options.assume_commutative {
             true => plan.unordered(),

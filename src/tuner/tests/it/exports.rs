@@ -68,7 +68,7 @@ fn what_was_exported_before_is_found_when_nothing_is_left_to_tell() {
     let [library, version] = OPENMPI;
     let told = table(library, version, RING);
     assert_eq!(exported_beside(&told, &path), None);
-    export_beside(&told, &path, OsStr::new("")).expect("writable");
+    export_beside(&told, &path, OsStr::new(""), None, Policy::default()).expect("writable");
     let nothing = table(library, version, "default");
     let stale = folder.path().join("night.openmpi.conf");
     assert_eq!(exported_beside(&nothing, &path), Some(stale));

@@ -264,7 +264,7 @@ fn a_part_of_a_rule_is_confirmed_and_the_rest_stays_as_it_is() {
     assert_eq!(entry.rules[2].speedup, Some(1.23));
     assert_eq!(entry.rules[3].speedup, Some(1.32));
     // Turning something else back does not take it away.
-    entry.turn_back(&(1 << 20..u64::MAX), Confidence::Medium);
+    entry.turn_back(&(1 << 20..u64::MAX));
     assert_eq!(named(&rules(&entry))[..4], parts[..4]);
     entry.confirm(&(8193..1 << 20), 1.5, Confidence::Medium);
     assert_eq!(

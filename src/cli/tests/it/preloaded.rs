@@ -198,7 +198,8 @@ fn srun_preloads_into_ranks_alone() {
         let ran = place.run(&[&["run", "table.yaml", "--"], command].concat());
         ran.good().out
     };
-    let names = "COLLTUNE_TABLE,COLLTUNE_LOG,COLLTUNE_FORCE,COLLTUNE_RELOAD";
+    let names = "COLLTUNE_TABLE,COLLTUNE_LOG,COLLTUNE_FORCE,COLLTUNE_RELOAD,\
+                 COLLTUNE_MIN_CONFIDENCE,COLLTUNE_UNCONFIRMED,COLLTUNE_EXTRAPOLATE";
     let library = "LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so";
     let told = out(&["env", "MODE=fast", "srun", "-n", "2", "./program", "a b"]);
     let expected = format!(

@@ -222,8 +222,11 @@ proptest! {
                 }
                 for (before, after) in entry.measured.iter().zip(&other.measured) {
                     let is_kept = lack(at(entry, before.bytes), policy).is_none();
-                    let seconds = if is_kept { before.seconds } else { before.default_seconds };
-                    prop_assert_eq!(*after, MeasuredPoint { seconds, ..*before });
+                    let expected = match is_kept {
+                        true => *before,
+                        false => MeasuredPoint { seconds: before.default_seconds, speedup: 1.0, ..*before },
+                    };
+                    prop_assert_eq!(*after, expected);
                 }
                 // With the rules and points that were there it is the entry that was there.
                 restored.push(ShapeRules {

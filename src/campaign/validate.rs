@@ -12,7 +12,6 @@ mod sizes;
 pub(crate) use shapes::auto_shapes;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
-use table::Policy;
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
 
@@ -101,9 +100,7 @@ pub(crate) fn campaign(
         )?,
         launches: check.launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
-        min_confidence: definition
-            .min_confidence
-            .unwrap_or(Policy::default().min_confidence),
+        min_confidence: definition.min_confidence.unwrap_or_default(),
         repetitions: check.repetitions(repetitions)?,
         racing: repetitions.and_then(|given| given.racing).unwrap_or(true),
         confidence: check.share("confidence", definition.confidence, DEFAULT_CONFIDENCE)?,

@@ -37,11 +37,11 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
 fn policy() -> Result<Policy, RuntimeError> {
     let name = "COLLTUNE_MIN_CONFIDENCE";
     let min_confidence = match given(name) {
-        None => Policy::default().min_confidence,
+        None => None,
         Some(value) => match value.to_str() {
-            Some("low") => Confidence::Low,
-            Some("medium") => Confidence::Medium,
-            Some("high") => Confidence::High,
+            Some("low") => Some(Confidence::Low),
+            Some("medium") => Some(Confidence::Medium),
+            Some("high") => Some(Confidence::High),
             _ => {
                 return Err(RuntimeError::Variable {
                     name,
@@ -53,9 +53,23 @@ fn policy() -> Result<Policy, RuntimeError> {
     };
     Ok(Policy {
         min_confidence,
-        unconfirmed: is_set("COLLTUNE_UNCONFIRMED"),
-        extrapolate: is_set("COLLTUNE_EXTRAPOLATE"),
+        unconfirmed: switch("COLLTUNE_UNCONFIRMED")?,
+        extrapolate: switch("COLLTUNE_EXTRAPOLATE")?,
     })
+}
+
+/// Whether something is switched on that must not be by mistake.
+fn switch(name: &'static str) -> Result<bool, RuntimeError> {
+    match given(name) {
+        None => Ok(false),
+        Some(value) if value == "0" => Ok(false),
+        Some(value) if value == "1" => Ok(true),
+        Some(value) => Err(RuntimeError::Variable {
+            name,
+            value: value.to_string_lossy().into_owned(),
+            expected: "0 or 1",
+        }),
+    }
 }
 
 /// One line on standard error. A program whose standard error is gone goes on.

@@ -55,7 +55,7 @@ impl Deployed {
                 library: format.installed(&library.version, path),
                 // Measurements shall tell which rules are good enough to be deployed.
                 policy: Policy {
-                    min_confidence: Confidence::Low,
+                    min_confidence: Some(Confidence::Low),
                     unconfirmed: true,
                     extrapolate: false,
                 },

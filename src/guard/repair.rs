@@ -6,7 +6,10 @@ use std::path::PathBuf;
 
 use schedule::Collective;
 use store::Store;
-use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
+use table::{
+    Confidence, Deployment, Deployments, Found, OperatorClass, Operators, RulePlace, ShapeRules,
+    Table, Verdict,
+};
 use tuner::{Homes, store_file};
 use vocabulary::{Candidate, Library, Pattern};
 
@@ -35,6 +38,8 @@ impl Circumstances {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
                 Judgement::Faster => Found::Faster,
+                // The library may decide for itself what its file cannot tell it.
+                Judgement::Same if self.deployment == Deployment::Library => return None,
                 Judgement::Same => Found::Same,
                 Judgement::Slower => Found::Slower,
                 Judgement::Broken(_) => Found::Failed,
@@ -133,7 +138,8 @@ impl fmt::Display for Confirmed {
 ///
 /// `all` are the points of the table ([`crate::points`]), and the probes: one that was not measured, or about
 /// which the launches could not tell, leaves its rule as it is. Only what lies between the smallest and the largest
-/// measured size of an entry is confirmed, as nobody has compared anything beyond.
+/// measured size of an entry is confirmed, as nobody has compared anything beyond. Nor is an entry confirmed that
+/// holds for operators of both classes in programs that use colltune: points are measured with one that commutes.
 pub fn confirm(
     table: &mut Table,
     deployment: Deployment,
@@ -170,6 +176,10 @@ fn confirmable(
     all: &[Point],
     validated: &[ValidatedPoint],
 ) -> Vec<Confirmed> {
+    let is_for_both = collective.is_reduction() && entry.operators == Operators::Any;
+    if is_for_both && entry.deployments != Deployments::Library {
+        return Vec::new();
+    }
     let of_entry: Vec<&Point> = all
         .iter()
         .filter(|point| is_of(point, collective, entry))

@@ -2,7 +2,7 @@
 
 use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
-use table::{Operators, Policy, Rule};
+use table::{Operators, Policy, Provenance, Rule};
 use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_seconds};
 use wire::Failure;
@@ -104,10 +104,10 @@ fn decisions(view: &View) -> String {
             text += &sizes(view, &comparison.sizes).markdown();
         }
         text += "Rules:\n\n";
-        text += &rules(&comparison.rules).markdown();
+        text += &rules(&comparison.rules, &view.provenance).markdown();
         for (operators, of_library) in &comparison.library_rules {
             text += &format!("Rules {}:\n\n", by_library(*operators, comparison));
-            text += &rules(of_library).markdown();
+            text += &rules(of_library, &view.provenance).markdown();
         }
     }
     text
@@ -188,7 +188,7 @@ pub(crate) fn interval(ratio: &PairedRatio) -> String {
     or_none(ratio.interval.ends(), |ends| ends.map(factor).join(" .. "))
 }
 
-pub(crate) fn rules(rules: &[Rule]) -> Grid {
+pub(crate) fn rules(rules: &[Rule], of: &Provenance) -> Grid {
     let columns = [
         ("from", Right),
         ("below", Right),
@@ -214,7 +214,7 @@ pub(crate) fn rules(rules: &[Rule]) -> Grid {
                     true => format!("{}, confirmed", rule.confidence),
                     false => rule.confidence.to_string(),
                 },
-                match (Policy::default().lack(rule), &rule.candidate) {
+                match (Policy::default().lack(rule, of), &rule.candidate) {
                     (_, Candidate::Default) => NONE.to_owned(),
                     (None, _) => "yes".to_owned(),
                     (Some(lack), _) => format!("no: {}", lack.reason()),

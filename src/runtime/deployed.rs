@@ -44,7 +44,7 @@ impl DeployedCall {
         let settings = Settings {
             force: true,
             policy: Policy {
-                min_confidence: Confidence::Low,
+                min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
                 extrapolate: true,
             },
@@ -118,6 +118,7 @@ fn only(candidate: &Candidate, call: &Call) -> Table {
             cpu: Provenance::ANY_CPU.to_owned(),
             launches: 0,
             pattern: Pattern::default(),
+            min_confidence: Confidence::default(),
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),

@@ -89,7 +89,8 @@ impl Tuner {
         let Settings { force, reload, .. } = settings;
         let flags = [loaded.is_ok(), force, reload, unconfirmed, extrapolate];
         let mut numbers = flags.map(u64::from).to_vec();
-        numbers.extend([min_confidence as u64, digest, threads as u64]);
+        let least = min_confidence.map_or(0, |least| 1 + least as u64);
+        numbers.extend([least, digest, threads as u64]);
         // SAFETY: the caller's.
         let is_same = unsafe { is_same(communicator, &numbers)? };
         let loaded = loaded?;
@@ -200,11 +201,11 @@ impl Tuner {
         };
         if usage.unconfirmed > 0 {
             text += "; `colltune validate --confirm` confirms what is good, COLLTUNE_UNCONFIRMED=1 (`colltune run \
-                     --unconfirmed`) uses what is not confirmed";
+                     --unconfirmed`) uses unconfirmed rules as well";
         }
         if usage.uncertain > 0 {
             text += "; more launches give more confidence, COLLTUNE_MIN_CONFIDENCE=low (`colltune run \
-                     --min-confidence low`) uses what has little";
+                     --min-confidence low`) uses rules of low confidence as well";
         }
         Some(text)
     }

@@ -97,13 +97,29 @@ impl Version {
         otherwise: PassedOn,
     ) -> PassedOn {
         let read = self.compiled(&self.loaded.table, rules.shape(), rules.order());
-        let choices = |class| read.choices(collective, class).iter();
-        let mut choices = OperatorClass::ALL.into_iter().flat_map(choices);
+        let is_withheld = |class| {
+            let (read, deployed) = (
+                read.choices(collective, class),
+                rules.choices(collective, class),
+            );
+            read.iter()
+                .any(|choice| choice.candidate != Candidate::Default)
+                && deployed
+                    .iter()
+                    .all(|choice| choice.candidate == Candidate::Default)
+        };
+        let is_native = |class| {
+            let mut choices = rules.choices(collective, class).iter();
+            choices.any(|choice| choice.candidate != Candidate::Default)
+        };
         let is_unmeasured = |class| rules.matched(collective, class).is_stand_in();
-        if choices.any(|choice| choice.candidate != Candidate::Default) {
-            PassedOn::Withheld
-        } else if !self.policy.extrapolate && OperatorClass::ALL.into_iter().any(is_unmeasured) {
+        let mut classes = OperatorClass::ALL.into_iter();
+        if !self.policy.extrapolate && classes.clone().all(is_unmeasured) {
             PassedOn::Shape
+        } else if classes.clone().any(is_withheld) {
+            PassedOn::Withheld
+        } else if classes.any(is_native) {
+            PassedOn::Native
         } else {
             otherwise
         }

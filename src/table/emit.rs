@@ -8,8 +8,8 @@ use vocabulary::{Candidate, Parameters};
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
 use crate::{
-    Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule, RuleSource,
-    ShapeRules, Table,
+    Confidence, Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Provenance, Rule,
+    RuleSource, ShapeRules, Table,
 };
 use crate::{message_size, scalar::scalar, verdicts};
 
@@ -77,6 +77,7 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
         cpu,
         launches,
         pattern,
+        min_confidence,
         warnings,
     } = provenance;
     writeln!(f, "provenance:")?;
@@ -92,6 +93,9 @@ fn provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt::Resul
     writeln!(f, "  launches: {launches}")?;
     if !pattern.is_together() {
         writeln!(f, "  pattern: {pattern}")?;
+    }
+    if *min_confidence != Confidence::default() {
+        writeln!(f, "  min_confidence: {min_confidence}")?;
     }
     if warnings.is_empty() {
         return writeln!(f, "  warnings: []");

@@ -8,8 +8,8 @@ use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::interpolate::Times;
 use crate::{
-    Confidence, Deployment, Deployments, OperatorClass, Operators, Rule, RuleSource, ShapeRules,
-    Table,
+    Confidence, Deployment, Deployments, OperatorClass, Operators, Provenance, Rule, RuleSource,
+    ShapeRules, Table,
 };
 
 /// A call to decide about.
@@ -54,7 +54,7 @@ pub struct Decision<'t> {
     /// The rule that decided.
     pub rule: RulePlace,
     /// The same; none where the table has no rule for the query.
-    pub(crate) decider: Option<&'t Rule>,
+    pub(crate) decider: Option<(&'t Rule, &'t Provenance)>,
 }
 
 impl Decision<'_> {
@@ -200,7 +200,7 @@ impl Table {
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
-            Some((entry, rule)) => decide(query, entry, rule),
+            Some((entry, rule)) => decide(query, entry, rule, &self.provenance),
             None => Decision::absent(query),
         }
     }
@@ -272,7 +272,12 @@ pub(crate) fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
     rules.get(after.checked_sub(1)?)
 }
 
-fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<'t> {
+fn decide<'t>(
+    query: &Query,
+    entry: &'t ShapeRules,
+    rule: &'t Rule,
+    of: &'t Provenance,
+) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
     let times = Times::at(entry, rule, query.bytes);
     let default_seconds = times.map(|times| times.default_seconds);
@@ -303,6 +308,6 @@ fn decide<'t>(query: &Query, entry: &'t ShapeRules, rule: &'t Rule) -> Decision<
             deployments: entry.deployments,
             from_bytes: rule.from_bytes,
         },
-        decider: Some(rule),
+        decider: Some((rule, of)),
     }
 }

@@ -6,15 +6,17 @@ use schedule::Collective;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
-use crate::{Confidence, Decision, Deployment, Rule, RulePlace, ShapeMatch, ShapeRules, Table};
+use crate::{
+    Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
+};
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
 /// library's default takes their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
-    /// The least confidence.
-    pub min_confidence: Confidence,
+    /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
+    pub min_confidence: Option<Confidence>,
     /// Whether rules are used that no fresh launches confirmed: those of imported and simulated
     /// measurements, of the model, and of tables from before choices were confirmed.
     pub unconfirmed: bool,
@@ -23,10 +25,10 @@ pub struct Policy {
 }
 
 impl Default for Policy {
-    /// Confirmed rules of medium confidence, on the shapes that were measured.
+    /// Confirmed rules of the confidence that the table asks for, on the shapes that were measured.
     fn default() -> Self {
         Self {
-            min_confidence: Confidence::Medium,
+            min_confidence: None,
             unconfirmed: false,
             extrapolate: false,
         }
@@ -34,12 +36,13 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// What a rule lacks to be deployed on the shape that it was made for; nothing if it is deployed.
-    pub fn lack(self, rule: &Rule) -> Option<Lack> {
+    /// What a rule of a table lacks to be deployed on the shape that it was made for; nothing if it is deployed.
+    pub fn lack(self, rule: &Rule, of: &Provenance) -> Option<Lack> {
+        let least = self.min_confidence.unwrap_or(of.min_confidence);
         match rule.candidate {
             Candidate::Default => None,
             _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
-            _ if rule.confidence < self.min_confidence => Some(Lack::Confidence(rule.confidence)),
+            _ if rule.confidence < least => Some(Lack::Confidence(rule.confidence)),
             _ => None,
         }
     }
@@ -98,7 +101,11 @@ impl Table {
         let mut withheld = Vec::new();
         for (collective, entries) in &mut table.collectives {
             for entry in entries {
-                entry.withhold(*collective, policy, &mut withheld);
+                entry.withhold(
+                    *collective,
+                    |rule| policy.lack(rule, &self.provenance),
+                    &mut withheld,
+                );
             }
         }
         (table, withheld)
@@ -154,8 +161,14 @@ impl Table {
         let entries = self.entries();
         let entries = entries.filter(|entry| entry.deployments.cover(deployment));
         let mut usage = Usage::default();
-        for rule in entries.flat_map(|entry| &entry.rules) {
-            match policy.lack(rule) {
+        let rules = entries.flat_map(|entry| &entry.rules);
+        // Programs that use colltune leave the library's own algorithms to the library.
+        let counts = |rule: &&Rule| match deployment {
+            Deployment::Colltune => matches!(rule.candidate, Candidate::Ours { .. }),
+            Deployment::Library => deployment.offers(&rule.candidate),
+        };
+        for rule in rules.filter(counts) {
+            match policy.lack(rule, &self.provenance) {
                 Some(Lack::Confirmation) => usage.unconfirmed += 1,
                 Some(Lack::Confidence(_)) => usage.uncertain += 1,
                 None if rule.candidate == Candidate::Default => {}
@@ -170,10 +183,10 @@ impl Decision<'_> {
     /// Why a policy does not deploy what was decided, in words that stand behind a colon; nothing if it
     /// does, and where the default was decided.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
-        let rule = self
+        let (rule, of) = self
             .decider
-            .filter(|rule| rule.candidate != Candidate::Default)?;
-        let of_rule = policy.lack(rule).map(Lack::reason);
+            .filter(|(rule, _)| rule.candidate != Candidate::Default)?;
+        let of_rule = policy.lack(rule, of).map(Lack::reason);
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
             ShapeMatch::Nearest(_) => Some("the shape was not measured"),
@@ -189,17 +202,22 @@ impl Decision<'_> {
 impl ShapeRules {
     /// Puts the default in place of the rules that a policy withholds, also where they were measured, and adds
     /// them to a list.
-    fn withhold(&mut self, collective: Collective, policy: Policy, withheld: &mut Vec<Withheld>) {
+    fn withhold(
+        &mut self,
+        collective: Collective,
+        lack: impl Fn(&Rule) -> Option<Lack>,
+        withheld: &mut Vec<Withheld>,
+    ) {
         for point in &mut self.measured {
             let rule = rule_at(&self.rules, point.bytes);
-            if rule.is_some_and(|rule| policy.lack(rule).is_some()) {
+            if rule.is_some_and(|rule| lack(rule).is_some()) {
                 point.seconds = point.default_seconds;
                 point.speedup = 1.0;
             }
         }
         for at in 0..self.rules.len() {
             let rule = &self.rules[at];
-            let Some(lack) = policy.lack(rule) else {
+            let Some(lack) = lack(rule) else {
                 continue;
             };
             let place = self.place(collective, rule.from_bytes);

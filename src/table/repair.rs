@@ -29,7 +29,7 @@ impl fmt::Display for TurnedBack {
             candidate,
             sizes,
         } = self;
-        write!(f, "{rule}: {candidate} is not chosen from {}", sizes.start)?;
+        write!(f, "{rule}: {candidate} from {}", sizes.start)?;
         match sizes.end {
             u64::MAX => f.write_str(" bytes on"),
             end => write!(f, " to {} bytes", end - 1),
@@ -43,7 +43,8 @@ impl TurnedBack {
         let all: Vec<String> = changes.iter().map(Self::to_string).collect();
         (!all.is_empty()).then(|| {
             format!(
-                "Turned back to the default, as `colltune validate` found it faster: {}.",
+                "`colltune validate` found these choices slower than the library's default, or failing, so the default is \
+                 used instead: {}.",
                 all.join("; ")
             )
         })
@@ -63,7 +64,8 @@ impl Table {
 
 /// Turns the surroundings of the sizes at which a rule's candidate is slower, or fails, back to the default: within
 /// the rule, up to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in
-/// between, and the default is never wrong. Of verdicts about the same size the last one counts.
+/// between, and the default is never wrong. Of verdicts about the same size, class of operators
+/// and deployment the last one counts.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -99,7 +101,11 @@ pub fn turn_back(
 /// The surroundings of a rule's wrong sizes, those that touch taken together.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
     let is_last = |verdict: &&&Verdict| {
-        let mut later = verdicts.iter().filter(|v| v.bytes == verdict.bytes);
+        let same = |v: &&&Verdict| {
+            (v.bytes, v.operators, v.deployment)
+                == (verdict.bytes, verdict.operators, verdict.deployment)
+        };
+        let mut later = verdicts.iter().filter(same);
         later.all(|other| other.unix_seconds <= verdict.unix_seconds)
     };
     let (wrong, cleared): (Vec<&&Verdict>, Vec<&&Verdict>) = verdicts

@@ -62,6 +62,9 @@ pub struct Provenance {
     /// How the calls that were measured followed each other.
     #[serde(default)]
     pub pattern: Pattern,
+    /// The least confidence of rules that are deployed, unless a [`Policy`](crate::Policy) names another.
+    #[serde(default)]
+    pub min_confidence: Confidence,
     /// Reasons to trust the measurements less, each a full sentence.
     pub warnings: Vec<String>,
 }
@@ -356,7 +359,18 @@ impl Deployments {
 
 /// How certain a decision is. Ordered: `Low < Medium < High`.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Display,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    Display,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -367,6 +381,7 @@ pub enum Confidence {
     /// Between the two: enough launches, but at some measured size of the rule the interval does
     /// not settle it or settles it at less than 95 %, or the size asked for lies beyond the
     /// measured ones.
+    #[default]
     Medium,
     /// At every measured size of the rule, the interval of the paired ratio of default to
     /// candidate excludes 1 at an attained coverage of at least 95 %; or the default was kept

@@ -58,6 +58,7 @@ pub fn provenance(library: Library) -> Provenance {
         cpu: Provenance::ANY_CPU.to_owned(),
         launches: 6,
         pattern: Pattern::Together,
+        min_confidence: Confidence::Medium,
         warnings: Vec::new(),
     }
 }

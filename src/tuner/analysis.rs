@@ -178,6 +178,7 @@ impl Analysis {
                 starts: environments.into_iter().map(|(_, start)| start).collect(),
                 progress,
                 started_unix_seconds: last.map(|launch| launch.started_unix_seconds),
+                min_confidence: campaign.map_or_else(Default::default, |c| c.min_confidence),
                 is_imported: imported.is_some(),
             },
             found,
@@ -296,6 +297,7 @@ impl Analysis {
             cpu: last.cpu.clone(),
             launches: self.found.launches(),
             pattern: self.found.pattern,
+            min_confidence: origin.min_confidence,
             warnings: origin
                 .incompleteness()
                 .into_iter()

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
+use table::Confidence;
 use vocabulary::{Library, Warning};
 use wire::LaunchStart;
 
@@ -30,6 +31,9 @@ pub struct Origin {
     /// The launches' own dates, for launches that never reported.
     #[serde(skip)]
     pub started_unix_seconds: Option<i64>,
+    /// The least confidence of rules that are deployed.
+    #[serde(skip)]
+    pub min_confidence: Confidence,
     /// Whether others have measured it.
     #[serde(skip)]
     pub is_imported: bool,

@@ -98,10 +98,7 @@ pub fn conclude(
     }
     write_atomically(&page, &report::render_html(&view))?;
     let search = std::env::var_os("PATH").unwrap_or_default();
-    let policy = Policy {
-        min_confidence: at.campaign.min_confidence,
-        ..Policy::default()
-    };
+    let policy = Policy::default();
     Ok(Tuned {
         export: export_beside(&table, &output.table, &search, at.driver.as_deref(), policy)?,
         withheld: table.deployed(policy).1,

@@ -7,9 +7,10 @@ use crate::values;
 /// Which rules are used.
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
-    /// The least confidence of rules that are used; what has less is left to the library's default
-    #[arg(long, value_parser = values::confidence(), default_value = "medium")]
-    min_confidence: Confidence,
+    /// The least confidence of rules that are used; by default what the table's campaign says. What has less is
+    /// left to the library's default
+    #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence())]
+    min_confidence: Option<Confidence>,
     /// Also use rules that no fresh launches confirmed
     #[arg(long)]
     unconfirmed: bool,

@@ -116,7 +116,9 @@ impl Args {
             ("COLLTUNE_RELOAD", switch(self.reload)),
             (
                 "COLLTUNE_MIN_CONFIDENCE",
-                policy.min_confidence.to_string().into(),
+                policy
+                    .min_confidence
+                    .map_or_else(OsString::new, |least| least.to_string().into()),
             ),
             ("COLLTUNE_UNCONFIRMED", switch(policy.unconfirmed)),
             ("COLLTUNE_EXTRAPOLATE", switch(policy.extrapolate)),
@@ -152,10 +154,10 @@ impl Args {
         }
         let mut remedies = Vec::new();
         if usage.unconfirmed > 0 {
-            remedies.push("`colltune validate --confirm` confirms what is good, --unconfirmed uses what is not");
+            remedies.push("`colltune validate --confirm` confirms what is good, --unconfirmed uses unconfirmed rules as well");
         }
         if usage.uncertain > 0 {
-            remedies.push("--min-confidence low uses what has little confidence");
+            remedies.push("--min-confidence low uses rules of low confidence as well");
         }
         console.warn(format_args!(
             "all collectives are the library's own, as nothing of {} is used: {usage}. {}.",

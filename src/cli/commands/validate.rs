@@ -280,7 +280,9 @@ impl Args {
         if self.confirm {
             rewritten.confirmed = confirm(table, self.table.deployment, all, &validated.points);
         }
-        if rewritten.repaired.is_empty() && rewritten.confirmed.is_empty() {
+        let is_asked = self.repair || self.confirm;
+        let keeps_here = is_asked && rewritten.kept.is_none() && !verdicts.is_empty();
+        if rewritten.repaired.is_empty() && rewritten.confirmed.is_empty() && !keeps_here {
             return Ok(rewritten);
         }
         let path = &self.table.path;

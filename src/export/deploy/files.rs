@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use table::{Confidence, Policy, Table, Withheld};
+use table::{Policy, Table, Withheld};
 
 use super::DeployError;
 use super::error::listed;
@@ -112,12 +112,10 @@ impl Content<'_> {
             });
             variables.push(set("COLLTUNE_TABLE", format!("{place}/{TABLE}")));
             // The program withholds by a policy too: it must not withhold what is deployed.
-            let default = Policy::default();
             if self.policy.unconfirmed {
                 variables.push(set("COLLTUNE_UNCONFIRMED", "1".to_owned()));
             }
-            if self.policy.min_confidence < default.min_confidence {
-                let least: Confidence = self.policy.min_confidence;
+            if let Some(least) = self.policy.min_confidence {
                 variables.push(set("COLLTUNE_MIN_CONFIDENCE", least.to_string()));
             }
             if self.policy.extrapolate {

@@ -75,10 +75,10 @@ fn details(view: &View, comparison: &Comparison) -> Markup {
                 (table(size_rows(view, &comparison.sizes)))
             }
             h4 { "Rules" }
-            (table(rules(&comparison.rules)))
+            (table(rules(&comparison.rules, &view.provenance)))
             @for (operators, of_library) in &comparison.library_rules {
                 h4 { "Rules " (by_library(*operators, comparison)) }
-                (table(rules(of_library)))
+                (table(rules(of_library, &view.provenance)))
             }
         }
     }

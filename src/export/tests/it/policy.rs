@@ -81,7 +81,7 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
         ),
     );
     let all = Policy {
-        min_confidence: Confidence::Low,
+        min_confidence: Some(Confidence::Low),
         ..unconfirmed
     };
     check(
@@ -90,7 +90,7 @@ fn only_confirmed_and_certain_rules_are_written_unless_asked_for() {
         "Used as asked for, though by default 2 of 20 rules are not used: 1 is not confirmed, 1 lacks confidence.",
     );
     let high = Policy {
-        min_confidence: Confidence::High,
+        min_confidence: Some(Confidence::High),
         ..Policy::default()
     };
     let exported = export("openmpi", &table, &by(high)).expect("exported");

@@ -378,6 +378,7 @@ pub(crate) fn view() -> View {
             cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
             launches: 6,
             pattern: Pattern::Together,
+            min_confidence: Confidence::Medium,
             warnings: warnings.iter().map(Warning::to_string).collect(),
         },
         environment: environment(),

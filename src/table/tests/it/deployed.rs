@@ -58,7 +58,7 @@ fn a_decision_tells_why_it_is_not_deployed() {
         ..default
     };
     check(medium, 1 << 20, unconfirmed, None);
-    let min_confidence = Confidence::High;
+    let min_confidence = Some(Confidence::High);
     check(
         medium,
         1 << 16,

@@ -19,7 +19,7 @@ fn policies() -> impl Strategy<Value = Policy> {
     let confidence = select(&[Confidence::Low, Confidence::Medium, Confidence::High][..]);
     (confidence, any::<bool>(), any::<bool>()).prop_map(
         |(min_confidence, unconfirmed, extrapolate)| Policy {
-            min_confidence,
+            min_confidence: Some(min_confidence),
             unconfirmed,
             extrapolate,
         },
@@ -107,7 +107,7 @@ fn a_policy_says_what_else_is_deployed() {
     ]);
     let check = |min_confidence, unconfirmed, expected: &[u64]| {
         let policy = Policy {
-            min_confidence,
+            min_confidence: Some(min_confidence),
             unconfirmed,
             ..Policy::default()
         };
@@ -161,7 +161,10 @@ fn at(entry: &ShapeRules, bytes: u64) -> &Rule {
 fn lack(rule: &Rule, policy: Policy) -> Option<Lack> {
     let is_default = rule.candidate == Candidate::Default;
     if is_default
-        || (policy.unconfirmed || rule.confirmed) && rule.confidence >= policy.min_confidence
+        || (policy.unconfirmed || rule.confirmed)
+            && policy
+                .min_confidence
+                .is_some_and(|least| rule.confidence >= least)
     {
         None
     } else if rule.confirmed || policy.unconfirmed {

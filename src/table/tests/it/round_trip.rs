@@ -261,10 +261,15 @@ fn text() -> impl Strategy<Value = String> {
 fn provenance() -> impl Strategy<Value = Provenance> {
     let texts = (text(), text(), text(), text(), text(), text(), text());
     let patterns = [Pattern::Together, Pattern::Repeated, Pattern::Skewed];
-    let launches = (any::<u32>(), select(patterns.to_vec()));
+    let confidences = [Confidence::Low, Confidence::Medium, Confidence::High];
+    let launches = (
+        any::<u32>(),
+        select(patterns.to_vec()),
+        select(confidences.to_vec()),
+    );
     (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
         |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
-            let (launches, pattern) = measured;
+            let (launches, pattern, min_confidence) = measured;
             let library = Library { name, version };
             Provenance {
                 campaign,
@@ -276,6 +281,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 cpu,
                 launches,
                 pattern,
+                min_confidence,
                 warnings,
             }
         },

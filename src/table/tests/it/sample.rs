@@ -48,6 +48,7 @@ pub(crate) fn provenance() -> Provenance {
         cpu: "AMD EPYC 7763 64-Core Processor".to_owned(),
         launches: 6,
         pattern: Pattern::Together,
+        min_confidence: Confidence::Medium,
         warnings: vec!["ranks were not bound to cores: bind them".to_owned()],
     }
 }

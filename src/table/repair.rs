@@ -29,7 +29,7 @@ impl fmt::Display for TurnedBack {
             candidate,
             sizes,
         } = self;
-        write!(f, "{rule}: {candidate} from {}", sizes.start)?;
+        write!(f, "{rule}: {candidate} is not chosen from {}", sizes.start)?;
         match sizes.end {
             u64::MAX => f.write_str(" bytes on"),
             end => write!(f, " to {} bytes", end - 1),
@@ -43,8 +43,7 @@ impl TurnedBack {
         let all: Vec<String> = changes.iter().map(Self::to_string).collect();
         (!all.is_empty()).then(|| {
             format!(
-                "`colltune validate` found these choices slower than the library's default, or failing, so the default is \
-                 used instead: {}.",
+                "Turned back to the default, since `colltune validate` found these choices slower, or failing: {}.",
                 all.join("; ")
             )
         })

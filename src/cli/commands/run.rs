@@ -108,21 +108,18 @@ impl Args {
             writable(&log)?;
         }
         let policy = self.policy.policy();
-        let variables = [
+        let mut variables = vec![
             (PRELOADING, preload_list(&preloaded)),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
             ("COLLTUNE_RELOAD", switch(self.reload)),
-            (
-                "COLLTUNE_MIN_CONFIDENCE",
-                policy
-                    .min_confidence
-                    .map_or_else(OsString::new, |least| least.to_string().into()),
-            ),
             ("COLLTUNE_UNCONFIRMED", switch(policy.unconfirmed)),
             ("COLLTUNE_EXTRAPOLATE", switch(policy.extrapolate)),
         ];
+        if let Some(least) = policy.min_confidence {
+            variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
+        }
         self.warn_if_unused(&table, policy, console);
         let Some(line) = line else {
             return self.print(&preloaded, &variables, console);

@@ -75,8 +75,7 @@ fn ranks_and_nothing_else_are_given_the_table() {
     let out = place.run(&switched).good().out;
     assert!(out.contains("-x COLLTUNE_RELOAD=1"), "{out}");
     assert!(out.contains("-x COLLTUNE_FORCE=0"), "{out}");
-    let policy =
-        "-x COLLTUNE_MIN_CONFIDENCE=medium -x COLLTUNE_UNCONFIRMED=0 -x COLLTUNE_EXTRAPOLATE=0 ";
+    let policy = "-x COLLTUNE_UNCONFIRMED=0 -x COLLTUNE_EXTRAPOLATE=0 ";
     assert!(out.contains(policy), "{out}");
     let kept = [
         "run",
@@ -199,7 +198,7 @@ fn srun_preloads_into_ranks_alone() {
         ran.good().out
     };
     let names = "COLLTUNE_TABLE,COLLTUNE_LOG,COLLTUNE_FORCE,COLLTUNE_RELOAD,\
-                 COLLTUNE_MIN_CONFIDENCE,COLLTUNE_UNCONFIRMED,COLLTUNE_EXTRAPOLATE";
+                 COLLTUNE_UNCONFIRMED,COLLTUNE_EXTRAPOLATE";
     let library = "LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so";
     let told = out(&["env", "MODE=fast", "srun", "-n", "2", "./program", "a b"]);
     let expected = format!(

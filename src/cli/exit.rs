@@ -105,7 +105,8 @@ pub(crate) fn of(error: &CliError) -> Code {
             DeployError::Unconfirmed { .. }
             | DeployError::Nothing { .. }
             | DeployError::NothingForLibrary { .. }
-            | DeployError::NothingBefore { .. } => Code::No,
+            | DeployError::NothingBefore { .. }
+            | DeployError::Gone { .. } => Code::No,
             DeployError::Busy { .. } => Code::Environment,
             DeployError::Table(_) => Code::Internal,
             _ => Code::Input,

@@ -43,7 +43,10 @@ pub(crate) fn comment(paragraphs: &[String], prefix: &str) -> String {
     let mut text = String::new();
     for paragraph in paragraphs {
         let mut line = prefix.trim_end().to_owned();
-        for word in paragraph.split(' ').filter(|word| !word.is_empty()) {
+        for word in one_line(paragraph)
+            .split(' ')
+            .filter(|word| !word.is_empty())
+        {
             if line.len() > prefix.len() && line.len() + 1 + word.len() > WIDTH {
                 text += &(line + "\n");
                 line = prefix.trim_end().to_owned();

@@ -71,6 +71,11 @@ pub trait Format: Sync {
     /// What is wrong, and in which line.
     fn validate(&self, text: &str, options: &Options) -> Result<(), ExportError>;
 
+    /// The names of all variables that [`Exported::variables`] of this format may have.
+    fn variables(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The library's file that [`Options::library`] is to name, of an installation of a release: beside a
     /// launcher on the search path `path`, or among the system's libraries. `None` if there is none, or
     /// this format needs none.

@@ -34,7 +34,7 @@ use vocabulary::CommShape;
 pub use batch::BatchLauncher;
 pub use batch::{check_template, is_shell_variable};
 pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
-pub use command_line::{CommandLine, PRELOADING, quote};
+pub use command_line::{CommandLine, PRELOADING};
 pub use cores::cores;
 pub use discover::{Discovery, Installation, Refusal, Unusable, discover, discover_within, select};
 pub use driver::{driver_directories, find_driver, list_natives, list_settings, list_variables};

@@ -84,6 +84,13 @@ impl Table {
         let version = format(&document)?;
         let definition: TableDefinition = document.read()?;
         let (name, provenance) = (definition.name, definition.provenance);
+        let library = &provenance.library;
+        for (key, text) in [("name", &library.name), ("version", &library.version)] {
+            if text.contains(char::is_control) {
+                let field = Field::of("provenance").key("library").key(key);
+                return Err(document.at_value(&field, Problem::Control { key }).into());
+            }
+        }
         let place = Place {
             document: &document,
             field: Field::of("collectives"),

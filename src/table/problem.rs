@@ -22,6 +22,8 @@ pub(crate) enum Problem {
         key: &'static str,
         remedy: &'static str,
     },
+    #[error("`{key}` of the library has control characters, as line ends are")]
+    Control { key: &'static str },
     #[error("`{key}` must not be zero")]
     Zero { key: &'static str },
     #[error("`{name}` is an algorithm of {of}, not of {collective}")]
@@ -89,6 +91,10 @@ impl strict_yaml::Problem for Problem {
                 "update colltune, or decide again with this version: `colltune decide`".to_owned()
             }
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
+            Self::Control { .. } => {
+                "write the library as it was measured, as in `{name: openmpi, version: 4.1.4}`"
+                    .to_owned()
+            }
             Self::Zero { key } => format!("write a positive number, or leave `{key}` out"),
             Self::OtherCollective { collective, .. } => algorithms_of(*collective),
             Self::MessageSize { collective, .. } => format!(

@@ -14,6 +14,7 @@ mod mockup;
 mod node;
 mod order;
 mod sample;
+mod shell;
 pub mod units;
 mod warning;
 
@@ -27,4 +28,5 @@ pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use order::{RankOrder, RankPlace};
 pub use sample::{Sample, Subject};
+pub use shell::quote;
 pub use warning::Warning;

@@ -1,9 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use export::deploy::{self, Deployed, Request, Version};
 use nix::unistd::{Uid, User};
 use serde::Serialize;
 use table::Table;
+use vocabulary::quote;
 
 use super::export::OptionArgs;
 use super::grid::grid;
@@ -20,8 +21,11 @@ use crate::exit::Answer;
 /// link DIR/current leads to it. Jobs that have begun keep the version that they have. The same table again
 /// changes nothing.
 ///
-/// Exits with 1, and writes nothing, if the table has rules that no fresh launches confirmed, or nothing that
-/// can be used.
+/// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
+/// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
+/// table, an option or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another
+/// colltune is deploying to DIR. Rules of low confidence are left out in any case, unless --min-confidence asks
+/// for them.
 ///
 /// --rollback goes back to the version that was current before, --list shows all. DIR/history tells who
 /// deployed what and when.
@@ -34,17 +38,22 @@ pub(crate) struct Args {
     /// The folder of versions, on all nodes under the same name
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Leave rules that are not confirmed to the library's default, instead of refusing the table
+    /// Deploy the confirmed rules alone; leave the others to the library's default
+    ///
+    /// Rules of less confidence than --min-confidence are left out in any case.
     #[arg(long, conflicts_with = "unconfirmed")]
-    without_withheld: bool,
-    /// Let programs decide by the table themselves: the environment preloads libcolltune.so
+    confirmed_only: bool,
+    /// Let programs decide by the table themselves: also write the script with-table, which preloads libcolltune.so
+    ///
+    /// The launcher starts programs through it: mpirun -n 4 DIR/current/with-table ./solver. It sets LD_PRELOAD
+    /// and the table for the program alone, on every node; the environment file and the module do not.
     #[arg(long)]
     preload: bool,
     /// Go back to the version that was current before
-    #[arg(long, conflicts_with_all = ["table", "list"])]
+    #[arg(long, conflicts_with = "list", conflicts_with_all = OF_DEPLOYING)]
     rollback: bool,
     /// Show all versions
-    #[arg(long, conflicts_with = "table")]
+    #[arg(long, conflicts_with_all = OF_DEPLOYING)]
     list: bool,
     /// Print JSON
     #[arg(long)]
@@ -53,10 +62,25 @@ pub(crate) struct Args {
     options: OptionArgs,
 }
 
+/// What has no meaning with --rollback and --list.
+const OF_DEPLOYING: [&str; 10] = [
+    "table",
+    "confirmed_only",
+    "preload",
+    "library_version",
+    "assume_commutative",
+    "library",
+    "assume_shape",
+    "min_confidence",
+    "unconfirmed",
+    "extrapolate",
+];
+
 const EXAMPLES: &str = "\
 Examples:
   colltune deploy tables/night.yaml --to /opt/tables
   . /opt/tables/current/environment.sh
+  mpirun -n 4 /opt/tables/current/with-table ./solver    # if deployed with --preload
   colltune deploy --rollback --to /opt/tables";
 
 /// What is printed as JSON.
@@ -67,6 +91,8 @@ struct Outcome<'a> {
     environment: &'a PathBuf,
     modules: &'a PathBuf,
     module: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: &'a Option<PathBuf>,
     withheld: Vec<String>,
     notes: &'a [String],
 }
@@ -89,8 +115,8 @@ impl Args {
 
     fn deploy(&self, table: &Table, console: Console) -> Result<(), CliError> {
         warn_of_simulation(table, console);
-        let library = &table.provenance.library;
-        let format = export::read_by(library);
+        let library = self.options.release(table);
+        let format = export::read_by(&library);
         let mut options = self.options.options(table, format);
         if let Some(format) = format {
             let driver = self.options.driver(table);
@@ -98,12 +124,12 @@ impl Args {
             options.remarks =
                 tuner::remarks(format, table, &options, driver.as_deref()).unwrap_or_default();
         }
-        let preload = self.preload.then(|| preloaded(library)).transpose()?;
+        let preload = self.preload.then(|| preloaded(&library)).transpose()?;
         let deployed = deploy::deploy(
             &Request {
                 table,
                 options: &options,
-                without_withheld: self.without_withheld,
+                confirmed_only: self.confirmed_only,
                 preload: preload.as_deref(),
                 who: &user(),
             },
@@ -122,6 +148,7 @@ impl Args {
                 environment: &deployed.environment,
                 modules: &deployed.modules,
                 module: &deployed.module,
+                program: &deployed.program,
                 withheld: deployed.withheld.iter().map(ToString::to_string).collect(),
                 notes: &deployed.notes,
             }),
@@ -159,10 +186,21 @@ fn tell(deployed: &Deployed, console: Console) -> Result<(), CliError> {
     }
     console.remark(format_args!(
         "jobs use it after `. {}`, or `module use {}` and `module load {}`",
-        deployed.environment.display(),
-        deployed.modules.display(),
+        quoted(&deployed.environment),
+        quoted(&deployed.modules),
         deployed.module
-    ))
+    ))?;
+    match &deployed.program {
+        Some(program) => console.remark(format_args!(
+            "programs decide by the table themselves if started by `mpirun ... {} PROGRAM`",
+            quoted(program)
+        )),
+        None => Ok(()),
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    quote(&path.to_string_lossy())
 }
 
 /// Who runs the command.

@@ -73,9 +73,8 @@ pub(super) struct OptionArgs {
 impl OptionArgs {
     /// The options for a table and a format.
     pub(super) fn options(&self, table: &Table, format: Option<&dyn Format>) -> Options {
-        let measured = &table.provenance.library.version;
-        let version = self.library_version.as_ref().unwrap_or(measured);
-        let installed = || format?.installed(version, &std::env::var_os("PATH")?);
+        let version = self.release(table).version;
+        let installed = || format?.installed(&version, &std::env::var_os("PATH")?);
         Options {
             version: self.library_version.clone(),
             assume_commutative: self.assume_commutative,
@@ -86,15 +85,18 @@ impl OptionArgs {
         }
     }
 
+    /// The library with the release to write for.
+    pub(super) fn release(&self, table: &Table) -> Library {
+        let mut library = table.provenance.library.clone();
+        if let Some(version) = &self.library_version {
+            library.version.clone_from(version);
+        }
+        library
+    }
+
     /// The measuring program of the release to write for, if it is built here.
     pub(super) fn driver(&self, table: &Table) -> Option<PathBuf> {
-        let measured = &table.provenance.library;
-        let version = self.library_version.as_ref().unwrap_or(&measured.version);
-        let library = Library {
-            name: measured.name.clone(),
-            version: version.clone(),
-        };
-        find_driver(&library, &places().driver_directories()).ok()
+        find_driver(&self.release(table), &places().driver_directories()).ok()
     }
 }
 

@@ -1,10 +1,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use launcher::{CommandLine, PRELOADING, driver_directories, quote};
+use launcher::{CommandLine, PRELOADING, driver_directories};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
-use vocabulary::Library;
+use vocabulary::{Library, quote};
 
 use super::policy::PolicyArgs;
 use super::supervised::{code, supervised};

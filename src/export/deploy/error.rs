@@ -55,7 +55,7 @@ pub enum DeployError {
         folder: PathBuf,
     },
     /// Something else than our link to a version.
-    #[error("{} is not ours: {reason}", path.display())]
+    #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs {
         /// Where it is.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum DeployError {
         reason: String,
     },
     /// A version that is not as it was written.
-    #[error("the version {} is not as it was deployed: {file} differs", folder.display())]
+    #[error("{file} of the version {} was changed or removed after deploying", folder.display())]
     Altered {
         /// Its folder.
         folder: PathBuf,
@@ -77,8 +77,13 @@ pub enum DeployError {
         folder: PathBuf,
     },
     /// The version to go back to was removed.
-    #[error("the version before is not there any more: {}", folder.display())]
+    #[error(
+        "the version that was current before, {version}, has been removed from {}",
+        folder.display()
+    )]
     Gone {
+        /// Its name.
+        version: String,
         /// Where it was.
         folder: PathBuf,
     },
@@ -109,7 +114,7 @@ impl DeployError {
     pub fn help(&self) -> Option<String> {
         let text = match self {
             Self::Unconfirmed { .. } => {
-                "`colltune validate --confirm` measures them in fresh launches; `--without-withheld` \
+                "`colltune validate --confirm` measures them in fresh launches; `--confirmed-only` \
                  leaves them to the library's default, `--unconfirmed` deploys them as they are"
             }
             Self::Nothing { withheld } if withheld.is_empty() => {
@@ -127,7 +132,10 @@ impl DeployError {
             Self::Path { .. } => "name another folder",
             Self::Busy { .. } => "wait for it and try again",
             Self::NotOurs { .. } => "remove it, or name another folder with `--to`",
-            Self::Altered { .. } => "move it away and deploy again",
+            Self::Altered { .. } => {
+                "restore the file, or deploy the table under another `name`; leave the version where it is, as \
+                 jobs may use it"
+            }
             Self::NothingBefore { .. } | Self::Gone { .. } => {
                 "`colltune deploy --list` shows the versions that there are"
             }

@@ -5,15 +5,18 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use table::{Policy, Table, Withheld};
+use vocabulary::quote;
 
 use super::DeployError;
 use super::error::listed;
-use super::site::CURRENT;
+use super::folder::CURRENT;
 use crate::{Exported, header};
 
 pub(super) const TABLE: &str = "table.yaml";
 pub(super) const ENVIRONMENT: &str = "environment.sh";
 pub(super) const MODULES: &str = "modulefiles";
+/// Starts a program that decides by the table itself.
+pub(super) const PROGRAM: &str = "with-table";
 const README: &str = "README.txt";
 
 /// What module files of tables stand under.
@@ -68,17 +71,21 @@ impl Content<'_> {
             Ok(_) => {}
             Err(error) => return Err(DeployError::Table(Box::new(error))),
         }
-        let variables = self.variables(place_text)?;
+        let variables = self.variables(place_text);
         let module = format!("{MODULES}/{}", self.module());
         let mut files = vec![
             (TABLE.to_owned(), table),
             (
                 ENVIRONMENT.to_owned(),
-                self.environment(current, &variables),
+                self.environment(place_text, current, &variables),
             ),
-            (module, self.module_file(place_text, &variables)),
-            (README.to_owned(), self.readme(current)),
+            (module, self.module_file(place_text, current, &variables)),
+            (README.to_owned(), self.readme(place_text, current)),
         ];
+        if let Some(preload) = self.preload {
+            let preload = checked(preload, &[':', ' '])?;
+            files.push((PROGRAM.to_owned(), self.program(place_text, preload)));
+        }
         if let Some((name, exported)) = self.exported {
             files.push((name.to_owned(), exported.text.clone()));
             let companion = exported.companion.clone();
@@ -87,85 +94,107 @@ impl Content<'_> {
         Ok(files)
     }
 
-    /// What the environment of a job has.
-    fn variables(&self, place: &str) -> Result<Vec<Variable>, DeployError> {
-        let mut variables = Vec::new();
-        let set = |name: &str, value: String| Variable {
-            name: name.to_owned(),
-            value,
-            is_list: false,
+    /// What lets the library read its file, by name.
+    fn variables(&self, place: &str) -> Vec<(String, String)> {
+        let Some((name, exported)) = self.exported else {
+            return Vec::new();
         };
-        if let Some((name, exported)) = self.exported {
-            let file = format!("{place}/{name}");
-            variables.extend(
-                exported
-                    .variables
-                    .iter()
-                    .map(|(name, given)| set(name, given.clone().unwrap_or_else(|| file.clone()))),
-            );
+        let file = format!("{place}/{name}");
+        let value = |given: &Option<String>| given.clone().unwrap_or_else(|| file.clone());
+        let variables = exported.variables.iter();
+        variables
+            .map(|(name, given)| (name.clone(), value(given)))
+            .collect()
+    }
+
+    /// A script that starts a program with `libcolltune.so` and the table. The variables are its alone: launchers
+    /// would preload the library too, and may not pass it on to other nodes.
+    fn program(&self, place: &str, preload: &str) -> String {
+        let Policy {
+            min_confidence,
+            unconfirmed,
+            extrapolate,
+        } = self.policy;
+        let least = min_confidence.unwrap_or(self.table.provenance.min_confidence);
+        let mut text = "#!/bin/sh\n".to_owned();
+        text += &header::head(self.purpose(), self.table, "# ");
+        text += "#\n# The launcher starts this script with the program and its arguments.\n";
+        let preload = quote(preload);
+        _ = writeln!(
+            text,
+            "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
+        );
+        // The program withholds by a policy too: it must not withhold what is deployed.
+        let variables = [
+            ("TABLE", quote(&format!("{place}/{TABLE}"))),
+            ("MIN_CONFIDENCE", least.to_string()),
+            ("UNCONFIRMED", u8::from(unconfirmed).to_string()),
+            ("EXTRAPOLATE", u8::from(extrapolate).to_string()),
+        ];
+        for (name, value) in variables {
+            _ = writeln!(text, "export COLLTUNE_{name}={value}");
         }
-        if let Some(preload) = self.preload {
-            variables.push(Variable {
-                name: "LD_PRELOAD".to_owned(),
-                value: checked(preload, &[':', ' '])?.to_owned(),
-                is_list: true,
-            });
-            variables.push(set("COLLTUNE_TABLE", format!("{place}/{TABLE}")));
-            // The program withholds by a policy too: it must not withhold what is deployed.
-            if self.policy.unconfirmed {
-                variables.push(set("COLLTUNE_UNCONFIRMED", "1".to_owned()));
-            }
-            if let Some(least) = self.policy.min_confidence {
-                variables.push(set("COLLTUNE_MIN_CONFIDENCE", least.to_string()));
-            }
-            if self.policy.extrapolate {
-                variables.push(set("COLLTUNE_EXTRAPOLATE", "1".to_owned()));
-            }
-        }
-        Ok(variables)
+        text + "exec \"$@\"\n"
     }
 
     fn purpose(&self) -> String {
         format!(
             "The table {} for {}, as deployed.",
             header::one_line(&self.table.name),
-            self.table.provenance.library
+            header::one_line(&self.table.provenance.library.to_string())
         )
     }
 
     /// Commands for a shell of POSIX.
-    fn environment(&self, current: &str, variables: &[Variable]) -> String {
+    fn environment(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
         let mut text = header::head(self.purpose(), self.table, "# ");
         text += "#\n# Read it into the shell of a job before MPI programs are started:\n";
-        _ = writeln!(
-            text,
-            "#   . {}",
-            quoted(&format!("{current}/{ENVIRONMENT}"))
-        );
+        _ = writeln!(text, "#   . {}", quote(&format!("{current}/{ENVIRONMENT}")));
         text += &header::comment(&[KEEPS.to_owned()], "# ");
-        for Variable {
-            name,
-            value,
-            is_list,
-        } in variables
-        {
-            let value = quoted(value);
-            _ = match is_list {
-                false => writeln!(text, "export {name}={value}"),
-                true => writeln!(
-                    text,
-                    "case \":${{{name}-}}:\" in\n*:{value}:*) ;;\n*) export {name}={value}\"${{{name}:+:${name}}}\" ;;\nesac"
-                ),
-            };
+        text += &self.starting(place, current, "# ");
+        let known = crate::FORMATS.iter().flat_map(|format| format.variables());
+        let mut others: Vec<String> = known
+            .filter(|known| variables.iter().all(|(name, _)| name != known))
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        if !others.is_empty() {
+            let of_others = "What other versions set, of this library or another one:";
+            text += &header::comment(&[of_others.to_owned()], "# ");
+            for name in others {
+                _ = writeln!(text, "unset {name}");
+            }
+        }
+        for (name, value) in variables {
+            _ = writeln!(text, "export {name}={}", quote(value));
         }
         text
     }
 
+    /// How programs are started that decide by the table themselves; nothing if they cannot.
+    fn starting(&self, place: &str, current: &str, prefix: &str) -> String {
+        if self.preload.is_none() {
+            return String::new();
+        }
+        let line = |folder: &str| {
+            let script = quote(&format!("{folder}/{PROGRAM}"));
+            format!("{prefix}  mpirun -n 4 {script} ./solver\n")
+        };
+        let paragraph = |text: &str| header::comment(&[String::new(), text.to_owned()], prefix);
+        paragraph(
+            "A program decides by the table itself if its ranks are started by a script, which preloads \
+             libcolltune.so into the program alone, on every node:",
+        ) + &line(current)
+            + &paragraph("A job during which another version may be deployed names this one:")
+            + &line(place)
+    }
+
     /// A module file in Tcl, for Lmod and Environment Modules.
-    fn module_file(&self, place: &str, variables: &[Variable]) -> String {
+    fn module_file(&self, place: &str, current: &str, variables: &[(String, String)]) -> String {
         let mut text = "#%Module1.0\n".to_owned();
         text += &header::head(self.purpose(), self.table, "# ");
         text += &header::comment(&[KEEPS.to_owned()], "# ");
+        text += &self.starting(place, current, "# ");
         let purpose = in_tcl(&self.purpose());
         let readme = in_tcl(&format!("{place}/{README} says more."));
         _ = writeln!(
@@ -173,28 +202,23 @@ impl Content<'_> {
             "proc ModulesHelp {{ }} {{\n    puts stderr {purpose}\n    puts stderr {readme}\n}}\n\
              module-whatis {purpose}\nconflict {MODULE}"
         );
-        for Variable {
-            name,
-            value,
-            is_list,
-        } in variables
-        {
-            let command = if *is_list { "prepend-path" } else { "setenv" };
-            _ = writeln!(text, "{command} {name} {}", in_tcl(value));
+        for (name, value) in variables {
+            _ = writeln!(text, "setenv {name} {}", in_tcl(value));
         }
         text
     }
 
     /// For people: how it is used, what is to be known about it, and what is left out.
-    fn readme(&self, current: &str) -> String {
+    fn readme(&self, place: &str, current: &str) -> String {
         let mut text = header::head(self.purpose(), self.table, "");
         _ = write!(
             text,
             "\nFor one job or all jobs of a site, one of\n  . {}\n  module use {}; module load {}\n",
-            quoted(&format!("{current}/{ENVIRONMENT}")),
-            quoted(&format!("{current}/{MODULES}")),
+            quote(&format!("{current}/{ENVIRONMENT}")),
+            quote(&format!("{current}/{MODULES}")),
             self.module()
         );
+        text += &self.starting(place, current, "");
         text += "\n";
         text += &header::comment(&[KEEPS.to_owned()], "");
         let notes = self
@@ -218,13 +242,6 @@ impl Content<'_> {
 /// Why paths are those of the version.
 const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \
                      another version becomes the current one.";
-
-/// A variable of the environment; with others already in a list, it comes first.
-struct Variable {
-    name: String,
-    value: String,
-    is_list: bool,
-}
 
 /// A path as text without control characters and these.
 fn checked<'p>(path: &'p Path, without: &[char]) -> Result<&'p str, DeployError> {
@@ -255,11 +272,6 @@ pub(super) fn plain(text: &str) -> String {
     } else {
         word.to_owned()
     }
-}
-
-/// A word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// A word of Tcl.

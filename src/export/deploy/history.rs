@@ -1,8 +1,9 @@
 //! Who made which version current.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read, Seek, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::DeployError;
@@ -107,6 +108,10 @@ impl History {
                 file.seek(std::io::SeekFrom::End(-1))?;
                 file.read_exact(&mut last)?;
             }
+            if file.metadata()?.len() == 0 {
+                // For everybody to read, whatever the umask.
+                file.set_permissions(Permissions::from_mode(0o644))?;
+            }
             let torn = if last == [b'\n'] { "" } else { "\n" };
             file.write_all(format!("{torn}{line}\n").as_bytes())?;
             file.sync_all()
@@ -114,20 +119,24 @@ impl History {
         append().map_err(DeployError::file("write", path))
     }
 
-    /// The versions that were current one after the other and not taken back, the current one last.
-    ///
-    /// A line is written before the link is turned. If that was never done, the next line, or the link itself,
-    /// names another version than the line, which then does not count.
-    pub(super) fn stack(&self, current: Option<&str>) -> Vec<String> {
-        let mut stack: Vec<String> = Vec::new();
+    /// The lines, and whether each counts. A line is written before the link is replaced. If that was never done,
+    /// the next line, or the link itself, names another version than the line, which then does not count.
+    fn counted<'h>(&'h self, current: Option<&'h str>) -> impl Iterator<Item = (&'h Line, bool)> {
         let later = self.lines.iter().skip(1);
         let found = later.map(|next| next.before.as_deref()).chain([current]);
-        for (line, found) in self.lines.iter().zip(found) {
+        let lines = self.lines.iter().zip(found);
+        lines.map(|(line, found)| (line, found == Some(&line.version)))
+    }
+
+    /// The versions that were current one after the other and not taken back, the current one last.
+    pub(super) fn versions_in_effect(&self, current: Option<&str>) -> Vec<String> {
+        let mut stack: Vec<String> = Vec::new();
+        for (line, counts) in self.counted(current) {
             if let Some(before) = line.before.as_ref().filter(|b| stack.last() != Some(b)) {
                 // Somebody has turned the link by hand.
                 stack.push(before.clone());
             }
-            if found != Some(&line.version) {
+            if !counts {
                 continue;
             }
             match line.action {
@@ -141,9 +150,11 @@ impl History {
         stack
     }
 
-    /// When a version was made current last.
-    pub(super) fn last(&self, version: &str) -> Option<(usize, &Line)> {
-        let lines = self.lines.iter().enumerate();
-        lines.rev().find(|(_, line)| line.version == version)
+    /// When a version was made current last, by the lines that count.
+    pub(super) fn last(&self, version: &str, current: Option<&str>) -> Option<(usize, &Line)> {
+        let counts = self.counted(current).map(|(_, counts)| counts);
+        let lines = self.lines.iter().zip(counts).enumerate();
+        let counted = lines.filter(|(_, (line, counts))| *counts && line.version == version);
+        counted.last().map(|(place, (line, _))| (place, line))
     }
 }

@@ -11,11 +11,13 @@
 //!
 //! Whoever goes through `current` gets an environment with the paths of the version itself. A job that has
 //! begun therefore keeps its version when another one is deployed, and no two ranks of it read different ones.
+//! Of programs that decide by the table themselves, each rank goes through `current` when it starts; a job that
+//! must not notice another version names the script `with-table` by the version's own folder.
 
 mod error;
 mod files;
+mod folder;
 mod history;
-mod site;
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ pub use history::Action;
 
 use crate::{Exported, Options};
 use files::Content;
-use site::Site;
+use folder::Folder;
 
 /// What is to be deployed.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +39,8 @@ pub struct Request<'a> {
     pub table: &'a Table,
     /// How it is exported for its library, and by which policy rules are deployed.
     pub options: &'a Options,
-    /// Whether unconfirmed rules that the policy withholds are left out; otherwise nothing is deployed if there
-    /// are any.
-    pub without_withheld: bool,
+    /// Whether a table with rules that are not confirmed is deployed without them, instead of being refused.
+    pub confirmed_only: bool,
     /// `libcolltune.so`, if programs shall decide by the table themselves.
     pub preload: Option<&'a Path>,
     /// Who asks for it.
@@ -59,6 +60,8 @@ pub struct Deployed {
     pub modules: PathBuf,
     /// The module's name.
     pub module: String,
+    /// The script that starts programs that decide by the table themselves, by way of `current`.
+    pub program: Option<PathBuf>,
     /// Rules that are not deployed.
     pub withheld: Vec<Withheld>,
     /// What whoever deploys it must know, each a full sentence.
@@ -90,7 +93,7 @@ pub struct Version {
 pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     let (table, withheld) = request.table.deployed(request.options.policy);
     let is_unconfirmed = |withheld: &Withheld| withheld.lack == Lack::Confirmation;
-    if !request.without_withheld && withheld.iter().any(is_unconfirmed) {
+    if !request.confirmed_only && withheld.iter().any(is_unconfirmed) {
         return Err(DeployError::Unconfirmed {
             withheld: withheld.into_iter().filter(is_unconfirmed).collect(),
         });
@@ -116,20 +119,21 @@ pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployEr
     let folder = std::path::absolute(folder).map_err(DeployError::file("find", folder))?;
     let (version, module) = (content.version(&folder)?, content.module());
     let files = content.files(&folder.join(&version))?;
-    let site = Site::open(&folder, true)?;
-    let before = site.current()?;
-    site.put(&version, &files)?;
+    let versions = Folder::open(&folder, true)?;
+    let before = versions.current()?;
+    versions.put(&version, &files)?;
     if before.as_ref() != Some(&version) {
-        site.turn(Action::Deploy, &version, before.as_deref(), request.who)?;
+        versions.make_current(Action::Deploy, &version, before.as_deref(), request.who)?;
     }
-    let current = folder.join(site::CURRENT);
+    let current = folder.join(folder::CURRENT);
     let notes = exported.map_or_else(Vec::new, |(_, exported)| exported.notes);
     Ok(Deployed {
-        version: site.version(&version)?,
+        version: versions.version(&version)?,
         before,
         environment: current.join(files::ENVIRONMENT),
         modules: current.join(files::MODULES),
         module,
+        program: request.preload.map(|_| current.join(files::PROGRAM)),
         withheld,
         notes,
     })
@@ -145,21 +149,22 @@ pub fn rollback(folder: &Path, who: &str) -> Result<Version, DeployError> {
     let nothing = || DeployError::NothingBefore {
         folder: folder.clone(),
     };
-    site::current(&folder)?.ok_or_else(nothing)?;
-    let site = Site::open(&folder, false)?;
-    let current = site.current()?;
-    let stack = site.history()?.stack(current.as_deref());
-    let before = match &stack[..] {
+    folder::current(&folder)?.ok_or_else(nothing)?;
+    let versions = Folder::open(&folder, false)?;
+    let current = versions.current()?;
+    let in_effect = versions.history()?.versions_in_effect(current.as_deref());
+    let before = match &in_effect[..] {
         [.., before, _] => before.clone(),
         _ => return Err(nothing()),
     };
-    if !site.has(&before) {
+    if !versions.has(&before) {
         return Err(DeployError::Gone {
-            folder: folder.join(before),
+            version: before,
+            folder,
         });
     }
-    site.turn(Action::Rollback, &before, current.as_deref(), who)?;
-    site.version(&before)
+    versions.make_current(Action::Rollback, &before, current.as_deref(), who)?;
+    versions.version(&before)
 }
 
 /// The versions of a folder, in the order in which they were made current last.
@@ -167,7 +172,7 @@ pub fn rollback(folder: &Path, who: &str) -> Result<Version, DeployError> {
 /// # Errors
 /// If the folder cannot be read; [`DeployError::NotOurs`].
 pub fn list(folder: &Path) -> Result<Vec<Version>, DeployError> {
-    site::versions(folder)
+    folder::versions(folder)
 }
 
 /// The file that the table's library reads, with its name; `None` if it can be told nothing.

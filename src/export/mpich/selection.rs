@@ -92,6 +92,13 @@ impl Format for Selection {
         reader::read(text).map(drop)
     }
 
+    fn variables(&self) -> Vec<String> {
+        let settings = settings(&Collective::MEASURED).into_iter();
+        let mut names = vec![FILE_VARIABLE.to_owned()];
+        names.extend(settings.map(|(name, _)| name));
+        names
+    }
+
     fn installed(&self, version: &str, path: &OsStr) -> Option<PathBuf> {
         installed::find(version, path)
     }

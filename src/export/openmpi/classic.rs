@@ -60,6 +60,10 @@ impl Format for Classic {
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
         reader::read(text).map(drop)
     }
+
+    fn variables(&self) -> Vec<String> {
+        super::names(super::variables())
+    }
 }
 
 /// Where the file comes from and what to do with it, as comments.

@@ -138,13 +138,10 @@ impl Format for Json {
         for collective in decided(&plans) {
             compare(&read, collective, &plans, options.policy.extrapolate)?;
         }
-        let mut variables = super::variables();
-        // Which would come before the component that reads the file.
-        variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
         Ok(Exported {
             text: text + "\n",
             companion: Some(companion(table, &library.version, &notes)),
-            variables,
+            variables: variables(),
             notes,
             decides: !file.collectives.is_empty(),
         })
@@ -152,6 +149,10 @@ impl Format for Json {
 
     fn validate(&self, text: &str, _: &Options) -> Result<(), ExportError> {
         read(text).map(drop)
+    }
+
+    fn variables(&self) -> Vec<String> {
+        super::names(variables())
     }
 }
 
@@ -344,6 +345,14 @@ fn decide<'f>(
         .rules
         .iter()
         .find(|rule| rule.msg_size_min <= bytes && !rule.msg_size_max.is_below(bytes))
+}
+
+/// What lets the component read a file.
+fn variables() -> Vec<(String, Option<String>)> {
+    let mut variables = super::variables();
+    // Which would come before the component that reads the file.
+    variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
+    variables
 }
 
 /// What stands beside the file.

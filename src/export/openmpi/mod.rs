@@ -25,3 +25,7 @@ fn variables() -> Vec<(String, Option<String>)> {
         named("dynamic_rules_filename", None),
     ]
 }
+
+fn names(variables: Vec<(String, Option<String>)>) -> Vec<String> {
+    variables.into_iter().map(|(name, _)| name).collect()
+}

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use serde::Serialize;
+use vocabulary::quote;
 
 use super::order::Folder;
 use super::place;
 use crate::LaunchError;
-use crate::command_line::quote;
 use crate::{BatchOptions, Template};
 
 const SERVE: &str = include_str!("../../../jobs/templates/serve.sh.j2");

@@ -1,6 +1,8 @@
 //! `colltune deploy`, and what `export` does by default.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use serde_json::Value;
 use testkit::tables;
@@ -136,7 +138,7 @@ fn what_is_unconfirmed_is_refused_left_out_or_used() {
         &[
             "bcast, 1x2, any deployment, from 65536 bytes: native:bcast/pipeline is not confirmed",
             "colltune validate --confirm",
-            "--without-withheld",
+            "--confirmed-only",
         ],
     );
     assert!(place.files() == before, "files have changed");
@@ -152,11 +154,11 @@ fn what_is_unconfirmed_is_refused_left_out_or_used() {
             ran.err.matches("warning: not deployed: ").count(),
         )
     };
-    assert_eq!(deploy(&["--without-withheld"]), ("chain".to_owned(), 2));
+    assert_eq!(deploy(&["--confirmed-only"]), ("chain".to_owned(), 2));
     assert_eq!(deploy(&["--unconfirmed"]), ("chain pipeline".to_owned(), 1));
     let all = ["--unconfirmed", "--min-confidence", "low"];
     assert_eq!(deploy(&all), ("chain pipeline binomial".to_owned(), 0));
-    let some = ["--without-withheld", "--min-confidence", "low"];
+    let some = ["--confirmed-only", "--min-confidence", "low"];
     assert_eq!(deploy(&some), ("chain binomial".to_owned(), 1));
 }
 
@@ -210,24 +212,78 @@ fn what_cannot_be_deployed_is_said() {
 fn the_runtime_is_preloaded_only_if_asked_for() {
     let place = place(&[DEFAULT, CONFIRMED]);
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
-    let variables = |options: &[&str]| {
-        warned(&place, &[&DEPLOY[..], options].concat());
-        let text = place.sourced("site/current/environment.sh");
-        let names = text
-            .iter()
-            .map(|(name, value)| format!("{name}={}", value.display()));
-        place.anonymous(names.collect::<Vec<_>>().join("\n").as_bytes())
+    place.write("lib/openmpi-4.1.99/libcolltune.so", "");
+    warned(&place, &DEPLOY);
+    let script = place.path("site/current/with-table");
+    assert!(!script.exists());
+    let with = |options: &[&str]| {
+        let ran = warned(&place, &[&DEPLOY[..], &["--preload"], options].concat());
+        assert!(
+            ran.out.contains("DIR/site/current/with-table PROGRAM"),
+            "{}",
+            ran.out
+        );
+        let text = fs::read(&script).unwrap();
+        place.anonymous(&text)
     };
-    assert!(!variables(&[]).contains("LD_PRELOAD"));
-    let with = variables(&["--preload"]);
+    let text = with(&[]);
     assert!(
-        with.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so"),
-        "{with}"
+        text.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so\""),
+        "{text}"
     );
     assert!(
-        with.contains("COLLTUNE_TABLE=DIR/site/night-2026-11-20-"),
-        "{with}"
+        text.contains("COLLTUNE_TABLE=DIR/site/night-2026-11-20-"),
+        "{text}"
     );
+    // The release that the rules are written for is the one that the programs have.
+    let text = with(&["--library-version", "4.1.99"]);
+    assert!(
+        text.contains("LD_PRELOAD=DIR/lib/openmpi-4.1.99/libcolltune.so\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn everybody_can_read_what_is_deployed() {
+    let place = place(&[DEFAULT, CONFIRMED]);
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "umask 077; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_colltune"),
+        ])
+        .args(["deploy", "night.yaml", "--to", "a/site"])
+        .current_dir(place.path("."))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    for (name, expected) in [("a", 0o755), ("a/site", 0o755), ("a/site/history", 0o644)] {
+        let mode = fs::metadata(place.path(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, expected, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_together_is_refused() {
+    let place = Place::new();
+    for action in ["--list", "--rollback"] {
+        for ignored in [
+            &["night.yaml"][..],
+            &["--confirmed-only"],
+            &["--preload"],
+            &["--library-version", "4.1.4"],
+            &["--assume-commutative"],
+            &["--library", "libmpi.so"],
+            &["--assume-shape", "1x2"],
+            &["--min-confidence", "low"],
+            &["--unconfirmed"],
+            &["--extrapolate"],
+        ] {
+            let args = [&["deploy", "--to", "site", action], ignored].concat();
+            place.run(&args).bad(2, &["cannot be used with", action]);
+        }
+    }
 }
 
 /// Both are withheld by default, with one sentence for all of them, here and in the file.

@@ -104,7 +104,7 @@ fn ranks_are_given_the_policy_and_a_table_that_it_does_not_use_is_told_of() {
     let options = ["--min-confidence", "low", "--unconfirmed", "--extrapolate"];
     let (out, err) = run(&options);
     let policy =
-        "-x COLLTUNE_MIN_CONFIDENCE=low -x COLLTUNE_UNCONFIRMED=1 -x COLLTUNE_EXTRAPOLATE=1 ";
+        "-x COLLTUNE_UNCONFIRMED=1 -x COLLTUNE_EXTRAPOLATE=1 -x COLLTUNE_MIN_CONFIDENCE=low ";
     assert!(out.contains(policy), "{out}");
     assert!(!err.contains("warning"), "{err}");
     let confirmed = table_for("4.1.4");

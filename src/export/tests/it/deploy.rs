@@ -31,7 +31,7 @@ fn put_with(
     table: &Table,
     folder: &Path,
     policy: Policy,
-    without_withheld: bool,
+    confirmed_only: bool,
     preload: Option<&Path>,
 ) -> Result<Deployed, DeployError> {
     let options = Options {
@@ -41,7 +41,7 @@ fn put_with(
     let request = Request {
         table,
         options: &options,
-        without_withheld,
+        confirmed_only,
         preload,
         who: "alice b",
     };
@@ -247,17 +247,131 @@ fn the_environment_names_the_version_and_not_the_link() {
         ..Policy::default()
     };
     let deployed = put_with(&table(), &site, policy, false, Some(preload)).expect("deployed");
-    let value = |variable: &str| sourced(&deployed.environment, variable, "");
     let place = deployed.version.folder.to_str().expect("text").to_owned();
-    assert_eq!(value("COLLTUNE_TABLE"), format!("{place}/table.yaml"));
-    assert_eq!(value("COLLTUNE_EXTRAPOLATE"), "1");
-    // In front of others, and once.
-    let list = sourced(
-        &deployed.environment,
-        "LD_PRELOAD",
-        "LD_PRELOAD=/other.so; . \"$1\";",
+    // Launchers and other programs are not preloaded into.
+    for name in ["LD_PRELOAD", "COLLTUNE_TABLE", "PATH"] {
+        let before = format!("{name}=/other;");
+        assert_eq!(sourced(&deployed.environment, name, &before), "/other");
+    }
+    let script = deployed.program.expect("a script");
+    assert_eq!(script, site.join("current/with-table"));
+    let mode = fs::metadata(&script).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o555);
+    for name in ["README.txt", "environment.sh"] {
+        let text = fs::read_to_string(deployed.version.folder.join(name)).expect("readable");
+        let command = format!("mpirun -n 4 '{}' ./solver", script.display());
+        assert!(text.lines().any(|line| line.ends_with(&command)), "{text}");
+    }
+    let seen = |others: &[(&str, &str)]| {
+        let print = "printf '%s\n' \"$LD_PRELOAD\" \"$COLLTUNE_TABLE\" \"$COLLTUNE_UNCONFIRMED\" \
+                     \"$COLLTUNE_EXTRAPOLATE\" \"$COLLTUNE_MIN_CONFIDENCE\" \"$*\"";
+        let output = Command::new(&script)
+            .args(["/bin/sh", "-c", print, "sh", "a b", "c"])
+            .env_clear()
+            .envs(others.iter().copied())
+            .output()
+            .expect("started");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let rest = format!("{place}/table.yaml\n1\n1\nmedium\na b c\n");
+    assert_eq!(seen(&[]), format!("/opt/lib/libcolltune.so\n{rest}"));
+    // In front of others.
+    assert_eq!(
+        seen(&[("LD_PRELOAD", "/other.so"), ("COLLTUNE_TABLE", "/other")]),
+        format!("/opt/lib/libcolltune.so:/other.so\n{rest}")
     );
-    assert_eq!(list, "/opt/lib/libcolltune.so:/other.so");
+}
+
+/// Of the version that a job had before, of this library or another one.
+#[test]
+fn the_environment_leaves_nothing_of_another_version() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path();
+    let preload = Path::new("/opt/lib/libcolltune.so");
+    let ours = "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {nodes: 1, ppn: 2, rules: [{from: 0, candidate: bcast/chain, confidence: high}]}
+";
+    let ours = sample::table("openmpi", "4.1.4", ours);
+    let newer = put(
+        &sample::table("openmpi", "6.0.0", OPEN_MPI),
+        &site.join("6"),
+    );
+    let older = put(&table(), &site.join("4"));
+    let none = put_with(
+        &ours,
+        &site.join("none"),
+        Policy::default(),
+        false,
+        Some(preload),
+    );
+    let [newer, older, none] = [newer, older, none].map(|d| d.expect("deployed").environment);
+    let after = |first: &Path, second: &Path, variable: &str| {
+        let of_mpich = "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=/x MPIR_CVAR_DEVICE_COLLECTIVES=percoll \
+                        MPIR_CVAR_SCAN_DEVICE_COLLECTIVE=0 OMPI_MCA_btl=self;";
+        let before = format!("{of_mpich} . '{}';", first.display());
+        sourced(second, variable, &format!("{before} set +u;"))
+    };
+    let [rules, file] = ["use_dynamic_rules", "dynamic_rules_filename"]
+        .map(|name| format!("OMPI_MCA_coll_tuned_{name}"));
+    assert_eq!(after(&older, &newer, "OMPI_MCA_coll"), "^han");
+    assert_eq!(after(&newer, &older, "OMPI_MCA_coll"), "");
+    assert_eq!(after(&newer, &older, &rules), "1");
+    for second in [&older, &none] {
+        for of_mpich in [
+            "COLL_SELECTION_TUNING_JSON_FILE",
+            "DEVICE_COLLECTIVES",
+            "SCAN_DEVICE_COLLECTIVE",
+        ] {
+            let name = format!("MPIR_CVAR_{of_mpich}");
+            assert_eq!(after(&newer, second, &name), "", "{name}");
+        }
+        assert_eq!(after(&newer, second, "OMPI_MCA_btl"), "self");
+    }
+    for name in [&*rules, &*file, "OMPI_MCA_coll"] {
+        assert_eq!(after(&newer, &none, name), "", "{name}");
+    }
+}
+
+/// Whatever a table says is no command of its files.
+#[test]
+fn texts_of_a_table_stay_in_comments() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let evil = "x\nexport EVIL=1\n#";
+    let mut table = table();
+    table.provenance.cpu = evil.to_owned();
+    table.provenance.warnings = vec![evil.to_owned()];
+    let options = Options {
+        remarks: vec![format!("A remark {evil}")],
+        ..Options::default()
+    };
+    let request = Request {
+        table: &table,
+        options: &options,
+        confirmed_only: false,
+        preload: Some(Path::new("/opt/lib/libcolltune.so")),
+        who: evil,
+    };
+    let deployed = deploy(&request, folder.path()).expect("deployed");
+    let place = &deployed.version.folder;
+    let names = [
+        "README.txt",
+        "environment.sh",
+        "with-table",
+        "openmpi.conf",
+        "modulefiles/colltune-table/night",
+    ];
+    for name in names {
+        let text = fs::read_to_string(place.join(name)).expect("readable");
+        assert!(text.contains("export EVIL=1"), "{name}");
+        assert!(
+            !text.lines().any(|line| line.starts_with("export EVIL")),
+            "{name}: {text}"
+        );
+    }
 }
 
 /// Environment Modules and Lmod define these commands; here a few lines do.
@@ -290,8 +404,6 @@ fn the_module_file_sets_the_same_as_the_environment_file() {
     let names = [
         "OMPI_MCA_coll_tuned_use_dynamic_rules",
         "OMPI_MCA_coll_tuned_dynamic_rules_filename",
-        "LD_PRELOAD",
-        "COLLTUNE_TABLE",
     ];
     let mut expected =
         names.map(|name| format!("{name}={}", sourced(&deployed.environment, name, "")));
@@ -331,6 +443,16 @@ fn what_was_left_half_written_is_cleaned_up() {
         .filter(|name: &PathBuf| name.to_string_lossy().starts_with('.'))
         .collect();
     assert_eq!(left, [PathBuf::from(".lock")]);
+    // Killed before the link was replaced once more: the version was not made current then.
+    let line = format!(
+        "2099-01-01T00:00:00Z bob rollback {} after {}\n",
+        name(&first),
+        name(&second)
+    );
+    fs::write(folder.join("history"), after + &line).expect("written");
+    let versions = list(folder).expect("versions");
+    let dates: Vec<_> = versions.iter().map(|version| &version.date).collect();
+    assert_eq!(dates, [&first.version.date, &second.version.date]);
     assert_eq!(
         rollback(folder, "bob").expect("taken back").name,
         name(&first)
@@ -353,10 +475,16 @@ fn what_is_not_ours_is_left_alone() {
             .count()
     };
     fs::create_dir(folder.join("current")).expect("a folder");
-    assert_eq!(refused("current is not ours: it is no symbolic link"), 0);
+    assert_eq!(
+        refused("current: it is not a symbolic link to a version"),
+        0
+    );
     fs::remove_dir(folder.join("current")).expect("removed");
     symlink("/etc", folder.join("current")).expect("a link");
-    assert_eq!(refused("it leads to /etc, which is no version"), 0);
+    assert_eq!(
+        refused("it is a symbolic link to /etc, which is not a version"),
+        0
+    );
     fs::remove_file(folder.join("current")).expect("removed");
 
     let lock = File::create(folder.join(".lock")).expect("a file");
@@ -368,10 +496,11 @@ fn what_is_not_ours_is_left_alone() {
     let file = deployed.version.folder.join("openmpi.conf");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("writable");
     fs::write(&file, "").expect("written");
-    assert_eq!(refused("openmpi.conf differs"), 1);
+    assert_eq!(refused("openmpi.conf of the version"), 1);
     let second = put(&changed(), folder).expect("deployed");
     fs::remove_dir_all(&deployed.version.folder).expect("removed");
     let error = rollback(folder, "bob").expect_err("gone");
-    assert!(matches!(error, DeployError::Gone { .. }), "{error}");
+    let said = format!("{}, has been removed", name(&deployed));
+    assert!(error.to_string().contains(&said), "{error}");
     assert_eq!(current(folder), name(&second));
 }

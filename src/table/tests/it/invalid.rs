@@ -81,6 +81,34 @@ fn check(old: &str, new: &str, message: &str, place: &str, help: &str) {
     );
 }
 
+/// They would end comments in files that are made from the table.
+#[test]
+fn control_characters_in_the_library() {
+    let line = GOOD
+        .lines()
+        .position(|line| line.contains("4.1.4"))
+        .expect("there")
+        + 1;
+    for (key, old, new) in [
+        ("name", "name: openmpi", r#"name: "open\nmpi""#),
+        ("version", "4.1.4", r"4.1.4\nrm"),
+    ] {
+        let text = refusal(&edit(old, new));
+        let message = format!("`{key}` of the library has control characters, as line ends are");
+        assert_eq!(text.lines().next(), Some(&*message));
+        let place = format!("--> tables/t.yaml:{line}:");
+        assert!(text.contains(&place), "{text}");
+        assert!(
+            text.contains(&format!("(provenance.library.{key})")),
+            "{text}"
+        );
+        assert!(
+            text.contains("= help: write the library as it was measured"),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn documents() {
     let help = "check indentation and brackets";

@@ -20,18 +20,21 @@ const NEXT: &str = ".next";
 
 /// A folder of versions that this process alone changes.
 #[derive(Debug)]
-pub(super) struct Site {
-    folder: PathBuf,
+pub(super) struct Folder {
+    path: PathBuf,
     /// Locked for its lifetime.
     _lock: File,
 }
 
-impl Site {
+impl Folder {
     /// Takes the folder, and removes what an earlier process has left half-written.
     pub(super) fn open(folder: &Path, create: bool) -> Result<Self, DeployError> {
         current(folder)?;
         if create {
-            fs::create_dir_all(folder).map_err(DeployError::file("create", folder))?;
+            let missing: Vec<&Path> = folder.ancestors().take_while(|f| !f.exists()).collect();
+            for folder in missing.into_iter().rev() {
+                make_folder(folder)?;
+            }
         }
         let path = folder.join(LOCK);
         let lock = File::options()
@@ -52,29 +55,29 @@ impl Site {
         let half = folder.join(HALF);
         missing_is_fine(fs::remove_dir_all(&half)).map_err(DeployError::file("remove", &half))?;
         Ok(Self {
-            folder: folder.to_owned(),
+            path: folder.to_owned(),
             _lock: lock,
         })
     }
 
     /// The version that is used.
     pub(super) fn current(&self) -> Result<Option<String>, DeployError> {
-        current(&self.folder)
+        current(&self.path)
     }
 
     /// What happened here.
     pub(super) fn history(&self) -> Result<History, DeployError> {
-        History::read(&self.folder.join(HISTORY))
+        History::read(&self.path.join(HISTORY))
     }
 
     /// Whether a version is there.
     pub(super) fn has(&self, version: &str) -> bool {
-        is_version(&self.folder.join(version))
+        is_version(&self.path.join(version))
     }
 
     /// Writes a version, whole or not at all; one that is there already must have the same files.
     pub(super) fn put(&self, version: &str, files: &[(String, String)]) -> Result<(), DeployError> {
-        let place = self.folder.join(version);
+        let place = self.path.join(version);
         if fs::symlink_metadata(&place).is_ok() {
             let differs = |(name, text): &&(String, String)| {
                 fs::read(place.join(name)).ok().as_deref() != Some(text.as_bytes())
@@ -87,7 +90,7 @@ impl Site {
                 }),
             };
         }
-        let half = self.folder.join(HALF);
+        let half = self.path.join(HALF);
         let mut folders = vec![half.clone()];
         make_folder(&half)?;
         for (name, text) in files {
@@ -99,17 +102,18 @@ impl Site {
                 make_folder(folder)?;
                 folders.push(folder.to_owned());
             }
-            write(&path, text).map_err(DeployError::file("write", &path))?;
+            let mode = if name == files::PROGRAM { 0o555 } else { 0o444 };
+            write(&path, text, mode).map_err(DeployError::file("write", &path))?;
         }
         for folder in folders.iter().rev() {
             sync(folder)?;
         }
         fs::rename(&half, &place).map_err(DeployError::file("create", &place))?;
-        sync(&self.folder)
+        sync(&self.path)
     }
 
     /// Makes a version that is there the current one.
-    pub(super) fn turn(
+    pub(super) fn make_current(
         &self,
         action: Action,
         version: &str,
@@ -125,19 +129,19 @@ impl Site {
             version: version.to_owned(),
             before: before.map(str::to_owned),
         };
-        History::append(&self.folder.join(HISTORY), &line)?;
-        let (link, next) = (self.folder.join(CURRENT), self.folder.join(NEXT));
+        History::append(&self.path.join(HISTORY), &line)?;
+        let (link, next) = (self.path.join(CURRENT), self.path.join(NEXT));
         missing_is_fine(fs::remove_file(&next)).map_err(DeployError::file("remove", &next))?;
         symlink(version, &next).map_err(DeployError::file("create", &next))?;
         fs::rename(&next, &link).map_err(DeployError::file("replace", &link))?;
-        sync(&self.folder)
+        sync(&self.path)
     }
 
     /// What is known of a version.
     pub(super) fn version(&self, name: &str) -> Result<Version, DeployError> {
         let current = self.current()?;
         Ok(described(
-            &self.folder,
+            &self.path,
             name,
             current.as_deref(),
             &self.history()?,
@@ -158,7 +162,14 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name != HALF)
         .collect();
-    names.sort_by_cached_key(|name| (history.last(name).map(|(place, _)| place), name.clone()));
+    names.sort_by_cached_key(|name| {
+        (
+            history
+                .last(name, current.as_deref())
+                .map(|(place, _)| place),
+            name.clone(),
+        )
+    });
     let names = names.iter();
     Ok(names
         .map(|name| described(folder, name, current.as_deref(), &history))
@@ -166,7 +177,7 @@ pub(super) fn versions(folder: &Path) -> Result<Vec<Version>, DeployError> {
 }
 
 fn described(folder: &Path, name: &str, current: Option<&str>, history: &History) -> Version {
-    let line = history.last(name).map(|(_, line)| line);
+    let line = history.last(name, current).map(|(_, line)| line);
     Version {
         name: name.to_owned(),
         folder: folder.join(name),
@@ -189,7 +200,7 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(DeployError::file("read", &path)(error)),
         Ok(found) if !found.is_symlink() => {
-            return not_ours("it is no symbolic link".to_owned());
+            return not_ours("it is not a symbolic link to a version".to_owned());
         }
         Ok(_) => {}
     }
@@ -202,7 +213,7 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
     match name.filter(|name| is_version(&folder.join(name))) {
         Some(name) => Ok(Some(name.to_owned())),
         None => not_ours(format!(
-            "it leads to {}, which is no version",
+            "it is a symbolic link to {}, which is not a version",
             target.display()
         )),
     }
@@ -223,10 +234,10 @@ fn make_folder(path: &Path) -> Result<(), DeployError> {
 }
 
 /// A file that everybody can read and nobody is to change.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;
-    file.set_permissions(Permissions::from_mode(0o444))?;
+    file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()
 }
 

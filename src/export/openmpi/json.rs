@@ -138,13 +138,10 @@ impl Format for Json {
         for collective in decided(&plans) {
             compare(&read, collective, &plans, options.policy.extrapolate)?;
         }
-        let mut variables = super::variables();
-        // Which would come before the component that reads the file.
-        variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
         Ok(Exported {
             text: text + "\n",
             companion: Some(companion(table, &library.version, &notes)),
-            variables,
+            variables: super::variables(&library.version),
             notes,
             decides: !file.collectives.is_empty(),
         })
@@ -357,11 +354,11 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
              coll_tuned_use_dynamic_rules = 1\n  \
              coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THE-FILE\n  coll = ^han\n\n";
     text += &header::comment(
-        &[
+        &[format!(
             "Without `^han` the component han decides over several nodes before these rules are \
-           asked. Algorithm 0 leaves the decision to Open MPI, as does what is not listed."
-                .to_owned(),
-        ],
+                 asked. {} Algorithm 0 leaves the decision to Open MPI, as does what is not listed.",
+            super::ONE_LIST
+        )],
         "",
     );
     if !notes.is_empty() {

@@ -14,14 +14,27 @@ pub use classic::Classic;
 pub use json::Json;
 pub use reader::{File, Row, read};
 
-/// What lets the component read a file: [`crate::Exported::variables`].
-fn variables() -> Vec<(String, Option<String>)> {
+/// Whether the component han comes before `coll/tuned` over several nodes, unless it is left out.
+fn has_han_first(version: &str) -> bool {
+    crate::choices::series(version).is_some_and(|series| series >= (5, 0))
+}
+
+/// What a deployer must know of the list of components, where it is part of a deployment.
+const ONE_LIST: &str = "`coll` is one list: where the site sets it too, which colltune does not know, join both \
+                        values, as in `^hcoll,han`.";
+
+/// What lets the component of a release read a file: [`crate::Exported::variables`].
+fn variables(version: &str) -> Vec<(String, Option<String>)> {
     let named = |name: &str, value: Option<&str>| {
         let name = format!("OMPI_MCA_coll_tuned_{name}");
         (name, value.map(str::to_owned))
     };
-    vec![
+    let mut variables = vec![
         named("use_dynamic_rules", Some("1")),
         named("dynamic_rules_filename", None),
-    ]
+    ];
+    if has_han_first(version) {
+        variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
+    }
+    variables
 }

@@ -67,14 +67,32 @@ fn preloaded() -> Option<String> {
     Some(format!("{table}={table_is} is set in the environment"))
 }
 
-/// The file of settings that names a file of rules.
+/// The file of settings that names a file of rules, and what it sets with it, which is not set aside.
 fn place(rules: &exec::RulesInFiles) -> String {
-    let names_it = |path: &&str| {
+    let files = rules.settings.split([':', ',']).map(str::trim);
+    let mut places = files.filter_map(|path| {
         let text = std::fs::read_to_string(Path::new(path)).unwrap_or_default();
-        let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        lines.any(|(name, _)| name.trim() == rules.setting)
-    };
-    let mut files = rules.settings.split([':', ',']).map(str::trim);
-    let found = files.find(names_it);
-    found.map_or_else(|| "a file of settings".to_owned(), str::to_owned)
+        let settings = text.lines().filter_map(|line| line.split_once('='));
+        let settings: Vec<_> = settings
+            .map(|(name, value)| (name.trim(), value.trim()))
+            .collect();
+        if !settings.iter().any(|(name, _)| *name == rules.setting) {
+            return None;
+        }
+        let goes_with_them = |name: &str| {
+            let name = variables::variable(name);
+            let mut libraries = LibraryName::ALL.iter();
+            libraries.any(|library| library.goes_with_rules(&name))
+        };
+        let beside = settings.iter().filter(|(name, _)| goes_with_them(name));
+        let beside =
+            beside.map(|(name, value)| format!(" (its line `{name} = {value}` stays in force)"));
+        Some(path.to_owned() + &beside.collect::<String>())
+    });
+    let found = places.next();
+    found.unwrap_or_else(|| "a file of settings".to_owned())
 }
+
+#[cfg(test)]
+#[path = "tests/unit/rules.rs"]
+mod tests;

@@ -108,7 +108,7 @@ pub fn deciding(
 }
 
 /// The environment variable that sets a control variable.
-fn variable(setting: &str) -> String {
+pub fn variable(setting: &str) -> String {
     let mut libraries = LibraryName::ALL.iter();
     let library = libraries.find(|library| library.is_setting(setting));
     library.map_or_else(

@@ -66,7 +66,8 @@ pub trait BatchSystem: Debug + Send + Sync {
     }
 
     /// The arguments of [`Words::step`] with which ranks have these variables; all but
-    /// [`crate::PRELOADING`] stand in the command's own environment too.
+    /// [`crate::PRELOADING`] stand in the command's own environment too. `value` finds the values of that
+    /// environment's other variables.
     ///
     /// # Errors
     /// [`LaunchError::Step`] if these arguments do not let it.
@@ -74,6 +75,7 @@ pub trait BatchSystem: Debug + Send + Sync {
         &self,
         arguments: &[OsString],
         _variables: &[(&str, OsString)],
+        _value: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Vec<OsString>, LaunchError> {
         Ok(arguments.to_vec())
     }

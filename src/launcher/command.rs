@@ -81,10 +81,12 @@ fn rules_asked_for(installation: &Installation, start: &Start<'_>) -> Vec<String
     let words = start.options.iter();
     let words = words.flat_map(|option| option.split([' ', '=']));
     let named = library.rules_variable();
+    let prefix = library.facts().variable_prefix;
     let about = |word: &str| match word {
         word if word == library.facts().rules_setting => Some(named.clone()),
         word if word == named || library.goes_with_rules(word) => Some(word.to_owned()),
-        _ => None,
+        // As a launcher's option names it.
+        word => Some(format!("{prefix}{word}")).filter(|name| library.goes_with_rules(name)),
     };
     names.chain(words).filter_map(about).collect()
 }

@@ -33,19 +33,36 @@ enum Starter {
 
 impl CommandLine {
     /// Takes a command apart: a launcher with its arguments, perhaps behind `env NAME=VALUE ...`. Programs are
-    /// looked for on `path`, the value of `$PATH`.
+    /// looked for on `path`, the value of `$PATH`, or on the one that is assigned.
     ///
     /// # Errors
-    /// [`LaunchError::Unusable`] if its first word is no launcher that is known.
+    /// [`LaunchError::Unusable`] if its first word is no launcher that is known, [`LaunchError::Step`] if `env` has
+    /// options.
     pub fn read(words: &[OsString], path: &OsStr) -> Result<Self, LaunchError> {
         let (mut words, mut assignments) = (words, Vec::new());
+        let mut path = path.to_owned();
         if let [first, rest @ ..] = words
             && name_of(first) == "env"
         {
-            words = rest;
+            words = match rest {
+                [word, rest @ ..] if word == "--" => rest,
+                [word, ..] if word.as_encoded_bytes().starts_with(b"-") => {
+                    return Err(LaunchError::Step {
+                        program: "env",
+                        message: format!(
+                            "options of `env` are not understood, as {}",
+                            word.display()
+                        ),
+                    });
+                }
+                _ => rest,
+            };
             while let [word, rest @ ..] = words
                 && let Some(assignment) = assignment(word)
             {
+                if assignment.0 == "PATH" {
+                    path.clone_from(&assignment.1);
+                }
                 assignments.push(assignment);
                 words = rest;
             }
@@ -54,7 +71,7 @@ impl CommandLine {
             [first, arguments @ ..] => (first.as_os_str(), arguments),
             [] => (OsStr::new(""), words),
         };
-        let found = find(first, path);
+        let found = find(first, &path);
         let mut systems = BATCH_SYSTEMS.into_iter();
         let is_step = |system: &&'static dyn BatchSystem| {
             system
@@ -94,6 +111,15 @@ impl CommandLine {
         }
     }
 
+    /// The value of a variable where the launcher runs: as assigned, else as in this process.
+    pub fn variable(&self, name: &str) -> Option<OsString> {
+        let mut assigned = self.assignments.iter().rev();
+        match assigned.find(|(assigned, _)| assigned == name) {
+            Some((_, value)) => Some(value.clone()),
+            None => std::env::var_os(name),
+        }
+    }
+
     /// What it starts.
     pub fn launcher(&self) -> &Path {
         match &self.starter {
@@ -125,7 +151,8 @@ impl CommandLine {
                 }
             }
             Starter::Batch(system, _) => {
-                command.args(system.step_arguments(&self.arguments, variables)?);
+                let value = |name: &str| self.variable(name);
+                command.args(system.step_arguments(&self.arguments, variables, &value)?);
                 let others = variables.iter().filter(|(name, _)| *name != PRELOADING);
                 command.envs(others.map(|(name, value)| (name, value)));
             }

@@ -60,12 +60,19 @@ impl BatchSystem for Slurm {
         &self,
         arguments: &[OsString],
         variables: &[(&str, OsString)],
+        value: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Vec<OsString>, LaunchError> {
+        // The first of them counts.
+        let mut own = EXPORTING.into_iter().filter_map(|name| {
+            let value = value(name).filter(|value| !value.is_empty())?;
+            Some((name, value))
+        });
+        let own = own.next();
         let mut words = Vec::new();
         // Each part of a heterogeneous step has options of its own.
         for (number, part) in arguments.split(|word| word == ":").enumerate() {
             words.extend((number > 0).then(|| ":".into()));
-            words.extend(exporting(part, variables)?);
+            words.extend(exporting(part, variables, own.as_ref())?);
         }
         Ok(words)
     }
@@ -169,39 +176,243 @@ impl BatchSystem for Slurm {
 
 /// The option that says which variables ranks get.
 const EXPORT: &str = "--export";
+/// Variables with the same meaning.
+const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
 
-/// Arguments of `srun` that export these variables too. Those that are not preloaded are named alone: their
-/// values, which may have commas, are in the environment of `srun`.
+/// Letters of options of `srun` that have a value, which may be the next word.
+const WITH_VALUE: &str = "ABcCdDeFGiJLmMnNopqrStTwWx";
+/// Letters of those that have none.
+const WITHOUT_VALUE: &str = "EhHlOQsuvVXZ";
+/// Letters of those whose value, if they have one, stands in the same word.
+const WITH_OWN_VALUE: &str = "IkK";
+/// Names of options of `srun` that have a value, which may be the next word.
+const LONG_WITH_VALUE: [&str; 80] = [
+    "account",
+    "acctg-freq",
+    "bb",
+    "bbf",
+    "begin",
+    "chdir",
+    "cluster-constraint",
+    "clusters",
+    "comment",
+    "constraint",
+    "container",
+    "core-spec",
+    "cores-per-socket",
+    "cpu-bind",
+    "cpu-freq",
+    "cpus-per-gpu",
+    "cpus-per-task",
+    "deadline",
+    "delay-boot",
+    "dependency",
+    "distribution",
+    "epilog",
+    "error",
+    "exclude",
+    "extra-node-info",
+    "gpu-bind",
+    "gpu-freq",
+    "gpus",
+    "gpus-per-node",
+    "gpus-per-socket",
+    "gpus-per-task",
+    "gres",
+    "gres-flags",
+    "het-group",
+    "hint",
+    "input",
+    "job-name",
+    "jobid",
+    "licenses",
+    "mail-type",
+    "mail-user",
+    "mcs-label",
+    "mem",
+    "mem-bind",
+    "mem-per-cpu",
+    "mem-per-gpu",
+    "mincpus",
+    "mpi",
+    "network",
+    "nodefile",
+    "nodelist",
+    "nodes",
+    "ntasks",
+    "ntasks-per-core",
+    "ntasks-per-gpu",
+    "ntasks-per-node",
+    "ntasks-per-socket",
+    "open-mode",
+    "output",
+    "partition",
+    "power",
+    "priority",
+    "prolog",
+    "qos",
+    "relative",
+    "reservation",
+    "signal",
+    "sockets-per-node",
+    "switches",
+    "task-epilog",
+    "task-prolog",
+    "thread-spec",
+    "threads",
+    "threads-per-core",
+    "time",
+    "time-min",
+    "tmp",
+    "tres-per-task",
+    "wait",
+    "wckey",
+];
+/// Names of those that have none, or only in the same word.
+const LONG_WITHOUT_VALUE: [&str; 24] = [
+    "bcast",
+    "compress",
+    "contiguous",
+    "disable-status",
+    "exact",
+    "exclusive",
+    "hold",
+    "immediate",
+    "kill-on-bad-exit",
+    "label",
+    "multi-prog",
+    "no-allocate",
+    "no-kill",
+    "overcommit",
+    "overlap",
+    "oversubscribe",
+    "preserve-env",
+    "pty",
+    "quiet",
+    "reboot",
+    "spread-job",
+    "unbuffered",
+    "use-min-nodes",
+    "verbose",
+];
+
+/// What follows a word of `srun`'s own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Its value.
+    Value,
+    /// Another option, or the program.
+    Word,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// What follows an option of `srun`.
+fn next(option: &str) -> Next {
+    if let Some(name) = option.strip_prefix("--") {
+        return match name {
+            name if name.contains('=') || LONG_WITHOUT_VALUE.contains(&name) => Next::Word,
+            name if is_export(name) || LONG_WITH_VALUE.contains(&name) => Next::Value,
+            _ => Next::Unknown,
+        };
+    }
+    let mut letters = option.chars().skip(1);
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if WITHOUT_VALUE.contains(letter) => {}
+            letter if WITH_OWN_VALUE.contains(letter) => return Next::Word,
+            letter if WITH_VALUE.contains(letter) => {
+                return match letters.next() {
+                    Some(_) => Next::Word,
+                    None => Next::Value,
+                };
+            }
+            _ => return Next::Unknown,
+        }
+    }
+    Next::Word
+}
+
+/// Whether an option's name is [`EXPORT`]'s, perhaps shortened.
+fn is_export(name: &str) -> bool {
+    name.len() >= "exp".len() && "export".starts_with(name)
+}
+
+/// The value in the same word, if any, of an option that is [`EXPORT`].
+fn exported(word: &str) -> Option<Option<&str>> {
+    let name = word.strip_prefix("--")?;
+    let (name, value) = match name.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (name, None),
+    };
+    is_export(name).then_some(value)
+}
+
+fn refused(message: String) -> LaunchError {
+    LaunchError::Step {
+        program: "srun",
+        message,
+    }
+}
+
+/// The words without [`EXPORT`] among `srun`'s own options, and its value: the last one counts.
+fn without_export(
+    arguments: &[OsString],
+) -> Result<(Vec<OsString>, Option<OsString>), LaunchError> {
+    let (mut kept, mut given) = (Vec::new(), None);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if let Some(value) = exported(&text) {
+            let value = value.map(OsString::from).or_else(|| words.next().cloned());
+            given = Some(value.ok_or_else(|| refused(format!("{EXPORT} has no value")))?);
+            continue;
+        }
+        kept.push(word.clone());
+        // A program, or the end of the options.
+        if !text.starts_with('-') || text == "-" || text == "--" {
+            break;
+        }
+        match next(&text) {
+            Next::Word => {}
+            Next::Value => kept.extend(words.next().cloned()),
+            Next::Unknown => {
+                let mut rest = words.as_slice().iter();
+                if rest.any(|word| exported(&word.to_string_lossy()).is_some()) {
+                    return Err(refused(format!(
+                        "colltune does not know whether the next word is the value of {text}, so it cannot tell \
+                         whether {EXPORT} is an option of srun or an argument of the program: put {EXPORT}=... \
+                         first, and write {text}=VALUE if it has a value"
+                    )));
+                }
+                break;
+            }
+        }
+    }
+    kept.extend(words.cloned());
+    Ok((kept, given))
+}
+
+/// Arguments of `srun` that export these variables too, beside what its own option or variable exports. Those
+/// that are not preloaded are named alone: their values, which may have commas, are in the environment of `srun`.
 fn exporting(
     arguments: &[OsString],
     variables: &[(&str, OsString)],
+    own: Option<&(&str, OsString)>,
 ) -> Result<Vec<OsString>, LaunchError> {
-    let refused = |message: String| LaunchError::Step {
-        program: "srun",
-        message,
+    let (mut words, option) = without_export(arguments)?;
+    let (name, given) = match (option, own) {
+        (Some(value), _) => (EXPORT, value),
+        (None, Some((name, value))) => (*name, value.clone()),
+        (None, None) => (EXPORT, "ALL".into()),
     };
-    let mut words = arguments.to_vec();
-    // Ours comes first, so that it is an option whatever follows; an option of the user's is taken out.
-    let place = words.iter().position(|word| {
-        let word = word.to_string_lossy();
-        word == EXPORT || word.starts_with("--export=")
-    });
-    let mut given = OsString::from("ALL");
-    if let Some(place) = place {
-        let word = words.remove(place);
-        let value = word.to_str().and_then(|word| word.split_once('='));
-        given = match value {
-            Some((_, value)) => value.into(),
-            None if place < words.len() => words.remove(place),
-            None => return Err(refused("--export has no value".to_owned())),
-        };
-    }
-    if given == "NONE" || given == "NIL" {
+    if given.eq_ignore_ascii_case("NONE") || given.eq_ignore_ascii_case("NIL") {
         let given = given.display();
         return Err(refused(format!(
-            "--export={given} keeps every variable from the ranks: leave it out, or name those that ranks need"
+            "{name}={given} keeps every variable from the ranks: leave it out, or name those that ranks need"
         )));
     }
+    // Ours comes first, so that it is an option whatever follows.
     let mut option = OsString::from("--export=");
     option.push(given);
     for (name, value) in variables {

@@ -109,6 +109,11 @@ impl MpiLibrary for OpenMpi {
         CHOOSING.iter().any(|begin| variable.starts_with(begin))
     }
 
+    /// Files of rules are deployed with it: [`components`] that come before `tuned` are left out.
+    fn goes_with_rules(&self, variable: &str) -> bool {
+        variable == "OMPI_MCA_coll"
+    }
+
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving> {
         components::serving(variables)
     }

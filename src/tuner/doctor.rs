@@ -128,7 +128,8 @@ fn measured(environment: &Environment) -> Environment {
         .variables
         .retain(|name, _| !rules.contains_key(name));
     if let Some(settings) = &mut measured.settings {
-        settings.retain(|name, _| !is_rules(name) && !rules.contains_key(name));
+        settings
+            .retain(|name, _| !is_rules(name) && !rules.contains_key(&variables::variable(name)));
     }
     measured
 }
@@ -139,12 +140,15 @@ fn is_rules(setting: &str) -> bool {
     libraries.any(|library| library.facts().rules_setting == setting)
 }
 
-/// That rules are in place, as sentences.
+/// Which rules the library reads, as sentences.
 fn deployed(environment: &Environment) -> Vec<String> {
     let settings = environment.settings.iter().flatten();
     let rules = settings.filter(|(name, _)| is_rules(name));
     let sentence = |(name, file): (&String, &String)| {
-        format!("Rules are in place here ({name}={file}): launches that measure go without them.")
+        format!(
+            "This environment makes the library read decision rules from {file} (variable {name}); colltune \
+             switches them off while it measures."
+        )
     };
     rules.map(sentence).collect()
 }

@@ -95,8 +95,8 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
         };
         (!told.is_empty()).then(|| {
             format!(
-                "As the library is set here, {} carries out {}{place}, and this file is not asked: \
-                 to have it asked, set {remedy}.",
+                "As the library is set here, {} carries out {}{place}: the library does not read this file \
+                 for them; set {remedy} so that it does.",
                 serving.component,
                 told.join(", ")
             )

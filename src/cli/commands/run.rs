@@ -16,9 +16,9 @@ use crate::values;
 
 /// Run an unmodified MPI program with a table at work
 ///
-/// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: into the
-/// launcher's command line, mpirun's of Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env
-/// NAME=VALUE`, goes what gives them LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG. At the end it prints what the
+/// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: colltune adds options
+/// to the launcher's command line that set LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG for the ranks: mpirun's of
+/// Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env NAME=VALUE`. At the end it prints what the
 /// first rank's calls were carried out by, how long they took and which gain the table expects of them, or that
 /// no call was seen.
 ///
@@ -109,7 +109,7 @@ impl Args {
         }
         let policy = self.policy.policy();
         let mut variables = vec![
-            (PRELOADING, preload_list(&preloaded)),
+            (PRELOADING, preload_list(&preloaded, line.as_ref())),
             ("COLLTUNE_TABLE", absolute(&self.table).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
@@ -231,9 +231,10 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Ours before what is preloaded anyway.
-fn preload_list(ours: &Path) -> OsString {
+fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+    let others = line.and_then(|line| line.variable(PRELOADING));
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
         list.push(":");
         list.push(others);
     }

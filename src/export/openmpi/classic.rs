@@ -9,7 +9,7 @@ use table::Table;
 use super::algorithms::{self, Measure, in_file, measure};
 use super::plan::{Plan, Planned};
 use super::reader::{self, File, Row};
-use crate::choices::{release, series};
+use crate::choices::release;
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
 /// The rules file of `coll_tuned_dynamic_rules_filename`.
@@ -51,7 +51,7 @@ impl Format for Classic {
         Ok(Exported {
             text,
             companion: None,
-            variables: super::variables(),
+            variables: super::variables(&plan.library.version),
             notes: plan.notes,
             decides: !plan.collectives.is_empty(),
         })
@@ -62,7 +62,7 @@ impl Format for Classic {
     }
 
     fn variables(&self) -> Vec<String> {
-        super::names(super::variables())
+        super::own_variables()
     }
 }
 
@@ -83,12 +83,12 @@ fn head(table: &Table, plan: &Plan) -> String {
          a word."
             .to_owned(),
     ];
-    if series(&plan.library.version).is_some_and(|series| series >= (5, 0)) {
-        notes.push(
+    if super::has_han_first(&plan.library.version) {
+        notes.push(format!(
             "Over several nodes the component han comes first in this series: add `--mca coll \
-             ^han`, or the line `coll = ^han`."
-                .to_owned(),
-        );
+             ^han`, or the line `coll = ^han`. {}",
+            super::ONE_LIST
+        ));
     }
     notes.push(
         "A row is: smallest message, algorithm, fanout, segment size in bytes. Algorithm 0 leaves \

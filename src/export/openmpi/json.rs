@@ -141,7 +141,7 @@ impl Format for Json {
         Ok(Exported {
             text: text + "\n",
             companion: Some(companion(table, &library.version, &notes)),
-            variables: variables(),
+            variables: super::variables(&library.version),
             notes,
             decides: !file.collectives.is_empty(),
         })
@@ -152,7 +152,7 @@ impl Format for Json {
     }
 
     fn variables(&self) -> Vec<String> {
-        super::names(variables())
+        super::own_variables()
     }
 }
 
@@ -347,14 +347,6 @@ fn decide<'f>(
         .find(|rule| rule.msg_size_min <= bytes && !rule.msg_size_max.is_below(bytes))
 }
 
-/// What lets the component read a file.
-fn variables() -> Vec<(String, Option<String>)> {
-    let mut variables = super::variables();
-    // Which would come before the component that reads the file.
-    variables.push(("OMPI_MCA_coll".to_owned(), Some("^han".to_owned())));
-    variables
-}
-
 /// What stands beside the file.
 fn companion(table: &Table, version: &str, notes: &[String]) -> String {
     let purpose =
@@ -366,11 +358,11 @@ fn companion(table: &Table, version: &str, notes: &[String]) -> String {
              coll_tuned_use_dynamic_rules = 1\n  \
              coll_tuned_dynamic_rules_filename = /ABSOLUTE/PATH/OF/THE-FILE\n  coll = ^han\n\n";
     text += &header::comment(
-        &[
+        &[format!(
             "Without `^han` the component han decides over several nodes before these rules are \
-           asked. Algorithm 0 leaves the decision to Open MPI, as does what is not listed."
-                .to_owned(),
-        ],
+                 asked. {} Algorithm 0 leaves the decision to Open MPI, as does what is not listed.",
+            super::ONE_LIST
+        )],
         "",
     );
     if !notes.is_empty() {

@@ -14,18 +14,31 @@ pub use classic::Classic;
 pub use json::Json;
 pub use reader::{File, Row, read};
 
-/// What lets the component read a file: [`crate::Exported::variables`].
-fn variables() -> Vec<(String, Option<String>)> {
-    let named = |name: &str, value: Option<&str>| {
-        let name = format!("OMPI_MCA_coll_tuned_{name}");
-        (name, value.map(str::to_owned))
-    };
-    vec![
-        named("use_dynamic_rules", Some("1")),
-        named("dynamic_rules_filename", None),
-    ]
+/// Whether the component han comes before `coll/tuned` over several nodes, unless it is left out.
+fn has_han_first(version: &str) -> bool {
+    crate::choices::series(version).is_some_and(|series| series >= (5, 0))
 }
 
-fn names(variables: Vec<(String, Option<String>)>) -> Vec<String> {
-    variables.into_iter().map(|(name, _)| name).collect()
+/// What a deployer must know of the list of components, where it is part of a deployment.
+const ONE_LIST: &str = "`coll` is one list: where the site sets it too, which colltune does not know, join both \
+                        values, as in `^hcoll,han`.";
+
+/// What lets the component read a file. A variable without a value names the file.
+const OWN: [(&str, Option<&str>); 2] = [
+    ("OMPI_MCA_coll_tuned_use_dynamic_rules", Some("1")),
+    ("OMPI_MCA_coll_tuned_dynamic_rules_filename", None),
+];
+
+/// What lets the component of a release read a file: [`crate::Exported::variables`].
+fn variables(version: &str) -> Vec<(String, Option<String>)> {
+    let han = has_han_first(version).then_some(("OMPI_MCA_coll", Some("^han")));
+    let variables = OWN.into_iter().chain(han);
+    variables
+        .map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
+        .collect()
+}
+
+/// The variables that nobody else sets: a site may have a value of its own for `coll`.
+fn own_variables() -> Vec<String> {
+    OWN.map(|(name, _)| name.to_owned()).to_vec()
 }

@@ -107,22 +107,24 @@ const COMPONENTS: [Component; 9] = [
 /// Who comes first for each collective, by the priorities that components have. The library asks them in this
 /// order too; whether one of them declines, as for want of a network card, only a launch could tell.
 pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
+    let list = list_without(variables, &before_tuned(variables));
     let mut serving = Vec::new();
     for over_nodes in [false, true] {
         for collective in Collective::MEASURED {
-            let first = |over_nodes| first(variables, collective, over_nodes);
-            let Some(found) = first(over_nodes) else {
+            let rivals = rivals(variables, collective, over_nodes);
+            let Some(found) = rivals.first().copied() else {
                 continue;
             };
-            if over_nodes && first(false) == Some(found) {
+            if over_nodes && self::rivals(variables, collective, false).first() == Some(&found) {
                 continue;
             }
-            let remedy = (found != TUNED).then(|| format!("OMPI_MCA_coll=^{found}"));
+            // Where `tuned` is none of them, no list makes it one.
+            let is_before = found != TUNED && rivals.contains(&TUNED);
             let entry = Serving {
                 component: found.to_owned(),
                 collectives: vec![collective],
                 over_nodes,
-                remedy,
+                remedy: is_before.then(|| format!("OMPI_MCA_coll={list}")),
             };
             Serving::add(&mut serving, entry);
         }
@@ -130,22 +132,55 @@ pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
     serving
 }
 
-/// The component that comes first for a collective, on one node or over several.
-fn first(
+/// The components that come before `tuned` for any collective that it has, in the order of the list.
+fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
+    let mut before = Vec::new();
+    for over_nodes in [false, true] {
+        for collective in Collective::MEASURED {
+            let rivals = rivals(variables, collective, over_nodes);
+            if let Some(place) = rivals.iter().position(|name| *name == TUNED) {
+                before.extend(rivals.into_iter().take(place));
+            }
+        }
+    }
+    let names = COMPONENTS.iter().map(|component| component.name);
+    names.filter(|name| before.contains(name)).collect()
+}
+
+/// The names in a value of `coll`, and whether they are excluded.
+fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
+    let value = variables.get("coll").map_or("", String::as_str).trim();
+    let (names, excluded) = match value.strip_prefix('^') {
+        Some(excluded) => (excluded, true),
+        None => (value, value.is_empty()),
+    };
+    let names = names.split(',').map(str::trim);
+    (names.filter(|name| !name.is_empty()).collect(), excluded)
+}
+
+/// The value of `coll` that keeps these out as well: it is one list, and another value would replace it.
+fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> String {
+    let (mut names, excluded) = listed(variables);
+    if excluded {
+        names.extend(components);
+        return format!("^{}", names.join(","));
+    }
+    names.retain(|name| !components.contains(name));
+    names.join(",")
+}
+
+/// The components that may carry out a collective, on one node or over several, the first one first.
+fn rivals(
     variables: &BTreeMap<String, String>,
     collective: Collective,
     over_nodes: bool,
-) -> Option<&'static str> {
+) -> Vec<&'static str> {
     let priority = |component: &Component| {
         let value = variables.get(&format!("coll_{}_priority", component.name))?;
         // Most of them take no part with a priority of 0; the others come last then.
         value.parse::<i64>().ok().filter(|priority| *priority > 0)
     };
-    let listed = variables.get("coll").map_or("", String::as_str).trim();
-    let is_listed = |name: &str| match listed.strip_prefix('^') {
-        Some(excluded) => !excluded.split(',').any(|excluded| excluded == name),
-        None => listed.is_empty() || listed.split(',').any(|included| included == name),
-    };
+    let (names, excluded) = listed(variables);
     let takes_part = |component: &&Component| {
         let here = match component.offers {
             Where::Everywhere => true,
@@ -159,12 +194,13 @@ fn first(
         let has_it = component.name != TUNED || variables.contains_key(&algorithm);
         here && is_on
             && has_it
-            && is_listed(component.name)
+            && names.contains(&component.name) != excluded
             && component.collectives.contains(&collective)
     };
-    let rivals = COMPONENTS.iter().filter(takes_part);
-    let ranked = rivals.filter_map(|component| Some((priority(component)?, component)));
     // Of equal ones, the last of the list is the one that is always there.
-    let best = ranked.max_by_key(|(priority, _)| *priority);
-    best.map(|(_, component)| component.name)
+    let rivals = COMPONENTS.iter().rev().filter(takes_part);
+    let ranked = rivals.filter_map(|component| Some((priority(component)?, component.name)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+    ranked.into_iter().map(|(_, name)| name).collect()
 }

@@ -258,6 +258,37 @@ fn a_command_may_begin_with_variables() {
     let ran = place.run(&command);
     assert!(ran.out.starts_with("mode a b\n-x LD_PRELOAD="), "{ran:?}");
     assert!(ran.out.ends_with(" a\n"), "{ran:?}");
+    // Ours comes before what is assigned.
+    let preloading = [
+        "run",
+        "table.yaml",
+        "--force",
+        "--",
+        "env",
+        "LD_PRELOAD=",
+        "mpirun",
+        "a",
+    ];
+    let ours = "-x LD_PRELOAD=DIR/lib/openmpi-4.1.4/libcolltune.so";
+    let ran = place.run(&preloading);
+    assert!(ran.out.contains(&format!("{ours} ")), "{ran:?}");
+    let other = place.path("other.so").display().to_string();
+    let assigned = format!("LD_PRELOAD={other}");
+    let preloading = [
+        "run",
+        "table.yaml",
+        "--force",
+        "--",
+        "env",
+        &assigned,
+        "mpirun",
+        "a",
+    ];
+    let ran = place.run(&preloading);
+    assert!(
+        ran.out.contains(&format!("{ours}:DIR/other.so ")),
+        "{ran:?}"
+    );
     let nothing = ["run", "table.yaml", "--", "env", "MODE=a"];
     place
         .run(&nothing)

@@ -52,8 +52,8 @@ fn doctor_says_who_comes_first() {
         "  tuned comes first for bcast, allreduce, alltoall\n",
         "  han comes first for bcast, reduce, allreduce, gather, scatter, allgather, barrier, over several \
          nodes (OMPI_MCA_coll=^han leaves them to exported rules)\n",
-        "advice: Rules are in place here (coll_tuned_dynamic_rules_filename=/etc/rules.conf): launches that \
-         measure go without them.\n",
+        "advice: This environment makes the library read decision rules from /etc/rules.conf (variable \
+         coll_tuned_dynamic_rules_filename); colltune switches them off while it measures.\n",
     ] {
         assert!(text.contains(line), "no `{line}` in:\n{text}");
     }
@@ -78,14 +78,14 @@ fn export_says_what_stands_before_its_file() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         (ran.err, ran.out.replace("\n# ", " "))
     };
-    let note = "As the library is set here, han carries out bcast over several nodes, and this file is not asked: \
-                to have it asked, set OMPI_MCA_coll=^han.";
+    let note = "As the library is set here, han carries out bcast over several nodes: the library does not read \
+                this file for them; set OMPI_MCA_coll=^han so that it does.";
     let (notes, file) = export(&place(", \"coll_han_priority\": \"35\""));
     assert!(notes.contains(note), "{notes}");
     assert!(file.contains(note), "{file}");
     let (notes, file) = export(&place(", \"coll_han_priority\": \"0\""));
     assert!(
-        !notes.contains("not asked") && !file.contains("not asked"),
+        !notes.contains("does not read") && !file.contains("does not read"),
         "{notes}{file}"
     );
 }

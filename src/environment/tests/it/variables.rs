@@ -142,6 +142,9 @@ fn files_of_rules_are_told_with_what_goes_with_them() {
     let enabled = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
     check(&[file, enabled], &[file.0]);
     check(&[enabled], &[]);
+    let components = ("OMPI_MCA_coll", "^han");
+    check(&[file, components], &[components.0, file.0]);
+    check(&[components], &[]);
     let file = (
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
         "/etc/selection.json",

@@ -36,6 +36,18 @@ fn a_rules_file_says_where_it_is_from_and_what_it_is_for() {
     insta::assert_snapshot!(exported.text);
 }
 
+#[test]
+fn han_is_left_out_where_it_would_come_first() {
+    let list = |version: &str| {
+        let exported = export("openmpi", &table(), &of(version)).expect("exported");
+        let mut variables = exported.variables.into_iter();
+        let found = variables.find(|(name, _)| name == "OMPI_MCA_coll");
+        found.and_then(|(_, value)| value)
+    };
+    assert_eq!(list("4.1.6"), None);
+    assert_eq!(list("5.0.7").as_deref(), Some("^han"));
+}
+
 /// A row without its threshold: algorithm, fanout, segment size.
 fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u32; 3]> {
     let Row {

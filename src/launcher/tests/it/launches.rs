@@ -139,7 +139,10 @@ fn rules_that_a_launch_asks_for_are_told_to_ranks() {
         "OMPI_MCA_coll_tuned_dynamic_rules_filename",
         "coll_tuned_dynamic_rules_filename",
     );
-    check(&[], &[("OMPI_MCA_coll", "^han")], "");
+    check(&[], &[("OMPI_MCA_btl", "self,tcp")], "");
+    // What a site deploys with its rules is not taken for what the launch asks for.
+    check(&[], &[("OMPI_MCA_coll", "^han")], "OMPI_MCA_coll");
+    check(&["--mca", "coll", "^han"], &[], "OMPI_MCA_coll");
     check(&[], &[(variable, "rules.conf")], variable);
     check(&["--mca", setting, "rules.conf"], &[], variable);
     check(

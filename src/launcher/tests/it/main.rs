@@ -1,6 +1,7 @@
 //! Launches leave nothing behind, on this machine and in jobs of batch systems.
 
 mod batch;
+mod command_lines;
 mod hosts;
 mod house;
 mod launches;

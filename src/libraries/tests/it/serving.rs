@@ -39,11 +39,8 @@ fn tuned_serves_what_it_has_if_nobody_comes_first() {
     assert_eq!(first(&all, "tuned", false), [Bcast, Allreduce]);
     assert!(first(&all, "basic", false).contains(&Scan));
     assert!(all.iter().all(|entry| !entry.over_nodes), "{all:?}");
-    let remedies: Vec<_> = all
-        .iter()
-        .filter_map(|entry| entry.remedy.as_deref())
-        .collect();
-    assert_eq!(remedies, ["OMPI_MCA_coll=^basic"]);
+    // No list of components gives `tuned` what it does not have.
+    assert!(all.iter().all(|entry| entry.remedy.is_none()), "{all:?}");
     assert!(serving(LibraryName::OpenMpi, &[]).is_empty());
 }
 
@@ -73,6 +70,40 @@ fn components_of_higher_priority_stand_before_tuned() {
     let ucc = |enable| open_mpi(&[("coll_ucc_priority", "100"), ("coll_ucc_enable", enable)]);
     assert_eq!(first(&ucc("false"), "ucc", false), []);
     assert!(first(&ucc("true"), "ucc", false).contains(&Allreduce));
+}
+
+#[test]
+fn the_remedy_is_one_list_that_keeps_what_is_set() {
+    let check = |coll: &str, expected: &str| {
+        let all = open_mpi(&[
+            ("coll_han_priority", "35"),
+            ("coll_sm_priority", "90"),
+            ("coll_hcoll_priority", "90"),
+            ("coll_adapt_priority", "5"),
+            ("coll", coll),
+        ]);
+        let remedies: Vec<_> = all
+            .iter()
+            .filter_map(|entry| entry.remedy.as_deref())
+            .collect();
+        assert!(!remedies.is_empty(), "{coll}: {all:?}");
+        for remedy in remedies {
+            assert_eq!(remedy, format!("OMPI_MCA_coll={expected}"), "{coll}");
+        }
+        // Whoever follows it has no more to do.
+        let all = open_mpi(&[
+            ("coll_han_priority", "35"),
+            ("coll_sm_priority", "90"),
+            ("coll", expected),
+        ]);
+        assert!(
+            all.iter().all(|entry| entry.remedy.is_none()),
+            "{coll}: {all:?}"
+        );
+    };
+    check("", "^hcoll,han,sm");
+    check("^hcoll, ucc", "^hcoll,ucc,han,sm");
+    check("han, tuned ,basic,self", "tuned,basic,self");
 }
 
 #[test]

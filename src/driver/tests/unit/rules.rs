@@ -1,0 +1,25 @@
+//! Where rules are deployed.
+
+use super::place;
+
+#[test]
+fn what_a_file_of_settings_sets_beside_its_rules_is_told() {
+    let folder = std::env::temp_dir().join(format!("colltune-rules-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let check = |more: &str, expected: &str| {
+        let path = folder.join("mca-params.conf");
+        let text =
+            format!("# coll_x = 1\ncoll_tuned_dynamic_rules_filename = /etc/rules.conf\n{more}");
+        std::fs::write(&path, text).expect("written");
+        let path = path.display().to_string();
+        let rules = exec::RulesInFiles {
+            setting: "coll_tuned_dynamic_rules_filename",
+            file: "/etc/rules.conf".to_owned(),
+            settings: format!("/nowhere:{path}"),
+        };
+        assert_eq!(place(&rules), path + expected);
+    };
+    check("btl = ^openib\n", "");
+    check("coll = ^han\n", " (its line `coll = ^han` stays in force)");
+    std::fs::remove_dir_all(folder).expect("removed");
+}

@@ -1,0 +1,151 @@
+//! Commands of users that start ranks, with variables for the ranks.
+
+use std::ffi::{OsStr, OsString};
+
+use launcher::{CommandLine, LaunchError, PRELOADING};
+use testkit::fakes::{Fakes, OPEN_MPI_4};
+
+fn read(fakes: &Fakes, command: &[&str]) -> Result<CommandLine, LaunchError> {
+    let words: Vec<OsString> = command.iter().map(OsString::from).collect();
+    CommandLine::read(&words, &fakes.search_path())
+}
+
+/// The arguments with which `srun` is started.
+fn step(command: &[&str]) -> Result<String, LaunchError> {
+    let fakes = Fakes::new();
+    fakes.script("srun", "exit 0");
+    let line = read(&fakes, command)?;
+    let command = line.with(&[(PRELOADING, "ours.so".into()), ("TABLE", "a,b".into())])?;
+    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    Ok(words.join(" "))
+}
+
+/// The message and its remedy.
+fn refusal<T>(result: Result<T, LaunchError>) -> String {
+    let error = result.err().expect("refused");
+    format!("{error}; {}", error.help().unwrap_or_default())
+}
+
+#[test]
+fn only_options_of_srun_itself_are_taken_for_its_own() {
+    let check = |words: &str, expected: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let told = step(
+            &[
+                &["env", "SRUN_EXPORT_ENV=", "SLURM_EXPORT_ENV=", "srun"],
+                &words[..],
+            ]
+            .concat(),
+        );
+        assert_eq!(told.expect("understood"), expected);
+    };
+    let ours = "LD_PRELOAD=ours.so,TABLE";
+    for program in [
+        "./solver --export=results.csv",
+        "./solver --export results.csv",
+    ] {
+        for options in [
+            "-n 4",
+            "-n4",
+            "--ntasks 4",
+            "--ntasks=4",
+            "-ln 4 --mpi pmix --exclusive -K -c 2",
+            "--",
+            "--later=x",
+        ] {
+            let words = format!("{options} {program}");
+            check(&words, &format!("--export=ALL,{ours} {words}"));
+        }
+        let words = format!("-n 4 --export=A -l {program}");
+        check(&words, &format!("--export=A,{ours} -n 4 -l {program}"));
+    }
+    check(
+        "--export=A --exp B -n2 a",
+        &format!("--export=B,{ours} -n2 a"),
+    );
+    check(
+        "-J --export=A a",
+        &format!("--export=ALL,{ours} -J --export=A a"),
+    );
+    // Where it cannot be told, nothing is touched without need.
+    check(
+        "--later 4 ./solver -x",
+        &format!("--export=ALL,{ours} --later 4 ./solver -x"),
+    );
+    for option in ["--later", "-Y"] {
+        let told = refusal(step(&[
+            "srun",
+            option,
+            "4",
+            "./solver",
+            "--export=results.csv",
+        ]));
+        assert!(
+            told.contains(option) && told.contains("--print-environment"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn what_srun_would_export_is_exported() {
+    let with = |variable: &str, words: &[&str]| {
+        step(
+            &[
+                &[
+                    "env",
+                    "SRUN_EXPORT_ENV=",
+                    "SLURM_EXPORT_ENV=",
+                    variable,
+                    "srun",
+                ],
+                words,
+            ]
+            .concat(),
+        )
+    };
+    let check = |variable: &str, words: &[&str], expected: &str| {
+        let told = with(variable, words).expect("understood");
+        assert_eq!(
+            told,
+            format!("--export={expected},LD_PRELOAD=ours.so,TABLE a")
+        );
+    };
+    check("A=1", &["a"], "ALL");
+    check("SLURM_EXPORT_ENV=A,B", &["a"], "A,B");
+    check("SRUN_EXPORT_ENV=C", &["a"], "C");
+    check("SLURM_EXPORT_ENV=NONE", &["--export=ALL", "a"], "ALL");
+    for word in ["NONE", "none", "None", "nil"] {
+        let told = refusal(with(&format!("SLURM_EXPORT_ENV={word}"), &["a"]));
+        assert!(
+            told.contains(&format!("SLURM_EXPORT_ENV={word} keeps every variable")),
+            "{told}"
+        );
+        let told = refusal(with("A=1", &["--export", word, "a"]));
+        assert!(
+            told.contains(&format!("--export={word} keeps every variable")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn variables_that_env_assigns_count() {
+    let (fakes, elsewhere) = (Fakes::new(), Fakes::new());
+    fakes.launcher("mpirun", OPEN_MPI_4, "exit 0");
+    let launcher = elsewhere.launcher("mpirun", OPEN_MPI_4, "exit 0");
+    let path = format!("PATH={}", launcher.parent().expect("a folder").display());
+    let line = read(&fakes, &["env", &path, "mpirun", "a"]).expect("understood");
+    assert_eq!(line.launcher(), launcher);
+    let line = read(&fakes, &["env", "--", "LD_PRELOAD=x.so", "mpirun", "a"]).expect("understood");
+    assert_eq!(line.variable(PRELOADING), Some("x.so".into()));
+    assert!(read(&fakes, &["env", "--", "mpirun", "a"]).is_ok());
+    for option in ["-u", "-i", "-"] {
+        let told = refusal(read(&fakes, &["env", option, "X", "mpirun", "a"]));
+        assert!(
+            told.contains("options of `env` are not understood")
+                && told.contains("--print-environment"),
+            "{told}"
+        );
+    }
+}

@@ -259,7 +259,8 @@ fn the_environment_names_the_version_and_not_the_link() {
     assert_eq!(mode & 0o777, 0o555);
     for name in ["README.txt", "environment.sh"] {
         let text = fs::read_to_string(deployed.version.folder.join(name)).expect("readable");
-        let command = format!("mpirun -n 4 '{}' ./solver", script.display());
+        let quoted = script.display().to_string().replace('\'', r"'\''");
+        let command = format!("mpirun -n 4 '{quoted}' ./solver");
         assert!(text.lines().any(|line| line.ends_with(&command)), "{text}");
     }
     let seen = |others: &[(&str, &str)]| {

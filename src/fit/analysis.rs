@@ -223,13 +223,16 @@ impl Analysis {
     }
 
     /// Where a candidate may be faster than the default and is not used, since fresh launches do not say so
-    /// clearly, as sentences; with a `budget`, as campaigns have it, that would suffice for them.
+    /// clearly, as sentences; with the least `budget`, as campaigns have it, that would suffice for them.
     pub fn unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
-        let about = budget.map_or_else(String::new, |budget| format!(", about `budget: {budget}`"));
-        let lacking = format!(
-            ": {} choices are unconfirmed; tune again, with a larger `budget`{about}",
-            self.unconfirmed_choices()
-        );
+        let least = budget.map_or_else(String::new, |budget| {
+            format!(", at least `budget: {budget}`")
+        });
+        let choices = match self.unconfirmed_choices() {
+            1 => "1 choice is".to_owned(),
+            choices => format!("{choices} choices are"),
+        };
+        let lacking = format!(": {choices} unconfirmed; tune again, with a larger `budget`{least}");
         let told = [
             (
                 Verdict::Unconfirmed,
@@ -243,19 +246,19 @@ impl Analysis {
             ),
         ];
         let sentence = |(verdict, why, remedy): (Verdict, &str, String)| {
-            let mut places: BTreeMap<_, Vec<String>> = BTreeMap::new();
-            for decision in self.decisions.iter().filter(|d| d.verdict == verdict) {
+            let mut places: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+            let all = self.decisions.iter().chain(&self.library_decisions);
+            for decision in all.filter(|decision| decision.verdict == verdict) {
                 let Cell {
                     collective,
                     shape,
                     bytes,
                     ..
                 } = decision.cell;
-                let sizes = places.entry((collective, shape)).or_default();
-                sizes.push(format_bytes(bytes));
-                sizes.dedup();
+                places.entry((collective, shape)).or_default().insert(bytes);
             }
             let places = places.iter().map(|((collective, shape), sizes)| {
+                let sizes: Vec<String> = sizes.iter().map(|bytes| format_bytes(*bytes)).collect();
                 format!("{collective} on {shape} at {}", sizes.join(", "))
             });
             let places: Vec<String> = places.collect();

@@ -3,14 +3,14 @@
 mod afford;
 mod cost;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use campaign::{Campaign, Confirmation};
 use fit::{Exploration, Fresh, Trial, summarise};
 use store::Store;
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
-use self::afford::affordable;
+use self::afford::{Rest, affordable};
 use self::cost::Turns;
 use crate::agenda::{confirming_slice, starting_seconds, unspent_seconds};
 use crate::analysis::stored::decide_options;
@@ -111,6 +111,11 @@ impl Confirming {
         self.patterns[trial.pattern]
     }
 
+    /// Whether what is left of the budget does not suffice for everything.
+    pub(crate) fn is_short(&self) -> bool {
+        self.affordable.len() < self.trials.len()
+    }
+
     /// How many launches measured the cell of a trial: what chance is drawn from.
     pub(crate) fn round(&self, trial: &Trial) -> u32 {
         let rounds = self.rounds.get(&(trial.cell, trial.pattern));
@@ -131,30 +136,39 @@ fn budgeted(
 ) -> Result<(f64, Vec<Trial>), TunerError> {
     let (open, launches) = (confirmation.open(), fresh.launches());
     let left = unspent_seconds(store, campaign, library)?;
-    let launches_left = open.iter().map(|trial| launches.saturating_sub(trial.done));
-    let launches_left = launches_left.max().unwrap_or(0);
-    let slice = confirming_slice(
-        campaign,
-        left,
-        (launches, confirmation.turns(), launches_left),
-    );
-    let stakes = confirmation.stakes();
-    let turns = Turns::of(campaign, store, library, patterns, &stakes, slice)?;
-    let mut seconds: BTreeMap<Cell, f64> = BTreeMap::new();
+    let mut rests: BTreeMap<Cell, Rest> = BTreeMap::new();
     for trial in open {
-        *seconds.entry(trial.cell).or_default() += turns.seconds(trial, launches);
+        let rest = rests.entry(trial.cell).or_default();
+        let of_cell = open.iter().filter(|other| other.cell == trial.cell);
+        rest.is_begun |= trial.done > 0 || of_cell.count() < patterns.len();
+        rest.launches = rest.launches.max(launches.saturating_sub(trial.done));
     }
-    let starting = starting_seconds(store, campaign, library)? * f64::from(launches_left);
-    let all = starting + seconds.values().sum::<f64>();
+    // Without anything new, only what is begun needs launches.
+    let launches_left = |is_begun: bool| {
+        let such = rests.values().filter(|rest| rest.is_begun || !is_begun);
+        such.map(|rest| rest.launches).max().unwrap_or(0)
+    };
+    let slice = |is_begun: bool| {
+        let work = (launches, confirmation.turns(), launches_left(is_begun));
+        confirming_slice(campaign, left, work)
+    };
+    let slices = [slice(false), slice(true)];
+    let full = launches_left(false);
+    let stakes = confirmation.stakes();
+    let turns = Turns::of(campaign, store, library, patterns, &stakes)?;
+    for trial in open {
+        if let Some(rest) = rests.get_mut(&trial.cell) {
+            let slice = slices[usize::from(rest.is_begun)];
+            rest.seconds += turns.seconds(trial, launches, slice);
+        }
+    }
+    let starting = starting_seconds(store, campaign, library)?;
+    let measuring: f64 = rests.values().map(|rest| rest.seconds).sum();
+    let all = starting * f64::from(full) + measuring;
     if all <= left {
         return Ok((all, open.to_vec()));
     }
-    let begun = open.iter().filter(|trial| {
-        let of_cell = open.iter().filter(|other| other.cell == trial.cell);
-        trial.done > 0 || of_cell.count() < patterns.len()
-    });
-    let begun: BTreeSet<Cell> = begun.map(|trial| trial.cell).collect();
-    let cells = affordable(&stakes, &seconds, &begun, left - starting);
+    let cells = affordable(&stakes, &rests, starting, left);
     let of_cell = |cell: Cell| open.iter().filter(move |trial| trial.cell == cell);
     let trials = cells.into_iter().flat_map(of_cell).cloned();
     Ok((all, trials.collect()))

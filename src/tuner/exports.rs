@@ -20,8 +20,46 @@ pub enum Export {
         /// What whoever deploys it must know, each a full sentence.
         notes: Vec<String>,
     },
-    /// It cannot be had in the library's format.
-    Impossible(ExportError),
+    /// It was not.
+    Absent {
+        /// Why the library's format cannot have it; nothing if there is nothing that the library can be told, or
+        /// no format that it reads.
+        reason: Option<ExportError>,
+        /// What stands where it was written before.
+        stale: Option<PathBuf>,
+    },
+}
+
+impl Export {
+    /// Where it was written.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Written { path, .. } => Some(path),
+            Self::Absent { .. } => None,
+        }
+    }
+
+    /// What whoever deploys it must know, a line each.
+    pub fn warnings(&self, library: &Library) -> Vec<String> {
+        match self {
+            Self::Written { notes, .. } => {
+                notes.iter().map(|note| note.replace('\n', " ")).collect()
+            }
+            Self::Absent { reason, stale } => {
+                let reason = reason
+                    .iter()
+                    .map(|error| format!("nothing is exported for {library}: {error}"));
+                let stale = stale.iter().map(|path| {
+                    format!(
+                        "{} still has rules that the table no longer has. Remove it: the table has nothing left \
+                         to export.",
+                        path.display()
+                    )
+                });
+                reason.chain(stale).collect()
+            }
+        }
+    }
 }
 
 /// Exports a table. Where other parts of the library carry out collectives before the file is asked, as its
@@ -110,7 +148,7 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
 }
 
 /// Writes a table beside its own file in the format that its library reads: `night.openmpi.conf` beside
-/// `night.yaml`. `None` if there is nothing that the library can be told, or no format that it reads.
+/// `night.yaml`.
 ///
 /// An installed MPICH, whose own decisions its format needs, is looked for on `search`, as in `PATH`; `driver`
 /// is the measuring program of the library. Written is what the policy deploys.
@@ -123,11 +161,22 @@ pub fn export_beside(
     search: &OsStr,
     driver: Option<&Path>,
     policy: Policy,
-) -> Result<Option<Export>, TunerError> {
+) -> Result<Export, TunerError> {
     let library = &table.provenance.library;
-    let Some(format) = export::read_by(library).filter(|_| export::has_choices(table)) else {
-        return Ok(None);
+    let Some(format) = export::read_by(library) else {
+        return Ok(Export::Absent {
+            reason: None,
+            stale: None,
+        });
     };
+    let path = beside(library, format, path);
+    let absent = |reason: Option<ExportError>| Export::Absent {
+        reason,
+        stale: path.exists().then(|| path.clone()),
+    };
+    if !export::has_choices(table) {
+        return Ok(absent(None));
+    }
     let options = Options {
         library: format.installed(&library.version, search),
         policy,
@@ -135,23 +184,15 @@ pub fn export_beside(
     };
     let exported = match render_export(format, table, &options, driver) {
         Ok(exported) => exported,
-        Err(error) => return Ok(Some(Export::Impossible(error))),
+        Err(error) => return Ok(absent(Some(error))),
     };
-    let path = beside(library, format, path);
     write_export(&path, &exported)?;
     let notes = exported.notes;
-    Ok(Some(Export::Written { path, notes }))
+    Ok(Export::Written { path, notes })
 }
 
 fn beside(library: &Library, format: &dyn Format, table: &Path) -> PathBuf {
     table.with_extension(format!("{}.{}", library.name, format.suffix()))
-}
-
-/// The file that [`export_beside`] wrote for a table at `path` before, if it is there.
-pub fn exported_beside(table: &Table, path: &Path) -> Option<PathBuf> {
-    let library = &table.provenance.library;
-    let written = beside(library, export::read_by(library)?, path);
-    written.exists().then_some(written)
 }
 
 /// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where

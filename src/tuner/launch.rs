@@ -189,7 +189,9 @@ impl<'a> Launch<'a> {
             Record::Started(start) => {
                 self.started = true;
                 let what = &start.environment.set_aside;
-                self.observer.notice(Event::SetAside { what });
+                if !what.is_empty() {
+                    self.observer.notice(Event::SetAside { what });
+                }
             }
             Record::Trying { task, candidate } => self.in_flight = Some((*task, *candidate)),
             Record::Failed {

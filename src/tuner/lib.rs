@@ -42,7 +42,7 @@ pub use analysis::{Analysis, Deciding};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
-pub use exports::{Export, export_beside, exported_beside, remarks, render_export, write_export};
+pub use exports::{Export, export_beside, remarks, render_export, write_export};
 pub use file::write_atomically;
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};

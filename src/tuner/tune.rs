@@ -1,10 +1,11 @@
 //! Everything in one go.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use store::Store;
-use table::{Policy, Table, Withheld};
+use table::{Policy, Table, TableError, Withheld};
 
 use crate::file::probe;
 use crate::{
@@ -27,8 +28,8 @@ pub struct Tuned {
     pub report_path: PathBuf,
     /// Where the same was written as a page with pictures.
     pub page_path: PathBuf,
-    /// The table for the library's own settings, where it has decisions for these that are deployed.
-    pub export: Option<Export>,
+    /// What became of the table for the library's own settings.
+    pub export: Export,
     /// The rules that are not deployed.
     pub withheld: Vec<Withheld>,
 }
@@ -48,16 +49,28 @@ pub fn tune(
     conclude(at, measured, observer)
 }
 
-/// A table that cannot be written should not cost a night of measuring first.
+/// A table that cannot be written, or would replace what cannot be read, should not cost a night of measuring first.
 ///
 /// # Errors
-/// [`TunerError::File`].
+/// [`TunerError::File`], [`TunerError::Table`].
 pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     let output = &at.campaign.output;
     for path in [&output.table, &output.report, &output.page()] {
         probe(path)?;
     }
+    written_before(&output.table)?;
     Ok(())
+}
+
+/// The table that is to be replaced, if there is one: its verdicts bind.
+fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
+    match Table::load(path) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What follows measuring in [`tune`].
@@ -72,7 +85,7 @@ pub fn conclude(
     let output = &at.campaign.output;
     let page = output.page();
     let store = Store::open(at.store())?;
-    let before = Table::load(&output.table).ok();
+    let before = written_before(&output.table)?;
     let deciding = Deciding {
         verdicts: before
             .as_ref()

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use table::Withheld;
-use tuner::{Export, Measured, Tuned};
+use table::Lack;
+use tuner::{Measured, Tuned};
 
 use super::detached;
 use super::workplace::CampaignArgs;
@@ -25,7 +25,7 @@ use crate::progress::ProgressDisplay;
 ///
 /// Ends with 0 also where the default is best everywhere. With --require-confirmed it ends with 1 if decisions rest
 /// on fewer launches than they need: the default stays wherever another candidate was not confirmed for lack of
-/// time, and the summary says which `budget` would suffice.
+/// time, and the summary says which `budget` is needed at least.
 ///
 /// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
 /// overridden for measuring, and a note says so.
@@ -37,7 +37,7 @@ use crate::progress::ProgressDisplay;
 /// that confirmed choices), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
 /// everything would have taken; null unless the campaign is guided), `unconfirmed` (the number of choices that
-/// lack fresh launches), `needed_budget_seconds` (about the budget that would suffice for these; null if it did),
+/// lack fresh launches), `needed_budget_seconds` (the least budget that would suffice for these, by what measuring took; null if it did),
 /// `confirmed` (whether decisions rest on as many launches as they need), `withheld` (rules that are not deployed),
 /// `warnings`. With --detach, as long as there is
 /// something to measure, it prints what `measure --detach` prints.
@@ -95,7 +95,16 @@ impl Args {
                 console.remark(format_args!("report: {}", tuned.report_path.display()))?;
             }
             console.remark(format_args!("page:   {}", tuned.page_path.display()))?;
-            tell_export(&tuned, console)?;
+            let lacks = tuned.withheld.iter().map(|withheld| withheld.lack);
+            for sentence in withheld(lacks) {
+                console.remark(sentence)?;
+            }
+            if let Some(path) = tuned.export.path() {
+                console.remark(format_args!("export: {}", path.display()))?;
+            }
+        }
+        for warning in tuned.export.warnings(&tuned.table.provenance.library) {
+            console.warn(warning);
         }
         match self.require_confirmed && !tuned.analysis.suffices() {
             true => {
@@ -107,34 +116,24 @@ impl Args {
     }
 }
 
-/// Where the table for the library's own settings is, or why there is none.
-fn tell_export(tuned: &Tuned, console: Console) -> Result<(), CliError> {
-    let library = &tuned.analysis.origin.library;
-    let mut lacks: BTreeMap<String, usize> = BTreeMap::new();
-    for Withheld { lack, .. } in &tuned.withheld {
-        *lacks.entry(lack.to_string()).or_default() += 1;
+/// How many rules are not deployed, a sentence for each reason.
+fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
+    let mut lacks: BTreeMap<String, (Lack, usize)> = BTreeMap::new();
+    for lack in rules {
+        lacks.entry(lack.to_string()).or_insert((lack, 0)).1 += 1;
     }
-    for (lack, rules) in lacks {
-        console.remark(format_args!(
-            "{rules} rules stay in the table and are not deployed: each {lack}"
-        ))?;
-    }
-    match &tuned.export {
-        None => Ok(()),
-        Some(Export::Written { path, notes }) => {
-            console.remark(format_args!("export: {}", path.display()))?;
-            match notes.len() {
-                0 => Ok(()),
-                notes => console.remark(format_args!(
-                    "        `colltune export` tells what it leaves to {library}: {notes} notes"
-                )),
-            }
-        }
-        Some(Export::Impossible(error)) => {
-            console.warn(format_args!("nothing is exported for {library}: {error}"));
-            Ok(())
-        }
-    }
+    let sentence = |(lack, number)| {
+        let (rules, are, them, their) = match number {
+            1 => ("rule", "is", "it", "its"),
+            _ => ("rules", "are", "them", "their"),
+        };
+        let why = match lack {
+            Lack::Confirmation => format!("no fresh launches confirmed {them}"),
+            Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
+        };
+        format!("{number} {rules} {are} in the table and {are} not deployed: {why}")
+    };
+    lacks.into_values().map(sentence).collect()
 }
 
 fn outcome(tuned: &Tuned) -> serde_json::Value {
@@ -146,10 +145,7 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "table": tuned.table_path,
         "report": tuned.report_path,
         "page": tuned.page_path,
-        "export": match &tuned.export {
-            Some(Export::Written { path, .. }) => Some(path),
-            _ => None,
-        },
+        "export": tuned.export.path(),
         "launches": tuned.measured.launches,
         "done": tuned.measured.progress.done,
         "total": tuned.measured.progress.total,
@@ -164,4 +160,28 @@ fn outcome(tuned: &Tuned) -> serde_json::Value {
         "withheld": tuned.withheld.len(),
         "warnings": tuned.table.provenance.warnings,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use table::Confidence;
+
+    use super::*;
+
+    #[test]
+    fn rules_that_are_not_deployed_are_counted_in_plain_words() {
+        let low = Lack::Confidence(Confidence::Low);
+        assert!(withheld([]).is_empty());
+        assert_eq!(
+            withheld([low, Lack::Confirmation, low]),
+            [
+                "2 rules are in the table and are not deployed: their confidence is low",
+                "1 rule is in the table and is not deployed: no fresh launches confirmed it",
+            ]
+        );
+        assert_eq!(
+            withheld([Lack::Confirmation; 3]),
+            ["3 rules are in the table and are not deployed: no fresh launches confirmed them"]
+        );
+    }
 }

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
@@ -11,7 +11,7 @@ use guard::{
 use launcher::find_driver;
 use serde_json::{Value, json};
 use table::{Deployment, Policy, Table, TurnedBack};
-use tuner::{Export, export_beside, exported_beside};
+use tuner::export_beside;
 
 use super::grid::grid;
 use super::guarded::{TableArgs, joined, name_of, other_orders, point_json, probes_of, time};
@@ -301,21 +301,11 @@ impl Args {
         let library = &table.provenance.library;
         let driver = find_driver(library, &places().driver_directories()).ok();
         let policy = Policy::default();
-        match export_beside(table, path, &places().path, driver.as_deref(), policy)? {
-            Some(Export::Written { path, .. }) => return Ok(Some(path)),
-            Some(Export::Impossible(error)) => {
-                let library = &table.provenance.library;
-                console.warn(format_args!("nothing is exported for {library}: {error}."));
-            }
-            None => {}
+        let export = export_beside(table, path, &places().path, driver.as_deref(), policy)?;
+        for warning in export.warnings(library) {
+            console.warn(warning);
         }
-        if let Some(stale) = exported_beside(table, path) {
-            console.warn(format_args!(
-                "{} is what the table was before, and nothing is left to export: remove it.",
-                stale.display()
-            ));
-        }
-        Ok(None)
+        Ok(export.path().map(Path::to_owned))
     }
 
     fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {

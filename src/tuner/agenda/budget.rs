@@ -138,8 +138,8 @@ pub(crate) fn spent_seconds(
 }
 
 impl Agenda {
-    /// The budget with which all that is still to be confirmed would be, by what measuring has taken so far; absent
-    /// if nothing is.
+    /// The least budget with which all that is still to be confirmed would be, by what measuring has taken so far;
+    /// absent if nothing is.
     pub(crate) fn needed_budget(
         &self,
         campaign: &Campaign,

@@ -106,7 +106,8 @@ impl Agenda {
     }
 
     /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
-    /// that all cells advance together and an interrupted launch is made up for first. Experiments
+    /// that all cells advance together and an interrupted launch is made up for first; all that is open where
+    /// there is no time to confirm everything, so that nothing begun waits for something new. Experiments
     /// that were never made come alone. Empty when everything is done.
     pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
         let undone = self.undone(stock);
@@ -118,7 +119,11 @@ impl Agenda {
             .filter(|item| item.done < item.wanted)
             .collect();
         let fewest = open.iter().map(|item| item.done).min().unwrap_or(0);
-        let due = || open.iter().filter(|item| item.done == fewest);
+        let is_short = self.confirming.as_ref().is_some_and(Confirming::is_short);
+        let due = || {
+            let is_due = move |item: &&Item<'_>| is_short || item.done == fewest;
+            open.iter().filter(is_due)
+        };
         let is_experiment = |item: &&Item<'_>| matches!(item.subject, Subject::Experiment(_));
         let calibrating = fewest == 0 && due().any(|item| is_experiment(&item));
         due()

@@ -8,27 +8,54 @@ use vocabulary::Cell;
 /// The share of the time that is left for what takes longer than expected when something more is begun.
 const RESERVE: f64 = 0.1;
 
+/// What a cell still needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rest {
+    /// What its turns take, in seconds.
+    pub(super) seconds: f64,
+    /// Launches.
+    pub(super) launches: u32,
+    /// Whether fresh launches have measured any of it.
+    pub(super) is_begun: bool,
+}
+
 /// The cells to confirm in so many seconds, those first at which most is at stake.
 ///
-/// `stakes` are series of neighbouring sizes; `seconds` has those that are still to be measured, with what that
-/// takes. Runs of sizes are taken, one after the other, at which most is at stake on average and for which there
-/// is time: what is at stake between two sizes counts if both are taken. What is begun is brought to an end before
-/// anything else is begun.
+/// `stakes` are series of neighbouring sizes; `rests` has those that are still to be measured; each launch takes
+/// `starting` seconds beside its turns. Runs of sizes are taken, one after the other, at which most is at stake on
+/// average and for which there is time: what is at stake between two sizes counts if both are taken. What is begun
+/// is brought to an end before anything else is begun, that first which needs the fewest launches; what needs more
+/// launches has to pay for their starts.
 pub(super) fn affordable(
     stakes: &[Vec<Stake>],
-    seconds: &BTreeMap<Cell, f64>,
-    begun: &BTreeSet<Cell>,
+    rests: &BTreeMap<Cell, Rest>,
+    starting: f64,
     left: f64,
 ) -> Vec<Cell> {
     let mut order = Vec::new();
+    let seconds = rests.iter().map(|(cell, rest)| (*cell, rest.seconds));
     let mut state = State {
-        open: seconds.clone(),
+        open: seconds.collect(),
         left,
     };
-    let is_begun = |cell: &Cell| begun.contains(cell);
-    let phases: [(Eligible<'_>, f64); 2] = [(&is_begun, 0.0), (&|_| true, RESERVE * left)];
-    for (is_eligible, reserve) in phases {
-        state.left -= reserve;
+    let phase = |rest: &Rest| (!rest.is_begun, rest.launches);
+    let phases: BTreeSet<(bool, u32)> = rests.values().map(phase).collect();
+    // Launches whose starts are paid for.
+    let mut started = 0;
+    let mut is_reserved = false;
+    for (is_new, launches) in phases {
+        let further = launches.saturating_sub(started);
+        started += further;
+        state.left -= starting * f64::from(further);
+        if is_new && !is_reserved {
+            is_reserved = true;
+            state.left -= RESERVE * left;
+        }
+        let is_eligible: Eligible<'_> = &|cell| {
+            rests
+                .get(cell)
+                .is_some_and(|rest| phase(rest) <= (is_new, launches))
+        };
         let best = |state: &State, series: &Vec<Stake>| state.best(series, is_eligible);
         let mut runs: Vec<Option<Run>> = stakes.iter().map(|of| best(&state, of)).collect();
         loop {
@@ -155,14 +182,15 @@ mod tests {
         begun: &[u64],
         left: f64,
     ) -> Vec<u64> {
-        let seconds = seconds.iter().map(|(bytes, s)| (cell(*bytes), *s));
-        let begun = begun.iter().map(|bytes| cell(*bytes));
-        let taken = affordable(
-            &[series(stakes)],
-            &seconds.collect(),
-            &begun.collect(),
-            left,
-        );
+        let rests = seconds.iter().map(|(bytes, seconds)| {
+            let rest = Rest {
+                seconds: *seconds,
+                launches: 1,
+                is_begun: begun.contains(bytes),
+            };
+            (cell(*bytes), rest)
+        });
+        let taken = affordable(&[series(stakes)], &rests.collect(), 0.0, left);
         let mut sizes: Vec<u64> = taken.iter().map(|cell| cell.bytes).collect();
         sizes.sort_unstable();
         sizes
@@ -202,6 +230,46 @@ mod tests {
             five.len() == 5 && five.starts_with(&[8, 16, 32]),
             "{five:?}"
         );
+    }
+
+    #[test]
+    fn what_is_begun_pays_only_for_the_launches_that_it_still_needs() {
+        const LAUNCHES: u32 = 7;
+        let sizes = [(8, 3.0, 0.0), (16, 2.0, 0.0), (32, 1.0, 0.0)];
+        let (starting, turn) = (2.0, 2.8);
+        let mut left = 60.0;
+        let mut done: BTreeMap<Cell, u32> = sizes.map(|(bytes, ..)| (cell(bytes), 0)).into();
+        for launch in 0..LAUNCHES {
+            let rest = |done: u32| Rest {
+                seconds: f64::from(LAUNCHES - done) * turn,
+                launches: LAUNCHES - done,
+                is_begun: done > 0,
+            };
+            let open = done.iter().filter(|(_, done)| **done < LAUNCHES);
+            let rests = open.map(|(cell, done)| (*cell, rest(*done))).collect();
+            let taken = affordable(&[series(&sizes)], &rests, starting, left);
+            let taken: BTreeSet<Cell> = taken.into_iter().collect();
+            assert_eq!(taken, [cell(8), cell(16)].into(), "launch {launch}");
+            left -= starting + turn * taken.len() as f64;
+            for cell in taken {
+                *done.entry(cell).or_default() += 1;
+            }
+        }
+        assert!(left > 0.0, "{left}");
+    }
+
+    #[test]
+    fn something_new_pays_for_further_launches() {
+        let rest = |launches: u32, is_begun: bool| Rest {
+            seconds: 1.0,
+            launches,
+            is_begun,
+        };
+        let rests = [(cell(8), rest(1, true)), (cell(16), rest(3, false))].into();
+        let stakes = [series(&[(8, 1.0, 0.0), (16, 1.0, 0.0)])];
+        let taken = |left: f64| affordable(&stakes, &rests, 2.0, left).len();
+        // A begun cell needs 1 start, and both need 3; a tenth is reserved.
+        assert_eq!([2.9, 3.0, 8.8, 9.0].map(taken), [0, 1, 1, 2]);
     }
 
     #[test]

@@ -21,7 +21,6 @@ struct Expected<'a> {
     patterns: &'a [Pattern],
     /// The time of a call.
     calls: BTreeMap<Cell, f64>,
-    slice_seconds: f64,
     minimum: u32,
 }
 
@@ -32,14 +31,12 @@ impl<'a> Turns<'a> {
         library: &Library,
         patterns: &'a [Pattern],
         stakes: &[Vec<Stake>],
-        slice_seconds: f64,
     ) -> Result<Self, StoreError> {
         let known = stakes.iter().flatten();
         let calls = known.filter_map(|stake| Some((stake.cell, stake.call_seconds?)));
         let expected = Expected {
             patterns,
             calls: calls.collect(),
-            slice_seconds,
             minimum: campaign.repetitions.minimum,
         };
         let mut measured = Vec::new();
@@ -51,17 +48,17 @@ impl<'a> Turns<'a> {
         Ok(Self { measured, expected })
     }
 
-    /// What the launches take that a trial still needs, `launches` in all.
-    pub(super) fn seconds(&self, trial: &Trial, launches: u32) -> f64 {
+    /// What the launches take that a trial still needs, `launches` in all, where a turn has a slice.
+    pub(super) fn seconds(&self, trial: &Trial, launches: u32, slice_seconds: f64) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
-        let expected = || self.likely(cell, pattern);
+        let expected = || self.likely(cell, pattern, slice_seconds);
         let turn = self.measured[pattern].get(cell).copied();
         let launches = f64::from(launches.saturating_sub(trial.done));
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
     }
 
     /// What is expected, times how much longer than expected it took in the nearest cell that was measured.
-    fn likely(&self, cell: &Cell, pattern: usize) -> f64 {
+    fn likely(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let distance = |other: &Cell| {
             let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();
             let ranks = |cell: &Cell| u64::from(cell.shape.ranks());
@@ -75,17 +72,18 @@ impl<'a> Turns<'a> {
             let ((other_a, far_a), (other_b, far_b)) = (distance(a), distance(b));
             other_a.cmp(&other_b).then(far_a.total_cmp(&far_b))
         });
-        let ratio = nearest.map(|(other, seconds)| seconds / self.expected.seconds(other, pattern));
+        let expected = |cell: &Cell| self.expected.seconds(cell, pattern, slice_seconds);
+        let ratio = nearest.map(|(other, seconds)| seconds / expected(other));
         let ratio = ratio.filter(|ratio| ratio.is_finite());
-        ratio.unwrap_or(1.0) * self.expected.seconds(cell, pattern)
+        ratio.unwrap_or(1.0) * expected(cell)
     }
 }
 
 impl Expected<'_> {
     /// A slice, or the fewest calls if these take longer.
-    fn seconds(&self, cell: &Cell, pattern: usize) -> f64 {
+    fn seconds(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let call = self.calls.get(cell).copied().unwrap_or(0.0);
         let calls = least_calls(self.patterns[pattern], call, self.minimum);
-        self.slice_seconds.max(f64::from(calls) * call)
+        slice_seconds.max(f64::from(calls) * call)
     }
 }

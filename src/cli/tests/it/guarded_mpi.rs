@@ -103,7 +103,7 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     assert_eq!(is_stale, found["export"].is_null(), "{repaired:?}");
     let is_told = repaired
         .err
-        .contains("real.openmpi.conf is what the table was before");
+        .contains("real.openmpi.conf still has rules that the table no longer has. Remove it");
     assert_eq!(is_stale, is_told, "{repaired:?}");
     assert_eq!(found["via"], "export");
     let points = found["points"].as_array().unwrap();

@@ -108,7 +108,7 @@ fn unconfirmed_choices_end_with_1_on_demand_and_name_the_budget() {
     assert_eq!(place.run(&["tune", "short.yaml"]).code, Some(0));
     let ran = place.run(&["tune", "--require-confirmed", "short.yaml"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    let told = "choices are unconfirmed; tune again, with a larger `budget`, about `budget: ";
+    let told = "choices are unconfirmed; tune again, with a larger `budget`, at least `budget: ";
     assert!(ran.out.contains(told), "{}", ran.out);
     assert!(
         ran.err.contains("fewer launches than they need"),

@@ -1,7 +1,7 @@
 //! What is chosen is confirmed in fresh launches before it replaces the default: on simulated machines,
 //! whose true times are known.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +15,7 @@ use store::Store;
 use table::{Confidence, Deployment, OperatorClass, Query, Rule, Table};
 use tempfile::TempDir;
 use tuner::{Agenda, Analysis, Deciding, Places, Silent, Tuned, TunerError, Workplace, tune};
+use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Purpose, Subject};
 
 use crate::fake::Witness;
@@ -298,20 +299,30 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     };
     assert_eq!(count(&whole.table), small.len());
     assert!(count(&half.table) < small.len());
-    // Time is spent on nothing that is not brought to an end.
+    // Time is spent on nothing that is not brought to an end, and what is begun never waits.
     let store = Store::open(at.store()).expect("a store");
-    let mut begun = BTreeSet::new();
+    let mut begun: BTreeMap<Subject, BTreeSet<u32>> = BTreeMap::new();
     for pattern in at.campaign.confirming_patterns() {
         let samples = store.confirming_samples(&at.library, pattern);
-        begun.extend(
-            samples
-                .expect("samples")
-                .iter()
-                .map(|sample| sample.subject),
+        for sample in samples.expect("samples") {
+            begun
+                .entry(sample.subject)
+                .or_default()
+                .insert(sample.launch);
+        }
+    }
+    for (subject, launches) in &begun {
+        let numbers = launches.first().zip(launches.last());
+        let (first, last) = numbers.expect("a launch");
+        assert_eq!(
+            launches.len() as u32,
+            last - first + 1,
+            "{subject:?} in {launches:?}"
         );
     }
     let is_open = |decision: &&CellDecision| {
-        decision.verdict == Verdict::Unconfirmed && begun.contains(&Subject::Cell(decision.cell))
+        decision.verdict == Verdict::Unconfirmed
+            && begun.contains_key(&Subject::Cell(decision.cell))
     };
     let decisions = half.analysis.found.decisions.iter();
     let open = decisions.filter(is_open).count();
@@ -325,7 +336,7 @@ fn a_budget_for_half_of_the_choices_confirms_those_with_most_at_stake() {
     );
     let unconfirmed = half.analysis.found.unconfirmed_choices();
     let told = format!(
-        "{unconfirmed} choices are unconfirmed; tune again, with a larger `budget`, about `budget: "
+        "{unconfirmed} choices are unconfirmed; tune again, with a larger `budget`, at least `budget: "
     );
     let warnings = half.table.provenance.warnings.join("\n");
     assert!(unconfirmed > 0 && warnings.contains(&told), "{warnings}");
@@ -388,4 +399,25 @@ fn a_forecast_is_never_more_than_is_left_of_the_budget() {
         forecast.seconds <= 30.0 && forecast.seconds > 29.0,
         "{forecast:?}"
     );
+}
+
+#[test]
+fn unconfirmed_choices_of_both_deployments_are_named_once() {
+    let mut found = Desk::new("launches: 1\n").tune().analysis.found;
+    assert!(found.unconfirmed(None).is_empty());
+    found.library_decisions = found.decisions.clone();
+    let bytes = |place: usize| format_bytes(found.decisions[place].cell.bytes);
+    let (small, large) = (bytes(0), bytes(1));
+    found.library_decisions[0].verdict = Verdict::Unconfirmed;
+    let told = found.unconfirmed(None).join("\n");
+    let named = |told: &str, sizes: &str| told.contains(&format!("{sizes}): "));
+    assert!(named(&told, &format!("at {small}")), "{told}");
+    assert!(told.contains(": 1 choice is unconfirmed; "), "{told}");
+    found.decisions[0].verdict = Verdict::Unconfirmed;
+    found.decisions[1].verdict = Verdict::Unconfirmed;
+    let told = found.unconfirmed(Some("2h")).join("\n");
+    assert!(named(&told, &format!("at {small}, {large}")), "{told}");
+    let counted =
+        ": 2 choices are unconfirmed; tune again, with a larger `budget`, at least `budget: 2h`";
+    assert!(told.contains(counted), "{told}");
 }

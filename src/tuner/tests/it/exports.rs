@@ -6,7 +6,7 @@ use std::fs;
 use export::{Format, Options};
 use table::{Policy, Table};
 use testkit::tables;
-use tuner::{Export, export_beside, exported_beside};
+use tuner::{Export, export_beside};
 
 /// A table with one decision for the library's own settings.
 fn table(library: &str, version: &str, candidate: &str) -> Table {
@@ -38,7 +38,7 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
         let table = table(library, version, candidate);
         export_beside(&table, &path, OsStr::new(""), None, Policy::default()).expect("writable")
     };
-    let Some(Export::Written { path: rules, .. }) = written(OPENMPI, RING) else {
+    let Export::Written { path: rules, .. } = written(OPENMPI, RING) else {
         panic!("no export")
     };
     assert_eq!(rules, folder.path().join("night.openmpi.conf"));
@@ -47,29 +47,57 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
         .validate(&text, &Options::default())
         .expect("a rules file");
     // Open MPI 6 reads another format.
-    let Some(Export::Written { path: rules, .. }) = written(["openmpi", "6.0.0"], RING) else {
+    let Export::Written { path: rules, .. } = written(["openmpi", "6.0.0"], RING) else {
         panic!("no export")
     };
     assert_eq!(rules, folder.path().join("night.openmpi.json"));
     // Nothing to tell, and nobody to tell it to.
-    assert!(written(OPENMPI, "default").is_none());
-    assert!(written(["simulated", "1"], RING).is_none());
+    let is_told = |export: Export| {
+        matches!(
+            export,
+            Export::Absent {
+                reason: Some(_),
+                ..
+            }
+        )
+    };
+    assert!(written(OPENMPI, "default").path().is_none());
+    assert!(!is_told(written(OPENMPI, "default")));
+    assert!(written(["simulated", "1"], RING).path().is_none());
+    assert!(!is_told(written(["simulated", "1"], RING)));
     // Its own decisions are needed, and no such library is to be found.
-    assert!(matches!(
-        written(["mpich", "4.9.9"], RING),
-        Some(Export::Impossible(_))
-    ));
+    assert!(is_told(written(["mpich", "4.9.9"], RING)));
 }
 
 #[test]
-fn what_was_exported_before_is_found_when_nothing_is_left_to_tell() {
+fn what_was_exported_before_is_told_when_nothing_is_left_to_export() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let path = folder.path().join("night.yaml");
-    let [library, version] = OPENMPI;
-    let told = table(library, version, RING);
-    assert_eq!(exported_beside(&told, &path), None);
-    export_beside(&told, &path, OsStr::new(""), None, Policy::default()).expect("writable");
-    let nothing = table(library, version, "default");
-    let stale = folder.path().join("night.openmpi.conf");
-    assert_eq!(exported_beside(&nothing, &path), Some(stale));
+    let warnings = |[library, version]: [&str; 2], candidate: &str| {
+        let table = table(library, version, candidate);
+        let export = export_beside(&table, &path, OsStr::new(""), None, Policy::default());
+        export
+            .expect("writable")
+            .warnings(&table.provenance.library)
+            .join("\n")
+    };
+    let stale = |name: &str| {
+        let stale = folder.path().join(name);
+        format!(
+            "{} still has rules that the table no longer has. Remove it",
+            stale.display()
+        )
+    };
+    let told = stale("night.openmpi.conf");
+    assert_eq!(warnings(OPENMPI, "default"), "");
+    assert!(!warnings(OPENMPI, RING).contains(&told));
+    assert!(warnings(OPENMPI, "default").contains(&told));
+    // Where the format cannot have it.
+    let mpich = ["mpich", "4.9.9"];
+    let before = warnings(mpich, RING);
+    assert!(before.starts_with("nothing is exported for"), "{before}");
+    fs::write(folder.path().join("night.mpich.json"), "of before").expect("written");
+    let after = warnings(mpich, RING);
+    assert!(after.starts_with(&before), "{after}");
+    assert!(after.contains(&stale("night.mpich.json")), "{after}");
 }

@@ -174,3 +174,23 @@ fn verdicts_in_the_tables_own_file_are_read_before_it_is_written_again() {
     assert_eq!(overruled.collectives, first.table.collectives);
     assert_eq!(overruled.verdicts, table.verdicts);
 }
+
+#[test]
+fn a_table_that_cannot_be_read_is_not_replaced() {
+    let desk = Desk::new("");
+    let tuned = desk.tune();
+    let text = std::fs::read_to_string(&tuned.table_path).expect("written");
+    let broken = text.replacen("collectives:", "colectives:", 1);
+    assert_ne!(broken, text);
+    std::fs::write(&tuned.table_path, &broken).expect("written");
+    let at = desk.workplace();
+    let measured = tuned.measured;
+    for error in [
+        tuner::check_outputs(&at).expect_err("unreadable"),
+        tuner::conclude(&at, measured, &mut tuner::Silent).expect_err("unreadable"),
+    ] {
+        assert!(error.to_string().contains("colectives"), "{error}");
+    }
+    let left = std::fs::read_to_string(&tuned.table_path).expect("there");
+    assert_eq!(left, broken);
+}

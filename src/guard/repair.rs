@@ -38,8 +38,6 @@ impl Circumstances {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
                 Judgement::Faster => Found::Faster,
-                // The library may decide for itself what its file cannot tell it.
-                Judgement::Same if self.deployment == Deployment::Library => return None,
                 Judgement::Same => Found::Same,
                 Judgement::Slower => Found::Slower,
                 Judgement::Broken(_) => Found::Failed,

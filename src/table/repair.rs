@@ -9,7 +9,7 @@ use schedule::Collective;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
-use crate::{Confidence, Rule, RulePlace, ShapeRules, Table, Verdict};
+use crate::{Confidence, Deployment, Found, Rule, RulePlace, ShapeRules, Table, Verdict};
 
 /// A part of a rule that is the default's now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,12 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
                 == (verdict.bytes, verdict.operators, verdict.deployment)
         };
         let mut later = verdicts.iter().filter(same);
-        later.all(|other| other.unix_seconds <= verdict.unix_seconds)
+        // What the library's file cannot tell it is the default with and without the file.
+        let tells_nothing = |other: &Verdict| {
+            verdict.is_wrong()
+                && (other.found, other.deployment) == (Found::Same, Deployment::Library)
+        };
+        later.all(|other| other.unix_seconds <= verdict.unix_seconds || tells_nothing(other))
     };
     let (wrong, cleared): (Vec<&&Verdict>, Vec<&&Verdict>) = verdicts
         .iter()

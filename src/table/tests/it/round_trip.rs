@@ -270,6 +270,8 @@ fn provenance() -> impl Strategy<Value = Provenance> {
     (texts, vec(text(), 0..20), launches, vec(text(), 0..3)).prop_map(
         |((campaign, store, name, version, colltune, date, cpu), hosts, measured, warnings)| {
             let (launches, pattern, min_confidence) = measured;
+            // Control characters are refused there.
+            let [name, version] = [name, version].map(|text| text.replace(char::is_control, ""));
             let library = Library { name, version };
             Provenance {
                 campaign,

@@ -7,7 +7,7 @@ use exec::ExecError;
 use exec::constants::MPI_Comm;
 use schedule::Collective;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, OperatorClass, Policy, Query, Table};
+use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::watch::Watch;
@@ -112,9 +112,12 @@ impl Version {
             let mut choices = rules.choices(collective, class).iter();
             choices.any(|choice| choice.candidate != Candidate::Default)
         };
-        let is_unmeasured = |class| rules.matched(collective, class).is_stand_in();
+        let matched = OperatorClass::ALL.map(|class| rules.matched(collective, class));
+        let is_measured =
+            matched.contains(&ShapeMatch::Measured) || matched.contains(&ShapeMatch::Model);
+        let has_stand_in = matched.iter().any(|matched| matched.is_stand_in());
         let mut classes = OperatorClass::ALL.into_iter();
-        if !self.policy.extrapolate && classes.clone().all(is_unmeasured) {
+        if !self.policy.extrapolate && has_stand_in && !is_measured {
             PassedOn::Shape
         } else if classes.clone().any(is_withheld) {
             PassedOn::Withheld

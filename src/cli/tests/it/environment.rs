@@ -201,7 +201,16 @@ fn doctor_tells_before_measuring_what_makes_times_doubtful() {
 fn the_launcher_fails() {
     let place = Place::with_mpirun("echo cannot start daemons >&2; exit 7");
     place.write("campaign.yaml", made::CAMPAIGN);
-    place.write("tables/made.yaml", "old table");
+    let of_bcast = "  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+";
+    let old = testkit::tables::yaml("made", "openmpi", "4.1.4", of_bcast);
+    place.write("tables/made.yaml", &old);
     place.write("reports/made.md", "old report");
     place.run(&["tune", "campaign.yaml"]).bad(
         3,
@@ -211,7 +220,7 @@ fn the_launcher_fails() {
             ".colltune/made.db.launches",
         ],
     );
-    assert_eq!(place.read("tables/made.yaml"), "old table");
+    assert_eq!(place.read("tables/made.yaml"), old);
     assert_eq!(place.read("reports/made.md"), "old report");
     // What failed is on record, and in nobody's way.
     place

@@ -201,15 +201,7 @@ fn doctor_tells_before_measuring_what_makes_times_doubtful() {
 fn the_launcher_fails() {
     let place = Place::with_mpirun("echo cannot start daemons >&2; exit 7");
     place.write("campaign.yaml", made::CAMPAIGN);
-    let of_bcast = "  bcast:
-    message_size: bytes of one rank's vector
-    shapes:
-      - nodes: 1
-        ppn: 2
-        rules:
-          - {from: 0, candidate: default, confidence: high}
-";
-    let old = testkit::tables::yaml("made", "openmpi", "4.1.4", of_bcast);
+    let old = made::old_table();
     place.write("tables/made.yaml", &old);
     place.write("reports/made.md", "old report");
     place.run(&["tune", "campaign.yaml"]).bad(

@@ -294,3 +294,16 @@ fn times(work: &Work) -> Vec<f64> {
         }
     }
 }
+
+/// A table that an earlier campaign may have left.
+pub(crate) fn old_table() -> String {
+    let of_bcast = "  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+";
+    testkit::tables::yaml("made", "openmpi", "4.1.4", of_bcast)
+}

@@ -250,7 +250,7 @@ fn a_preloaded_table_is_not_measured_under_openmpi() {
     let Some(driver) = driver_of("openmpi") else {
         return;
     };
-    let library = driver.with_file_name("libcolltune.so");
+    let library = driver.join("libcolltune.so");
     assert!(
         library.is_file(),
         "{} is built with the driver",

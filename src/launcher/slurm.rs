@@ -1,7 +1,8 @@
 //! Slurm.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use super::batch_system::{BatchSystem, End, JobId, Request, Status, Words, clock};
 use super::command_line::PRELOADING;
@@ -179,173 +180,13 @@ const EXPORT: &str = "--export";
 /// Variables with the same meaning.
 const EXPORTING: [&str; 2] = ["SRUN_EXPORT_ENV", "SLURM_EXPORT_ENV"];
 
-/// Letters of options of `srun` that have a value, which may be the next word.
-const WITH_VALUE: &str = "ABcCdDeFGiJLmMnNopqrStTwWx";
-/// Letters of those that have none.
-const WITHOUT_VALUE: &str = "EhHlOQsuvVXZ";
-/// Letters of those whose value, if they have one, stands in the same word.
-const WITH_OWN_VALUE: &str = "IkK";
-/// Names of options of `srun` that have a value, which may be the next word.
-const LONG_WITH_VALUE: [&str; 80] = [
-    "account",
-    "acctg-freq",
-    "bb",
-    "bbf",
-    "begin",
-    "chdir",
-    "cluster-constraint",
-    "clusters",
-    "comment",
-    "constraint",
-    "container",
-    "core-spec",
-    "cores-per-socket",
-    "cpu-bind",
-    "cpu-freq",
-    "cpus-per-gpu",
-    "cpus-per-task",
-    "deadline",
-    "delay-boot",
-    "dependency",
-    "distribution",
-    "epilog",
-    "error",
-    "exclude",
-    "extra-node-info",
-    "gpu-bind",
-    "gpu-freq",
-    "gpus",
-    "gpus-per-node",
-    "gpus-per-socket",
-    "gpus-per-task",
-    "gres",
-    "gres-flags",
-    "het-group",
-    "hint",
-    "input",
-    "job-name",
-    "jobid",
-    "licenses",
-    "mail-type",
-    "mail-user",
-    "mcs-label",
-    "mem",
-    "mem-bind",
-    "mem-per-cpu",
-    "mem-per-gpu",
-    "mincpus",
-    "mpi",
-    "network",
-    "nodefile",
-    "nodelist",
-    "nodes",
-    "ntasks",
-    "ntasks-per-core",
-    "ntasks-per-gpu",
-    "ntasks-per-node",
-    "ntasks-per-socket",
-    "open-mode",
-    "output",
-    "partition",
-    "power",
-    "priority",
-    "prolog",
-    "qos",
-    "relative",
-    "reservation",
-    "signal",
-    "sockets-per-node",
-    "switches",
-    "task-epilog",
-    "task-prolog",
-    "thread-spec",
-    "threads",
-    "threads-per-core",
-    "time",
-    "time-min",
-    "tmp",
-    "tres-per-task",
-    "wait",
-    "wckey",
-];
-/// Names of those that have none, or only in the same word.
-const LONG_WITHOUT_VALUE: [&str; 24] = [
-    "bcast",
-    "compress",
-    "contiguous",
-    "disable-status",
-    "exact",
-    "exclusive",
-    "hold",
-    "immediate",
-    "kill-on-bad-exit",
-    "label",
-    "multi-prog",
-    "no-allocate",
-    "no-kill",
-    "overcommit",
-    "overlap",
-    "oversubscribe",
-    "preserve-env",
-    "pty",
-    "quiet",
-    "reboot",
-    "spread-job",
-    "unbuffered",
-    "use-min-nodes",
-    "verbose",
-];
-
-/// What follows a word of `srun`'s own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    /// Its value.
-    Value,
-    /// Another option, or the program.
-    Word,
-    /// It cannot be told.
-    Unknown,
-}
-
-/// What follows an option of `srun`.
-fn next(option: &str) -> Next {
-    if let Some(name) = option.strip_prefix("--") {
-        return match name {
-            name if name.contains('=') || LONG_WITHOUT_VALUE.contains(&name) => Next::Word,
-            name if is_export(name) || LONG_WITH_VALUE.contains(&name) => Next::Value,
-            _ => Next::Unknown,
-        };
-    }
-    let mut letters = option.chars().skip(1);
-    while let Some(letter) = letters.next() {
-        match letter {
-            letter if WITHOUT_VALUE.contains(letter) => {}
-            letter if WITH_OWN_VALUE.contains(letter) => return Next::Word,
-            letter if WITH_VALUE.contains(letter) => {
-                return match letters.next() {
-                    Some(_) => Next::Word,
-                    None => Next::Value,
-                };
-            }
-            _ => return Next::Unknown,
-        }
-    }
-    Next::Word
-}
-
-/// Whether an option's name is [`EXPORT`]'s, perhaps shortened.
-fn is_export(name: &str) -> bool {
-    name.len() >= "exp".len() && "export".starts_with(name)
-}
-
-/// The value in the same word, if any, of an option that is [`EXPORT`].
-fn exported(word: &str) -> Option<Option<&str>> {
-    let name = word.strip_prefix("--")?;
-    let (name, value) = match name.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (name, None),
-    };
-    is_export(name).then_some(value)
+/// The value of a word that is [`EXPORT`], perhaps shortened; `None` inside if it stands in the next word.
+fn exported(word: &OsStr) -> Option<Option<&OsStr>> {
+    let bytes = word.as_encoded_bytes().strip_prefix(b"--")?;
+    let mut parts = bytes.splitn(2, |byte| *byte == b'=');
+    let name = parts.next()?;
+    let value = parts.next().map(OsStr::from_bytes);
+    (name.len() >= "exp".len() && b"export".starts_with(name)).then_some(value)
 }
 
 fn refused(message: String) -> LaunchError {
@@ -355,42 +196,30 @@ fn refused(message: String) -> LaunchError {
     }
 }
 
-/// The words without [`EXPORT`] among `srun`'s own options, and its value: the last one counts.
+/// The words without the first one that is [`EXPORT`] with a value, and that value. It is `srun`'s own if only options
+/// stand before it: a later word may be an argument of the program, unless one that is `srun`'s came first.
 fn without_export(
     arguments: &[OsString],
 ) -> Result<(Vec<OsString>, Option<OsString>), LaunchError> {
-    let (mut kept, mut given) = (Vec::new(), None);
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let text = word.to_string_lossy();
-        if let Some(value) = exported(&text) {
-            let value = value.map(OsString::from).or_else(|| words.next().cloned());
-            given = Some(value.ok_or_else(|| refused(format!("{EXPORT} has no value")))?);
-            continue;
+    let is_option =
+        |word: &&OsString| word.len() > 1 && word.as_encoded_bytes()[0] == b'-' && *word != "--";
+    let options = arguments.iter().take_while(is_option).count();
+    let found = arguments.iter().enumerate();
+    let mut found = found.filter_map(|(place, word)| Some((place, exported(word)?)));
+    match found.next() {
+        None => Ok((arguments.to_vec(), None)),
+        Some((place, Some(value))) if place < options => {
+            let mut kept = arguments.to_vec();
+            let value = value.to_owned();
+            kept.remove(place);
+            Ok((kept, Some(value)))
         }
-        kept.push(word.clone());
-        // A program, or the end of the options.
-        if !text.starts_with('-') || text == "-" || text == "--" {
-            break;
-        }
-        match next(&text) {
-            Next::Word => {}
-            Next::Value => kept.extend(words.next().cloned()),
-            Next::Unknown => {
-                let mut rest = words.as_slice().iter();
-                if rest.any(|word| exported(&word.to_string_lossy()).is_some()) {
-                    return Err(refused(format!(
-                        "colltune does not know whether the next word is the value of {text}, so it cannot tell \
-                         whether {EXPORT} is an option of srun or an argument of the program: put {EXPORT}=... \
-                         first, and write {text}=VALUE if it has a value"
-                    )));
-                }
-                break;
-            }
-        }
+        Some((place, _)) => Err(refused(format!(
+            "colltune cannot tell whether {} is an option of srun or an argument of the program: write \
+             {EXPORT}=VALUE, {EXPORT}=ALL if nothing else is meant, before all other options of srun",
+            arguments[place].display()
+        ))),
     }
-    kept.extend(words.cloned());
-    Ok((kept, given))
 }
 
 /// Arguments of `srun` that export these variables too, beside what its own option or variable exports. Those

@@ -23,7 +23,9 @@ impl Launch<'_> {
             failed_nodes: exit.failed_nodes.clone(),
         };
         let message = described.to_string();
-        if let Some(failed_nodes) = lost_nodes(&exit.tail) {
+        if may_have_lost_nodes(exit.outcome)
+            && let Some(failed_nodes) = lost_nodes(&exit.tail)
+        {
             let end = BatchEnd::NodeFailed;
             let failed = LaunchError::Failed {
                 outcome: Outcome::Ended(end),
@@ -113,8 +115,17 @@ impl Launch<'_> {
     }
 }
 
+/// Whether a lost node may be why the launcher ended. A batch system that ends a job for another reason ends what the
+/// launcher has on the nodes too, perhaps before the launcher itself.
+fn may_have_lost_nodes(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Ended(end) => matches!(end, BatchEnd::NodeFailed | BatchEnd::Lost),
+        _ => true,
+    }
+}
+
 /// The nodes with which the launcher has lost contact, if it says that it has; a candidate takes down ranks, and not
-/// what the launcher has on their nodes. It notices before the batch system does.
+/// what the launcher has on their nodes. The launcher notices before the batch system does.
 fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
     let printed: Vec<&str> = tail.iter().flat_map(|text| text.lines()).collect();
     let mut libraries = LibraryName::ALL.iter();

@@ -150,6 +150,13 @@ fn what_the_batch_system_ends_is_blamed_on_nobody_and_made_up_for() {
             panic!("{end:?}");
         };
         assert!(message.contains(part), "{message}");
+        // A batch system that ends a job knows why; the launcher only notices that its daemons are gone.
+        let is_node = matches!(end, BatchEnd::NodeFailed | BatchEnd::Lost);
+        assert_eq!(
+            message.contains("a node of the job failed"),
+            is_node,
+            "{message}"
+        );
     }
 }
 

@@ -165,10 +165,18 @@ impl State {
             Outcome::Ended(BatchEnd::NodeFailed) => vec!["n17".to_owned()],
             _ => Vec::new(),
         };
+        // So says Open MPI, whatever ends what it has on a node.
+        let lines = match self.end {
+            Outcome::Ended(_) => vec![
+                "ORTE has lost communication with a remote daemon.",
+                "  Remote daemon: [[10641,0],1] on node n2",
+            ],
+            _ => vec!["the end"],
+        };
         self.is_over().then(|| Exit {
             outcome: self.end,
             log: self.log.clone(),
-            tail: vec!["the end".to_owned()],
+            tail: lines.into_iter().map(str::to_owned).collect(),
             failed_nodes,
         })
     }

@@ -71,8 +71,8 @@ pub struct Trial {
 
 /// Compares the choices of exploring launches with the default in fresh launches.
 ///
-/// A point is a size at which this is done: each size of the campaign, each size that was explored, the
-/// geometric middle of each two neighbours, and each size that fresh launches measured when there were fewer
+/// A point is a size at which this is done: each size of the campaign, each size that was explored, one
+/// between each two neighbours (where the library is known to take another algorithm, or else the geometric middle), and each size that fresh launches measured when there were fewer
 /// points. A point where exploring launches compared candidates has its own nominees: the candidates that beat
 /// the default there by their medians, [`crate::fresh::MOST_TRIED`] at most. They are tried one after the other.
 /// At any other point the nominees of the nearest explored sizes are tried, or, if the shape has none, of the
@@ -276,6 +276,7 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         proposes: true,
         ..*explored.options
     };
+    let library = libraries::find(explored.library);
     let mut series = BTreeMap::new();
     for deployment in Deployment::ALL {
         let decisions = explored.decide_with(deployment, &options);
@@ -300,10 +301,11 @@ fn series(explored: &Exploration<'_>, measured: &BTreeSet<Cell>) -> BTreeMap<Key
         }
         for (key, grid) in grids {
             let decisions = known.remove(&key).unwrap_or_default();
-            series.insert(key, points(decisions, &grid, measured));
+            series.insert(key, points(library, decisions, &grid, measured));
         }
         let rest = known.into_iter();
-        series.extend(rest.map(|(key, decisions)| (key, points(decisions, &[], measured))));
+        series
+            .extend(rest.map(|(key, decisions)| (key, points(library, decisions, &[], measured))));
     }
     series
 }

@@ -187,6 +187,12 @@ pub trait MpiLibrary: Debug + Sync {
         !collective.is_reduction() || known.is_some_and(|known| known.is_ordered)
     }
 
+    /// The sizes, as cells count them, from which on the library's own tables name another algorithm for a
+    /// communicator of this many ranks, as far as they are known here.
+    fn switches(&self, _collective: Collective, _ranks: u32) -> Vec<u64> {
+        Vec::new()
+    }
+
     /// What is known of an algorithm that the library lists.
     fn describe(&self, collective: Collective, id: &str) -> NativeAlgorithm {
         let known = self.algorithm(collective, id);

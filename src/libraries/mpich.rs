@@ -74,6 +74,23 @@ impl MpiLibrary for Mpich {
             .any(|begin| control_variable.starts_with(begin))
     }
 
+    /// As in the tables that are built into 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
+    fn switches(&self, collective: Collective, ranks: u32) -> Vec<u64> {
+        let of_all_ranks = |bytes: u64| bytes.div_ceil(u64::from(ranks.max(1)));
+        match collective {
+            Collective::Bcast if ranks < 8 => Vec::new(),
+            Collective::Bcast if ranks.is_power_of_two() => vec![12_288, 524_288],
+            Collective::Bcast => vec![12_288],
+            Collective::Reduce => vec![2049],
+            Collective::Allreduce => vec![9],
+            Collective::Allgather if ranks.is_power_of_two() => vec![of_all_ranks(524_288)],
+            Collective::Allgather => vec![of_all_ranks(81_920)],
+            Collective::ReduceScatter => vec![524_288],
+            Collective::ReduceScatterBlock => vec![of_all_ranks(524_288)],
+            _ => Vec::new(),
+        }
+    }
+
     fn decides(&self, variable: &str, _value: &dyn Fn(&str) -> Option<String>) -> bool {
         let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
         COLLECTIVES.iter().any(|word| about.contains(word)) || variable.starts_with(ADJUSTING)

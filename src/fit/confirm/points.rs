@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use libraries::LibraryName;
 use results::CellDecision;
 use schedule::Collective;
 use vocabulary::{Candidate, Cell};
@@ -48,8 +49,10 @@ impl Point {
 
 /// The points of a series by ascending size: where there are decisions, the cells of the campaign (`grid`),
 /// one between each two neighbours of these if there is a whole element and nothing else between them, and
-/// what fresh launches have measured (`measured`), since probes move when sizes are added.
+/// what fresh launches have measured (`measured`), since probes move when sizes are added. The probe is the size at
+/// which `library` is known to take another algorithm, or else the geometric middle.
 pub(super) fn points(
+    library: Option<LibraryName>,
     decisions: Vec<CellDecision>,
     grid: &[Cell],
     measured: &BTreeSet<Cell>,
@@ -63,7 +66,8 @@ pub(super) fn points(
     }
     points.sort_by_key(|point| point.cell.bytes);
     let pairs = points.windows(2).map(|pair| (pair[0].cell, pair[1].cell));
-    let probes: Vec<Cell> = pairs.filter_map(|(low, high)| between(low, high)).collect();
+    let probe = |(low, high)| between(library, low, high);
+    let probes: Vec<Cell> = pairs.filter_map(probe).collect();
     let first = points.first().map(|point| point.cell);
     let measured = measured.iter().copied().filter(|cell| {
         first.is_some_and(|first| {
@@ -86,11 +90,16 @@ pub(super) fn points(
     points
 }
 
-/// The geometric middle, in whole elements; `None` if there is nothing between.
-fn between(low: Cell, high: Cell) -> Option<Cell> {
+/// Of the sizes in whole elements between two, the first one at which the library takes another algorithm, or else the
+/// geometric middle; `None` if there is nothing between.
+fn between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> {
     let middle = (low.bytes as f64 * high.bytes as f64).sqrt().round() as u64;
-    let bytes = middle.next_multiple_of(low.datatype.size_bytes());
-    (low.bytes < bytes && bytes < high.bytes).then_some(Cell { bytes, ..low })
+    let switches = library.map(|library| library.switches(low.collective, low.shape.ranks()));
+    let sizes = switches.into_iter().flatten().chain([middle]);
+    let whole = |bytes: u64| bytes.next_multiple_of(low.datatype.size_bytes());
+    let is_between = |bytes: &u64| low.bytes < *bytes && *bytes < high.bytes;
+    let bytes = sizes.map(whole).find(is_between)?;
+    Some(Cell { bytes, ..low })
 }
 
 /// Whether each rank gets an element of a vector that is scattered. Where only some do, calls of another

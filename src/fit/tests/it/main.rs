@@ -8,6 +8,7 @@ mod pairs;
 mod patterns;
 mod power;
 mod prediction;
+mod probes;
 mod protocols;
 mod repetitions;
 mod rules;

@@ -15,9 +15,12 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
     let doubtful = usage(&used, Policy::default());
     let mut notes = Vec::new();
     if left.unused() > 0 {
+        let remedy = match left.simulated {
+            0 => "`colltune validate --confirm` measures such rules in fresh launches; ",
+            _ => "",
+        };
         notes.push(format!(
-            "Left to the library: {left}. `colltune validate --confirm` measures such rules in fresh launches; \
-             {} them as they are.",
+            "Left to the library: {left}. {remedy}{} them as they are.",
             options(left)
         ));
     }
@@ -57,7 +60,7 @@ fn told(table: &Table, of_all_kinds: bool) -> Table {
 
 /// The options that use what is not used, with the verb.
 fn options(usage: Usage) -> &'static str {
-    match (usage.unconfirmed > 0, usage.uncertain > 0) {
+    match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
         (true, false) => "`--unconfirmed` uses",
         (true, true) => "`--unconfirmed` and `--min-confidence low` use",
         (false, _) => "`--min-confidence low` uses",

@@ -6,10 +6,7 @@ use std::path::PathBuf;
 
 use schedule::Collective;
 use store::Store;
-use table::{
-    Confidence, Deployment, Deployments, Found, OperatorClass, Operators, RulePlace, ShapeRules,
-    Table, Verdict,
-};
+use table::{Confidence, Deployment, Found, OperatorClass, RulePlace, ShapeRules, Table, Verdict};
 use tuner::{Homes, store_file};
 use vocabulary::{Candidate, Library, Pattern};
 
@@ -162,10 +159,7 @@ pub fn confirm(
 pub fn unconfirmed(table: &Table, deployment: Deployment) -> usize {
     let entries = table.entries();
     let of_deployment = entries.filter(|entry| entry.deployments.cover(deployment));
-    let rules = of_deployment.flat_map(|entry| &entry.rules);
-    rules
-        .filter(|rule| rule.candidate != Candidate::Default && !rule.confirmed)
-        .count()
+    of_deployment.map(|entry| entry.unconfirmed().len()).sum()
 }
 
 fn confirmable(
@@ -174,8 +168,7 @@ fn confirmable(
     all: &[Point],
     validated: &[ValidatedPoint],
 ) -> Vec<Confirmed> {
-    let is_for_both = collective.is_reduction() && entry.operators == Operators::Any;
-    if is_for_both && entry.deployments != Deployments::Library {
+    if !entry.is_confirmable(collective) {
         return Vec::new();
     }
     let of_entry: Vec<&Point> = all
@@ -197,21 +190,19 @@ fn confirmable(
             .find(|found| found.point.is_alike(point) && found.judgement == Judgement::Faster);
         found.and_then(|found| found.speedup)
     };
-    let rules = entry
-        .ranges()
-        .filter(|(_, rule)| rule.candidate != Candidate::Default && !rule.confirmed);
-    let confirmed = rules.filter_map(|(sizes, rule)| {
-        let sizes = sizes.start.max(first)..sizes.end.min(last + 1);
+    let rules = entry.unconfirmed().into_iter();
+    let confirmed = rules.filter_map(|(rule, candidate)| {
+        let sizes = rule.start.max(first)..rule.end.min(last + 1);
         let of_rule = of_entry
             .iter()
-            .filter(|point| point.chosen == rule.candidate && sizes.contains(&point.cell.bytes));
+            .filter(|point| point.chosen == candidate && sizes.contains(&point.cell.bytes));
         let speedups: Option<Vec<f64>> = of_rule
             .map(|point| speedup(point).map(|speedup| speedup.median))
             .collect();
         let speedups = speedups?;
         Some(Confirmed {
-            rule: entry.place(collective, rule.from_bytes),
-            candidate: rule.candidate.clone(),
+            rule: entry.place(collective, rule.start),
+            candidate,
             speedup: statistics::geometric_mean(speedups.iter().copied())?,
             points: speedups.len(),
             sizes,

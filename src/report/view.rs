@@ -8,8 +8,8 @@ use results::{
 };
 use schedule::Collective;
 use table::{
-    Deployment, Deployments, OperatorClass, Operators, Policy, Provenance, Query, Rule, ShapeRules,
-    Table,
+    Deployment, Deployments, Lack, OperatorClass, Operators, Policy, Provenance, Query, Rule,
+    ShapeRules, Table,
 };
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
 use wire::{Environment, Failure};
@@ -53,8 +53,10 @@ pub struct View {
 /// Reasons by cell, operators, and how what is chosen gets to programs.
 pub type Withheld = BTreeMap<(Cell, Operators, Deployment), String>;
 
-/// Why what a table chooses in some cells is not deployed, as [`Policy::default`] says, where it is not.
+/// Why what a table chooses in some cells is not deployed, as [`Policy::default`] says, where it is not. That a whole
+/// table is of a simulated machine, its warnings say.
 pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
+    let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
         let decision = table.lookup(&Query {
             collective: result.cell.collective,
@@ -68,7 +70,8 @@ pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
             deployment,
         });
         let is_it = decision.candidate == chosen;
-        is_it.then(|| decision.withheld(Policy::default()))?
+        let withheld = is_it.then(|| decision.withheld(Policy::default()))?;
+        withheld.filter(|reason| *reason != simulated)
     };
     let of_cell = |result: &CellDecision| {
         let mut all = Deployment::ALL.into_iter();

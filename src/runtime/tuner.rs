@@ -203,6 +203,9 @@ impl Tuner {
             text += "; `colltune validate --confirm` confirms what is good, COLLTUNE_UNCONFIRMED=1 (`colltune run \
                      --unconfirmed`) uses unconfirmed rules as well";
         }
+        if usage.simulated > 0 {
+            text += "; COLLTUNE_UNCONFIRMED=1 (`colltune run --unconfirmed`) uses simulated rules as well";
+        }
         if usage.uncertain > 0 {
             text += "; more launches give more confidence, COLLTUNE_MIN_CONFIDENCE=low (`colltune run \
                      --min-confidence low`) uses rules of low confidence as well";

@@ -17,8 +17,8 @@ use crate::{
 pub struct Policy {
     /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
     pub min_confidence: Option<Confidence>,
-    /// Whether rules are used that no fresh launches confirmed: those of imported and simulated
-    /// measurements, of the model, and of tables from before choices were confirmed.
+    /// Whether rules are used that no fresh launches confirmed, which are those of imported measurements, of the
+    /// model, and of tables from before choices were confirmed, and rules of simulated machines.
     pub unconfirmed: bool,
     /// Whether a shape that was not measured is served by the nearest one that was.
     pub extrapolate: bool,
@@ -43,6 +43,7 @@ impl Policy {
             Candidate::Default => None,
             _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
             _ if rule.confidence < least => Some(Lack::Confidence(rule.confidence)),
+            _ if of.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
             _ => None,
         }
     }
@@ -72,14 +73,17 @@ pub enum Lack {
     Confirmation,
     /// It is not certain enough.
     Confidence(Confidence),
+    /// It was simulated, not measured.
+    Measurement,
 }
 
 impl Lack {
-    /// The reason in words that stand behind a colon: `not confirmed`, `low confidence`.
+    /// The reason in words that stand behind a colon: `not confirmed`, `low confidence`, `simulated`.
     pub fn reason(self) -> String {
         match self {
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
+            Self::Measurement => "simulated".to_owned(),
         }
     }
 }
@@ -89,6 +93,7 @@ impl fmt::Display for Lack {
         match self {
             Self::Confirmation => f.write_str("is not confirmed"),
             Self::Confidence(confidence) => write!(f, "has {confidence} confidence"),
+            Self::Measurement => f.write_str("is simulated"),
         }
     }
 }
@@ -121,12 +126,14 @@ pub struct Usage {
     pub unconfirmed: usize,
     /// Confirmed rules, or such that need not be, that are not certain enough.
     pub uncertain: usize,
+    /// Rules that are certain enough, of a simulated machine.
+    pub simulated: usize,
 }
 
 impl Usage {
     /// How many rules are not deployed.
     pub const fn unused(self) -> usize {
-        self.unconfirmed + self.uncertain
+        self.unconfirmed + self.uncertain + self.simulated
     }
 
     /// Whether there are rules, and none is deployed.
@@ -145,6 +152,7 @@ impl fmt::Display for Usage {
         let lacks = [
             (self.unconfirmed, "is not confirmed", "are not confirmed"),
             (self.uncertain, "lacks confidence", "lack confidence"),
+            (self.simulated, "is simulated", "are simulated"),
         ];
         let lacks = lacks.into_iter().filter(|(count, ..)| *count > 0);
         for (place, (count, one, many)) in lacks.enumerate() {
@@ -171,6 +179,7 @@ impl Table {
             match policy.lack(rule, &self.provenance) {
                 Some(Lack::Confirmation) => usage.unconfirmed += 1,
                 Some(Lack::Confidence(_)) => usage.uncertain += 1,
+                Some(Lack::Measurement) => usage.simulated += 1,
                 None if rule.candidate == Candidate::Default => {}
                 None => usage.used += 1,
             }

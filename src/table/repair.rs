@@ -1,4 +1,4 @@
-//! Taking decisions back.
+//! What verdicts make of rules.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,10 @@ use schedule::Collective;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
-use crate::{Confidence, Deployment, Found, Rule, RulePlace, ShapeRules, Table, Verdict};
+use crate::{
+    Confidence, Deployment, Deployments, Found, Operators, Rule, RulePlace, ShapeRules, Table,
+    Verdict,
+};
 
 /// A part of a rule that is the default's now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,8 +100,47 @@ pub fn turn_back(
     changes
 }
 
-/// The surroundings of a rule's wrong sizes, those that touch taken together.
-fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
+/// Confirms the parts of rules whose candidate verdicts found faster than the default: from the smallest to the largest
+/// size with a verdict, if each of these sizes and each measured size between them was found faster. Of verdicts about
+/// the same size, class of operators and deployment the last one counts.
+pub fn confirm(collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>, verdicts: &[Verdict]) {
+    for (&collective, entries) in collectives {
+        for entry in entries {
+            let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
+            let about: Vec<&Verdict> = about.collect();
+            if about.is_empty() || !entry.is_confirmable(collective) {
+                continue;
+            }
+            for (rule, candidate) in entry.unconfirmed() {
+                let of_rule = about.iter().filter(|verdict| {
+                    verdict.candidate == candidate && rule.contains(&verdict.bytes)
+                });
+                let of_rule: Vec<&Verdict> = of_rule.copied().collect();
+                if let Some((sizes, speedup)) = faster_sizes(entry, &of_rule) {
+                    entry.confirm(&sizes, speedup, Confidence::High);
+                }
+            }
+        }
+    }
+}
+
+/// The sizes of a rule that verdicts confirm, with the geometric mean of their speed-ups.
+fn faster_sizes(entry: &ShapeRules, verdicts: &[&Verdict]) -> Option<(Range<u64>, f64)> {
+    let last = last(verdicts);
+    let mut speedups = BTreeMap::new();
+    for verdict in last {
+        let speedup = verdict.speedup.filter(|_| verdict.found == Found::Faster)?;
+        speedups.insert(verdict.bytes, speedup.median);
+    }
+    let sizes = *speedups.first_key_value()?.0..*speedups.last_key_value()?.0 + 1;
+    let mut measured = entry.measured.iter().map(|point| point.bytes);
+    let all = measured.all(|bytes| !sizes.contains(&bytes) || speedups.contains_key(&bytes));
+    let speedup = statistics::geometric_mean(speedups.values().copied())?;
+    all.then_some((sizes, speedup))
+}
+
+/// The last verdict about each size, class of operators and deployment, or several of the same second.
+fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let is_last = |verdict: &&&Verdict| {
         let same = |v: &&&Verdict| {
             (v.bytes, v.operators, v.deployment)
@@ -112,10 +154,14 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
         };
         later.all(|other| other.unix_seconds <= verdict.unix_seconds || tells_nothing(other))
     };
-    let (wrong, cleared): (Vec<&&Verdict>, Vec<&&Verdict>) = verdicts
-        .iter()
-        .filter(is_last)
-        .partition(|verdict| verdict.is_wrong());
+    verdicts.iter().filter(is_last).copied().collect()
+}
+
+/// The surroundings of a rule's wrong sizes, those that touch taken together.
+fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
+    let last = last(verdicts).into_iter();
+    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) =
+        last.partition(|verdict| verdict.is_wrong());
     let wrong: BTreeSet<u64> = wrong.iter().map(|verdict| verdict.bytes).collect();
     let measured = entry.measured.iter().map(|point| point.bytes);
     let good: BTreeSet<u64> = measured
@@ -185,6 +231,22 @@ impl ShapeRules {
                 point.speedup = 1.0;
             }
         }
+    }
+
+    /// Whether verdicts can confirm its rules: they are about operators of one class, and in programs that use
+    /// colltune a rule for all operators needs both.
+    pub fn is_confirmable(&self, collective: Collective) -> bool {
+        let is_for_both = collective.is_reduction() && self.operators == Operators::Any;
+        !is_for_both || self.deployments == Deployments::Library
+    }
+
+    /// The rules that replace the default and are not confirmed, with the sizes that they hold for.
+    pub fn unconfirmed(&self) -> Vec<(Range<u64>, Candidate)> {
+        let rules = self.ranges();
+        let rules = rules.filter(|(_, r)| r.candidate != Candidate::Default && !r.confirmed);
+        rules
+            .map(|(sizes, rule)| (sizes, rule.candidate.clone()))
+            .collect()
     }
 
     /// Marks what a rule chooses as confirmed, with what fresh launches found, at sizes that the rule holds for; what

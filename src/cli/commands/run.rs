@@ -153,6 +153,9 @@ impl Args {
         if usage.unconfirmed > 0 {
             remedies.push("`colltune validate --confirm` confirms what is good, --unconfirmed uses unconfirmed rules as well");
         }
+        if usage.simulated > 0 {
+            remedies.push("--unconfirmed uses simulated rules as well");
+        }
         if usage.uncertain > 0 {
             remedies.push("--min-confidence low uses rules of low confidence as well");
         }

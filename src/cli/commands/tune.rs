@@ -130,6 +130,7 @@ fn withheld(rules: impl IntoIterator<Item = Lack>) -> Vec<String> {
         let why = match lack {
             Lack::Confirmation => format!("no fresh launches confirmed {them}"),
             Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
+            Lack::Measurement => format!("{their} times are simulated"),
         };
         format!("{number} {rules} {are} in the table and {are} not deployed: {why}")
     };

@@ -92,7 +92,8 @@ pub struct Version {
 /// [`DeployError::Busy`]; files that cannot be written.
 pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployError> {
     let (table, withheld) = request.table.deployed(request.options.policy);
-    let is_unconfirmed = |withheld: &Withheld| withheld.lack == Lack::Confirmation;
+    let is_unconfirmed =
+        |withheld: &Withheld| matches!(withheld.lack, Lack::Confirmation | Lack::Measurement);
     if !request.confirmed_only && withheld.iter().any(is_unconfirmed) {
         return Err(DeployError::Unconfirmed {
             withheld: withheld.into_iter().filter(is_unconfirmed).collect(),

@@ -10,7 +10,7 @@ use table::{
     Confidence, Deployment, Deployments, Lack, MeasuredPoint, Operators, Policy, Rule, RulePlace,
     RuleSource, ShapeRules, Table, Usage, Withheld,
 };
-use vocabulary::{Candidate, CommShape, Parameters, RankOrder};
+use vocabulary::{Candidate, CommShape, Library, Parameters, RankOrder};
 
 use crate::round_trip::collectives;
 use crate::sample::{ours, provenance};
@@ -135,6 +135,31 @@ fn a_policy_says_what_else_is_deployed() {
     let of_library = table.usage(Policy::default(), Deployment::Library);
     assert_eq!(of_library, Usage::default());
     assert!(!of_library.is_nothing());
+}
+
+#[test]
+fn rules_of_a_simulated_machine_are_deployed_only_where_that_is_asked_for() {
+    let mut table = table(vec![
+        rule(0, "bcast/linear", Confidence::High, true),
+        rule(10, "bcast/binomial", Confidence::Low, true),
+    ]);
+    table.provenance.library.name = Library::SIMULATED.to_owned();
+    let lacks = |policy| {
+        let withheld = table.deployed(policy).1.into_iter();
+        withheld.map(|rule| rule.lack).collect::<Vec<_>>()
+    };
+    let low = Lack::Confidence(Confidence::Low);
+    assert_eq!(lacks(Policy::default()), [Lack::Measurement, low]);
+    let unconfirmed = Policy {
+        unconfirmed: true,
+        ..Policy::default()
+    };
+    assert_eq!(lacks(unconfirmed), [low]);
+    let usage = table.usage(Policy::default(), Deployment::Colltune);
+    assert_eq!(
+        usage.to_string(),
+        "2 of 2 rules are not used: 1 lacks confidence, 1 is simulated"
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub(crate) fn head(purpose: String, table: &Table, prefix: &str) -> String {
     let paragraphs = [
         purpose,
         format!(
-            "Written by colltune {} from its table {}: do not edit, export again.",
+            "Written by colltune {} from its table {}: do not edit, export or deploy the table again.",
             env!("CARGO_PKG_VERSION"),
             one_line(&table.name)
         ),

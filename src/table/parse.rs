@@ -265,13 +265,21 @@ fn shape_rules(
         ..group
     };
     let measured = definition.measured;
+    let source = definition.source.unwrap_or_default();
+    let rules = rules(&place.key("rules"), definition.rules, group)?;
+    if source == RuleSource::Model
+        && let Some(index) = rules.iter().position(|rule| rule.confirmed)
+    {
+        let item = place.key("rules").index(index);
+        return Err(item.key("confirmed").fault(Problem::ConfirmedByModel));
+    }
     Ok(ShapeRules {
         shape: group.shape,
         order: definition.order.unwrap_or_default(),
         operators,
         deployments: group.deployments,
-        source: definition.source.unwrap_or_default(),
-        rules: rules(&place.key("rules"), definition.rules, group)?,
+        source,
+        rules,
         measured: measured.map_or(Ok(Vec::new()), |rows| points(&place.key("measured"), &rows))?,
     })
 }

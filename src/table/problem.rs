@@ -17,6 +17,8 @@ pub(crate) enum Problem {
         "the table has format version {found}; this colltune reads versions up to {FORMAT_VERSION}"
     )]
     NewerFormat { found: u32 },
+    #[error("a rule that the model predicts is not confirmed")]
+    ConfirmedByModel,
     #[error("`{key}` is empty")]
     Empty {
         key: &'static str,
@@ -89,6 +91,9 @@ impl strict_yaml::Problem for Problem {
             }
             Self::NewerFormat { .. } => {
                 "update colltune, or decide again with this version: `colltune decide`".to_owned()
+            }
+            Self::ConfirmedByModel => {
+                "remove `confirmed`, or `source: model` if the shape was measured".to_owned()
             }
             Self::Empty { remedy, .. } => (*remedy).to_owned(),
             Self::Control { .. } => {

@@ -52,5 +52,5 @@ pub use observer::{Event, Observer, Silent};
 pub use origin::Origin;
 pub use scripts::{Script, scripts};
 pub use shelf::{Homes, store_file};
-pub use tune::{Tuned, check_outputs, conclude, tune};
+pub use tune::{Tuned, check_outputs, conclude, tune, written_before};
 pub use workplace::{Places, Workplace};

@@ -1,6 +1,5 @@
 //! Everything in one go.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -62,15 +61,12 @@ pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     Ok(())
 }
 
-/// The table that is to be replaced, if there is one: its verdicts bind.
-fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
-    match Table::load(path) {
-        Ok(table) => Ok(Some(table)),
-        Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+/// The table that a file would replace, if it is a regular file: its verdicts bind.
+///
+/// # Errors
+/// As [`Table::load`].
+pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
+    path.is_file().then(|| Table::load(path)).transpose()
 }
 
 /// What follows measuring in [`tune`].

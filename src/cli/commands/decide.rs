@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use table::Table;
-use tuner::Deciding;
+use tuner::{Deciding, written_before};
 
 use super::stored::StoreArgs;
 use crate::console::Console;
@@ -52,14 +52,11 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let before = self.output.as_deref().map(written_before).transpose()?;
         let deciding = Deciding {
             max_regret: self.max_regret,
             unconfirmed: self.unconfirmed,
-            verdicts: match &self.output {
-                // What stands there may be anything, or nothing.
-                Some(path) => Table::load(path).map_or_else(|_| Vec::new(), |old| old.verdicts),
-                None => Vec::new(),
-            },
+            verdicts: before.flatten().map_or_else(Vec::new, |old| old.verdicts),
         };
         let table = self.store.analyse_with(deciding)?.table()?;
         if let Some(path) = &self.output {

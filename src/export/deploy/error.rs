@@ -137,7 +137,7 @@ impl DeployError {
                  jobs may use it"
             }
             Self::NothingBefore { .. } | Self::Gone { .. } => {
-                "`colltune deploy --list` shows the versions that there are"
+                "`colltune deploy --list --to FOLDER` shows the versions that there are"
             }
             Self::Table(_) | Self::File { .. } => return None,
         };

@@ -640,3 +640,16 @@ fn the_first_version_is_read() {
         assert!(refusal(&old.replace(bcast, &new_key)).contains(&expected));
     }
 }
+
+#[test]
+fn what_the_model_predicts_is_not_confirmed() {
+    let rule = "{from: 0, candidate: bcast/binomial, speedup: 1.1, confidence: low}";
+    let confirmed = rule.replace("low}", "low, confirmed: true}");
+    let text = edit(rule, &confirmed);
+    Table::parse(&text, Path::new("t.yaml")).expect("measured");
+    let text = text.replacen("ppn: 2\n", "ppn: 2\n        source: model\n", 1);
+    let told = refusal(&text);
+    for part in ["tables/t.yaml:", "confirmed", "remove `confirmed`"] {
+        assert!(told.contains(part), "{told}");
+    }
+}

@@ -221,6 +221,12 @@ fn the_whole_pipeline_runs_on_a_simulated_machine() {
         .run(&["decide", ".colltune/small.db", "--output", "again.yaml"])
         .good();
     assert_eq!(place.read("again.yaml"), table);
+    // A table whose verdicts cannot be read is not replaced.
+    place.write("again.yaml", "format: colltune-table 2\n");
+    place
+        .run(&["decide", ".colltune/small.db", "--output", "again.yaml"])
+        .bad(2, &["again.yaml"]);
+    assert_eq!(place.read("again.yaml"), "format: colltune-table 2\n");
     place.run(&["fit", ".colltune/small.db"]).good();
 
     // Nothing is left to do, and a second run elsewhere comes to the same.

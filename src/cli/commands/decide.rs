@@ -52,14 +52,14 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.store.keep(&[("`--output`", self.output.as_deref())])?;
+        // What stands there may be anything, or nothing.
+        let before = self.output.as_ref().map(|path| tuner::written_before(path));
+        let before = before.and_then(|before| before.ok().flatten());
         let deciding = Deciding {
             max_regret: self.max_regret,
             unconfirmed: self.unconfirmed,
-            verdicts: match &self.output {
-                // What stands there may be anything, or nothing.
-                Some(path) => Table::load(path).map_or_else(|_| Vec::new(), |old| old.verdicts),
-                None => Vec::new(),
-            },
+            verdicts: before.map_or_else(Vec::new, |table| table.verdicts),
         };
         let table = self.store.analyse_with(deciding)?.table()?;
         if let Some(path) = &self.output {

@@ -87,6 +87,8 @@ pub struct Campaign {
     pub extend_to_nodes: Option<u32>,
     /// Where results go.
     pub output: Output,
+    /// The files that it is read from, with what names them.
+    pub(crate) inputs: Vec<(String, PathBuf)>,
     pub(crate) text: String,
 }
 
@@ -219,12 +221,23 @@ impl Campaign {
     fn parse_on(text: &str, path: &Path, machine: Machine) -> Result<Self, CampaignError> {
         let document = Document::parse(&CAMPAIGN, path, text)?;
         let definition: Definition = document.read()?;
-        Ok(validate::campaign(&document, &definition, text, machine)?)
+        let mut campaign = validate::campaign(&document, &definition, text, machine)?;
+        campaign.inputs = validate::inputs(path, &definition, &campaign);
+        // What has been measured is only read.
+        if let Machine::Known { .. } = machine {
+            validate::keep_inputs(&document, &campaign)?;
+        }
+        Ok(campaign)
     }
 
     /// The file as it was read, with what it names of jobs (`job`, `template`) in the place of the names.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The files that it is read from and that it names, each with what names it, such as "`launcher.local.hostfile`".
+    pub fn inputs(&self) -> &[(String, PathBuf)] {
+        &self.inputs
     }
 
     /// The identity of the campaign: `v2-` and SHA-256, in hexadecimal, of what it asks for.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use launcher::{BATCH_SYSTEMS, BatchSystem};
@@ -46,6 +46,22 @@ pub(crate) struct Definition {
     pub(crate) cache: Option<Cache>,
     pub(crate) extend_to: Option<ExtendDefinition>,
     pub(crate) output: Option<OutputDefinition>,
+}
+
+impl Definition {
+    /// The file of the job specification, if it has one of its own.
+    pub(crate) fn job_file(&self) -> Option<&Path> {
+        let Some(Shorthand::Full(LaunchersDefinition(named))) = &self.launcher else {
+            return None;
+        };
+        named.iter().find_map(|named| match named {
+            LauncherDefinition::Batch(_, batch) => match &batch.job {
+                Some(Shorthand::Short(path)) => Some(Path::new(&path.0)),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
 }
 
 /// Sizes for all collectives, or by collective with `default` for the others.

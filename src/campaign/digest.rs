@@ -105,6 +105,7 @@ fn canonical(campaign: &Campaign) -> String {
         cache,
         extend_to_nodes,
         output,
+        inputs: _,
         text: _,
     } = campaign;
     let (include, exclude) = selection.patterns();

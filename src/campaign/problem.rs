@@ -16,8 +16,18 @@ use crate::validate::LARGEST_SIZE_BYTES;
 pub(crate) enum Problem {
     #[error("the path `{}` does not name a file", path.display())]
     NoFileName { path: PathBuf },
+    #[error("a file's name of {bytes} bytes is longer than any file system takes")]
+    LongFileName { bytes: usize },
+    #[error("the path `{}` has a NUL character", path.escape_debug())]
+    NulInPath { path: String },
     #[error("`{}` is the path of `output.{other}` too", path.display())]
     SamePath { path: PathBuf, other: &'static str },
+    #[error("`{}`, the path of `output.{key}`, is the same file as {input}", path.display())]
+    PathOfInput {
+        path: PathBuf,
+        key: &'static str,
+        input: String,
+    },
     #[error("`{name}` cannot be the name of a campaign")]
     Name { name: String },
     #[error(transparent)]
@@ -137,6 +147,9 @@ impl strict_yaml::Problem for Problem {
                 format!("use at most 1x{cores}, or set `oversubscribe: auto`")
             }
             Self::HostFile(error) => error.help(),
+            Self::PathOfInput { key, input, .. } => {
+                format!("give `output.{key}` another path: {input} would be replaced")
+            }
             Self::Vector {
                 collective, shape, ..
             } => {
@@ -171,6 +184,8 @@ impl Problem {
     fn remedy(&self) -> &'static str {
         match self {
             Self::NoFileName { .. } => "name a file, or remove the key to get its default",
+            Self::LongFileName { .. } => "choose a name of at most 255 bytes",
+            Self::NulInPath { .. } => "remove it",
             Self::SamePath { .. } => "give store, table and report a path each",
             Self::Name { .. } => {
                 "use letters, digits, `-` and `_`, beginning with a letter or digit, at most 64"

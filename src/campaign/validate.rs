@@ -9,6 +9,7 @@ mod selection;
 mod shapes;
 mod sizes;
 
+pub(crate) use output::{inputs, keep_inputs};
 pub(crate) use shapes::auto_shapes;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
@@ -122,6 +123,7 @@ pub(crate) fn campaign(
         selection,
         datatype: check.datatype(&definition.datatype)?,
         operators: check.operators(definition.operator.as_ref())?,
+        inputs: Vec::new(),
         text: batch::with_job(document, &launcher, text),
         launcher,
     })

@@ -161,6 +161,8 @@ fn of_tuner(error: &TunerError) -> Code {
         | TunerError::Machine(_)
         | TunerError::NoLibraryToChoose
         | TunerError::File { .. }
+        | TunerError::Output { .. }
+        | TunerError::SameFile { .. }
         | TunerError::NothingMeasured { .. }
         | TunerError::SeveralLibraries { .. }
         | TunerError::OtherConditions { .. }

@@ -7,4 +7,4 @@ mod read;
 mod write;
 
 pub use read::{Bounded, MOST_BYTES, open, read, read_text};
-pub use write::{is_same, probe, write};
+pub use write::{is_same, is_special, probe, write};

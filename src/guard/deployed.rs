@@ -5,7 +5,6 @@ use std::path::Path;
 
 use export::Options;
 use table::{Confidence, OperatorClass, Policy, Table};
-use tuner::write_atomically;
 use vocabulary::Library;
 
 use crate::GuardError;
@@ -63,7 +62,7 @@ impl Deployed {
             },
         )?;
         let file = folder.join(format!("table.{}", format.suffix()));
-        write_atomically(&file, &exported.text)?;
+        tuner::write(&file, &exported.text)?;
         Ok(Self {
             environment: exported.environment(&file),
             notes: exported.notes,

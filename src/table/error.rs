@@ -21,21 +21,7 @@ pub enum TableError {
     /// The file was read and is not a valid table.
     #[error(transparent)]
     Invalid(#[from] Box<Diagnostic>),
-    /// Nothing can be created in the directory that should hold the file.
-    #[error(
-        "cannot write the table {}: no file can be created in {}: {source}",
-        path.display(),
-        directory.display()
-    )]
-    Directory {
-        /// The file.
-        path: PathBuf,
-        /// Its directory.
-        directory: PathBuf,
-        /// The reason.
-        source: io::Error,
-    },
-    /// Writing failed. The file is the old one, if any, or the whole new one if only making its
+    /// Writing failed. A regular file is the old one, if any, or the whole new one if only making its
     /// name outlast a power failure did not succeed; never a part of one.
     #[error("cannot write the table {}: {source}", path.display())]
     Write {

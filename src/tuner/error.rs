@@ -52,6 +52,26 @@ pub enum TunerError {
         /// The cause.
         source: io::Error,
     },
+    /// A file that could not be written when the work is done.
+    #[error("cannot write {}, {name}: {source}", path.display())]
+    Output {
+        /// What names it, such as an option or a key.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// What is to be written would replace what is read, or is written twice.
+    #[error("{name} would be written to {}, the same file as {other}", path.display())]
+    SameFile {
+        /// What names what is to be written.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// What names the other one.
+        other: String,
+    },
     /// The user asked to stop.
     #[error("interrupted; what was measured is stored, run the same command to go on")]
     Interrupted,
@@ -214,6 +234,10 @@ impl TunerError {
             Self::Campaign(error) => error.help(),
             Self::Launch(error) => error.help(),
             Self::Machine(error) => error.help(),
+            Self::Output { .. } => Some("name a file that can be written".to_owned()),
+            Self::SameFile { other, .. } => {
+                Some(format!("name another file: {other} would be replaced"))
+            }
             Self::NoLibraryToChoose => Some("leave `--library` out".to_owned()),
             Self::NothingToJudge { .. } => Some(
                 "measure with more `candidates`; the library's own algorithms are `native:*`".to_owned(),

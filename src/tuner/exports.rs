@@ -8,7 +8,7 @@ use launcher::list_variables;
 use table::{Policy, Table};
 use vocabulary::{Candidate, Library};
 
-use crate::{TunerError, write_atomically};
+use crate::{TunerError, write};
 
 /// What became of a table for its library's own settings.
 #[derive(Debug)]
@@ -163,13 +163,13 @@ pub fn export_beside(
     policy: Policy,
 ) -> Result<Export, TunerError> {
     let library = &table.provenance.library;
-    let Some(format) = export::read_by(library) else {
+    let format = export::read_by(library);
+    let Some((format, path)) = format.zip(export_path(library, path)) else {
         return Ok(Export::Absent {
             reason: None,
             stale: None,
         });
     };
-    let path = beside(library, format, path);
     let absent = |reason: Option<ExportError>| Export::Absent {
         reason,
         stale: path.exists().then(|| path.clone()),
@@ -191,8 +191,19 @@ pub fn export_beside(
     Ok(Export::Written { path, notes })
 }
 
-fn beside(library: &Library, format: &dyn Format, table: &Path) -> PathBuf {
-    table.with_extension(format!("{}.{}", library.name, format.suffix()))
+/// Where [`export_beside`] writes; nowhere if the library reads no format, or the table is a device or the like.
+pub fn export_path(library: &Library, table: &Path) -> Option<PathBuf> {
+    let format = export::read_by(library)?;
+    let name = format!("{}.{}", library.name, format.suffix());
+    (!files::is_special(table)).then(|| table.with_extension(name))
+}
+
+/// Where [`write_export`] writes what the file has no place for; nowhere if there is no such thing, or the file is a
+/// device or the like.
+pub fn text_beside(path: &Path, exported: &Exported) -> Option<PathBuf> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".txt");
+    (exported.companion.is_some() && !files::is_special(path)).then(|| beside.into())
 }
 
 /// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where
@@ -201,13 +212,10 @@ fn beside(library: &Library, format: &dyn Format, table: &Path) -> PathBuf {
 /// # Errors
 /// [`TunerError::File`].
 pub fn write_export(path: &Path, exported: &Exported) -> Result<Option<PathBuf>, TunerError> {
-    write_atomically(path, &exported.text)?;
-    let Some(companion) = &exported.companion else {
-        return Ok(None);
-    };
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".txt");
-    let beside = PathBuf::from(beside);
-    write_atomically(&beside, companion)?;
-    Ok(Some(beside))
+    write(path, &exported.text)?;
+    let beside = text_beside(path, exported);
+    if let Some((beside, companion)) = beside.as_ref().zip(exported.companion.as_ref()) {
+        write(beside, companion)?;
+    }
+    Ok(beside)
 }

@@ -1,56 +1,64 @@
-//! Writing files so that nothing is ever half-written.
+//! Files that are written: where they go is looked at before the work begins.
 
-use std::io::Write;
 use std::path::Path;
 
 use crate::TunerError;
 
-/// Writes a temporary file beside `path` and renames it; the folder is created if it is missing.
+/// A file, if there is one, and what names it, as errors shall say: "`--output`", "`output.table`".
+pub type Named<'a> = (&'a str, Option<&'a Path>);
+
+/// Writes a text, as [`files::write`].
 ///
 /// # Errors
-/// [`TunerError::File`]; what stood at `path` before still does.
-pub fn write_atomically(path: &Path, content: &str) -> Result<(), TunerError> {
-    let failed = |action, source| TunerError::File {
-        action,
+/// [`TunerError::File`].
+pub fn write(path: &Path, text: &str) -> Result<(), TunerError> {
+    files::write(path, text.as_bytes()).map_err(|source| TunerError::File {
+        action: "write",
         path: path.to_owned(),
         source,
-    };
-    let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(|source| failed("create the folder of", source))?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".colltune-")
-        .permissions(ordinary_permissions())
-        .tempfile_in(folder)
-        .map_err(|source| failed("write", source))?;
-    file.write_all(content.as_bytes())
-        .and_then(|()| file.as_file().sync_all())
-        .map_err(|source| failed("write", source))?;
-    file.persist(path)
-        .map_err(|error| failed("write", error.error))?;
-    Ok(())
+    })
 }
 
-/// Finds out whether a file could be written, and leaves nothing behind but its folder.
-pub(crate) fn probe(path: &Path) -> Result<(), TunerError> {
-    let failed = |action, source| TunerError::File {
-        action,
-        path: path.to_owned(),
-        source,
-    };
-    let folder = folder_of(path);
-    std::fs::create_dir_all(folder).map_err(|source| failed("create the folder of", source))?;
-    tempfile::tempfile_in(folder).map_err(|source| failed("write", source))?;
-    Ok(())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
+/// Finds out whether these files could be written, before work begins that takes long; leaves nothing behind but their
+/// folders.
+///
+/// # Errors
+/// [`TunerError::Output`].
+pub fn probe(outputs: &[Named<'_>]) -> Result<(), TunerError> {
+    for (name, path) in present(outputs) {
+        files::probe(path).map_err(|source| TunerError::Output {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            source,
+        })?;
     }
+    Ok(())
 }
 
-/// Those of any new file, before the process's mask: temporary files are private otherwise.
-fn ordinary_permissions() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+/// Refuses to write what is read, by whatever name, and to write one file twice. Devices and the like, which are written
+/// to in place, may be both.
+///
+/// # Errors
+/// [`TunerError::SameFile`].
+pub fn keep_apart(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), TunerError> {
+    for (place, (name, path)) in present(outputs).enumerate() {
+        let others = present(inputs).chain(present(outputs).take(place));
+        let same = others
+            .filter(|(_, other)| files::is_same(path, other))
+            .find(|_| !files::is_special(path));
+        if let Some((other, _)) = same {
+            return Err(TunerError::SameFile {
+                name: name.to_owned(),
+                path: path.to_owned(),
+                other: other.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn present<'n, 'a>(files: &'n [Named<'a>]) -> impl Iterator<Item = (&'a str, &'a Path)> + 'n {
+    files
+        .iter()
+        .filter_map(|(name, path)| Some((*name, (*path)?)))
 }

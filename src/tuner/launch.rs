@@ -16,7 +16,7 @@ use wire::{Finish, Plan, Record, Work};
 
 use self::leash::Leash;
 use crate::allotment::Allotment;
-use crate::{Event, Observer, Progress, TunerError, Workplace, write_atomically};
+use crate::{Event, Observer, Progress, TunerError, Workplace, write};
 
 /// What a launch may take beyond its deadline: starting, the task in flight, ending.
 const GRACE_SECONDS: f64 = 120.0;
@@ -116,7 +116,7 @@ impl<'a> Launch<'a> {
             path: job.plan.clone(),
             source: error.into(),
         })?;
-        write_atomically(&job.plan, &text)?;
+        write(&job.plan, &text)?;
         let leash = match &self.plan.leash {
             Some(leash) => Some(Leash::hold(leash)?),
             None => None,

@@ -42,8 +42,10 @@ pub use analysis::{Analysis, Deciding};
 pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
-pub use exports::{Export, export_beside, remarks, render_export, write_export};
-pub use file::write_atomically;
+pub use exports::{
+    Export, export_beside, export_path, remarks, render_export, text_beside, write_export,
+};
+pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};
 pub use jobs::{Cancelled, JobRow, cancel, jobs};
 pub use machine::{MachineError, load_machine, parse_machine};

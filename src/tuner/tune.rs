@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use campaign::Output;
 use store::Store;
 use table::{Policy, Table, TableError, Withheld};
 
-use crate::file::probe;
 use crate::{
     Analysis, Deciding, Event, Export, Measured, Observer, TunerError, Workplace, export_beside,
-    measure, write_atomically,
+    export_path, keep_apart, measure, probe, write,
 };
 
 /// What [`tune`] came to.
@@ -25,8 +25,8 @@ pub struct Tuned {
     pub table_path: PathBuf,
     /// Where the report was written.
     pub report_path: PathBuf,
-    /// Where the same was written as a page with pictures.
-    pub page_path: PathBuf,
+    /// Where the same was written as a page with pictures; nowhere beside a report that is a device or the like.
+    pub page_path: Option<PathBuf>,
     /// What became of the table for the library's own settings.
     pub export: Export,
     /// The rules that are not deployed.
@@ -51,22 +51,49 @@ pub fn tune(
 /// A table that cannot be written, or would replace what cannot be read, should not cost a night of measuring first.
 ///
 /// # Errors
-/// [`TunerError::File`], [`TunerError::Table`].
+/// [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].
 pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     let output = &at.campaign.output;
-    for path in [&output.table, &output.report, &output.page()] {
-        probe(path)?;
+    let (page, export) = (page(output), export_path(&at.library, &output.table));
+    let outputs = [
+        ("`output.table`", Some(&*output.table)),
+        ("`output.report`", Some(&*output.report)),
+    ];
+    // The campaign's reader keeps all others apart.
+    let beside = [("the export beside `output.table`", export.as_deref())];
+    let page = [("the page beside `output.report`", page.as_deref())];
+    let read = at.campaign.inputs().iter();
+    let read = read.map(|(name, path)| (&**name, Some(&**path)));
+    let store = [("`output.store`", Some(at.store()))];
+    let others: Vec<_> = read.chain(store).chain([outputs[1], page[0]]).collect();
+    keep_apart(&beside, &others)?;
+    for outputs in [&outputs[..], &beside, &page] {
+        probe(outputs)?;
     }
     written_before(&output.table)?;
     Ok(())
 }
 
-/// The table that a file would replace, if it is a regular file: its verdicts bind.
+/// The report as a page with pictures. Beside a device or the like there is none.
+fn page(output: &Output) -> Option<PathBuf> {
+    (!files::is_special(&output.report)).then(|| output.page())
+}
+
+/// The table that is to be replaced, if there is one: its verdicts bind. What is written to in place is not read.
 ///
 /// # Errors
-/// As [`Table::load`].
+/// [`TableError`], if something else is there.
 pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
-    path.is_file().then(|| Table::load(path)).transpose()
+    if files::is_special(path) {
+        return Ok(None);
+    }
+    match Table::load(path) {
+        Ok(table) => Ok(Some(table)),
+        Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// What follows measuring in [`tune`].
@@ -79,7 +106,7 @@ pub fn conclude(
     observer: &mut dyn Observer,
 ) -> Result<Tuned, TunerError> {
     let output = &at.campaign.output;
-    let page = output.page();
+    let page = page(output);
     let store = Store::open(at.store())?;
     let before = written_before(&output.table)?;
     let deciding = Deciding {
@@ -102,10 +129,12 @@ pub fn conclude(
     }
     table.save(&output.table)?;
     let view = analysis.view(&table);
-    if output.report != page {
-        write_atomically(&output.report, &report::render_markdown(&view))?;
+    if page.as_ref() != Some(&output.report) {
+        write(&output.report, &report::render_markdown(&view))?;
     }
-    write_atomically(&page, &report::render_html(&view))?;
+    if let Some(page) = &page {
+        write(page, &report::render_html(&view))?;
+    }
     let search = std::env::var_os("PATH").unwrap_or_default();
     let policy = Policy::default();
     Ok(Tuned {

@@ -1,12 +1,18 @@
 //! Where results go.
 
-use std::path::{Component, Path, PathBuf};
-use strict_yaml::Field;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use launcher::{BatchOptions, LocalOptions};
+use strict_yaml::{Document, Field};
 
 use super::{Check, Checked};
-use crate::Problem;
 use crate::campaign::Output;
-use crate::definition::OutputDefinition;
+use crate::definition::{Definition, OutputDefinition};
+use crate::{Campaign, Launching, Problem};
+
+/// As long as a file's name may be on Linux.
+const LONGEST_NAME_BYTES: usize = 255;
 
 impl Check<'_> {
     pub(super) fn output(
@@ -36,7 +42,7 @@ impl Check<'_> {
             given.clone().unwrap_or_else(|| default.clone())
         };
         for (place, key) in keys.iter().enumerate() {
-            let same = |other: &&&_| normalised(&path(other)) == normalised(&path(key));
+            let same = |other: &&&_| files::is_same(&path(other), &path(key));
             if let Some((other, _, _)) = keys[..place].iter().find(same) {
                 let problem = Problem::SamePath {
                     path: path(key),
@@ -57,9 +63,9 @@ impl Check<'_> {
 
     /// Refuses a page, which is written beside the report and nobody names, in the place of others.
     fn page(&self, field: &Field, output: &Output) -> Checked<()> {
-        let page = normalised(&output.page());
+        let page = output.page();
         for (key, path) in [("store", &output.store), ("table", &output.table)] {
-            if normalised(path) == page {
+            if files::is_same(path, &page) {
                 let problem = Problem::SamePath {
                     path: path.clone(),
                     other: "report, as a page",
@@ -70,29 +76,79 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Refuses a path that is empty or ends in no name.
+    /// Refuses a path that no file can have.
     pub(super) fn file_name(&self, field: &Field, path: &Path) -> Checked<()> {
-        match path.file_name() {
-            Some(_) => Ok(()),
-            None => {
-                let path = path.to_owned();
-                Err(self.error(field, Problem::NoFileName { path }))
+        let whole = path.as_os_str().as_encoded_bytes();
+        let problem = match path.file_name().map(OsStr::as_encoded_bytes) {
+            _ if whole.contains(&0) => Problem::NulInPath {
+                path: path.to_string_lossy().into_owned(),
+            },
+            Some(name) if name.len() > LONGEST_NAME_BYTES => {
+                Problem::LongFileName { bytes: name.len() }
             }
-        }
+            Some(name) if whole.ends_with(name) => return Ok(()),
+            _ => Problem::NoFileName {
+                path: path.to_owned(),
+            },
+        };
+        Err(self.error(field, problem))
     }
 }
 
-/// The path without steps that lead nowhere.
-fn normalised(path: &Path) -> PathBuf {
-    let mut normalised = PathBuf::new();
-    for step in path.components() {
-        match step {
-            Component::CurDir => {}
-            Component::ParentDir if normalised.file_name().is_some() => {
-                normalised.pop();
-            }
-            step => normalised.push(step),
+/// The files that a campaign in the file `path` is read from, with what names them.
+pub(crate) fn inputs(
+    path: &Path,
+    definition: &Definition,
+    campaign: &Campaign,
+) -> Vec<(String, PathBuf)> {
+    let mut inputs = vec![("the campaign".to_owned(), path.to_owned())];
+    let mut add = |key: &str, path: Option<&Path>| {
+        inputs.extend(path.map(|path| (format!("`{key}`"), path.to_owned())));
+    };
+    add("library.launcher", campaign.library.launcher.as_deref());
+    match &campaign.launcher {
+        Launching::Local(LocalOptions { hosts, .. }) => {
+            let hosts = hosts.as_ref().map(|hosts| &*hosts.file);
+            add("launcher.local.hostfile", hosts);
+        }
+        Launching::Simulated(options) => {
+            add("launcher.simulated.machine", options.machine.as_deref());
+        }
+        Launching::Batch(BatchOptions { system, job, .. }) => {
+            let job_file = format!("launcher.{}.job", system.name());
+            add(&job_file, definition.job_file());
+            let template = job.template.as_ref();
+            let template = template.and_then(|template| template.file.as_deref());
+            add(&format!("{job_file}.template"), template);
         }
     }
-    normalised
+    inputs
+}
+
+/// Refuses outputs that would replace what the campaign is read from, under whatever names.
+pub(crate) fn keep_inputs(document: &Document<'_>, campaign: &Campaign) -> Checked<()> {
+    let Output {
+        store,
+        table,
+        report,
+    } = &campaign.output;
+    let page = campaign.output.page();
+    let outputs = [
+        ("store", store),
+        ("table", table),
+        ("report", report),
+        ("report", &page),
+    ];
+    for (key, path) in outputs {
+        let mut inputs = campaign.inputs.iter();
+        if let Some((input, _)) = inputs.find(|(_, input)| files::is_same(path, input)) {
+            let problem = Problem::PathOfInput {
+                path: path.clone(),
+                key,
+                input: input.clone(),
+            };
+            return Err(document.at_value(&Field::of("output").key(key), problem));
+        }
+    }
+    Ok(())
 }

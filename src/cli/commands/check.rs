@@ -86,7 +86,9 @@ struct Found<'a> {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let (table, campaign) = self.table.read(console)?;
+        let junit = [("`--junit`", self.junit.as_deref())];
+        let store = self.store.as_deref();
+        let (table, campaign) = self.table.read(&junit, false, store, console)?;
         let deployment = self.table.deployment;
         let elements = (campaign.datatype, campaign.commuting_operator());
         let mut points = points(&table, deployment, elements, false);
@@ -97,7 +99,7 @@ impl Args {
         points.truncate(self.cells as usize);
         let probing = self.table.probing(Some(self.cells));
         add_probes(&mut points, &table, deployment, elements, probing);
-        let store = store_of(&table, self.store.as_deref())?;
+        let store = store_of(&table, store)?;
         let rivals = Rivals::find(&table, &store, deployment, &points)?;
         let options = CheckOptions {
             launches: self.launches,
@@ -134,10 +136,10 @@ impl Args {
 
     fn tell(&self, found: &Found<'_>, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.junit {
-            tuner::write_atomically(path, &junit::render(found)?)?;
+            tuner::write(path, &junit::render(found)?)?;
         }
         if let Some(path) = &self.table.markdown {
-            tuner::write_atomically(path, &markdown::render(found))?;
+            tuner::write(path, &markdown::render(found))?;
         }
         if self.table.json {
             return console.json(&to_json(found));

@@ -52,6 +52,7 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.store.keep(&[("`--output`", self.output.as_deref())])?;
         let before = self.output.as_deref().map(written_before).transpose()?;
         let deciding = Deciding {
             max_regret: self.max_regret,

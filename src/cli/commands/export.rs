@@ -125,18 +125,28 @@ impl Args {
             console.warn(warning);
         }
         match &self.output {
-            Some(path) => write(path, &exported, console)?,
+            Some(path) => self.write(path, &exported, console)?,
             None => console.print(exported.text.trim_end())?,
         }
         Ok(Answer::Good)
     }
-}
 
-fn write(path: &Path, exported: &Exported, console: Console) -> Result<(), CliError> {
-    let beside = tuner::write_export(path, exported)?;
-    console.remark(format_args!("{} is written", path.display()))?;
-    if let Some(beside) = beside {
-        console.remark(format_args!("{} says how to activate it", beside.display()))?;
+    fn write(&self, path: &Path, exported: &Exported, console: Console) -> Result<(), CliError> {
+        let beside = tuner::text_beside(path, exported);
+        let outputs = [
+            ("`--output`", Some(path)),
+            ("the text beside `--output`", beside.as_deref()),
+        ];
+        let inputs = [
+            ("TABLE", Some(&*self.table)),
+            ("`--library`", self.options.library.as_deref()),
+        ];
+        tuner::keep_apart(&outputs, &inputs)?;
+        let beside = tuner::write_export(path, exported)?;
+        console.remark(format_args!("{} is written", path.display()))?;
+        if let Some(beside) = beside {
+            console.remark(format_args!("{} says how to activate it", beside.display()))?;
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -67,12 +67,14 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        self.store
+            .keep(&[("`--machine`", self.machine.as_deref())])?;
         let analysis = self.store.analyse()?;
         if let Some(path) = &self.machine {
             let store = analysis.origin.store.clone();
             let text = analysis.machine_file();
             let text = text.ok_or(TunerError::NoMachine { store })?;
-            tuner::write_atomically(path, &text)?;
+            tuner::write(path, &text)?;
         }
         if self.json {
             console.json(&Answers {

@@ -1,16 +1,17 @@
 //! What the verbs share that measure a table again.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use campaign::Campaign;
 use guard::{Misplaced, Point, Probing, Site, SiteOptions};
 use serde_json::{Value, json};
 use table::{Deployment, Operators, Table};
+use tuner::Named;
 
 use super::lookup::warn_of_simulation;
-use super::workplace::places;
+use super::workplace::{places, store_file};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::values;
@@ -50,11 +51,39 @@ pub(super) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Reads the table and finds its campaign.
-    pub(super) fn read(&self, console: Console) -> Result<(Table, Campaign), CliError> {
+    /// Reads the table and finds its campaign, and looks whether all can be written, further outputs among it and,
+    /// if it `rewrites` it, the table: measuring takes long. `store` is the table's, if it is named.
+    pub(super) fn read(
+        &self,
+        further: &[Named<'_>],
+        rewrites: bool,
+        store: Option<&Path>,
+        console: Console,
+    ) -> Result<(Table, Campaign), CliError> {
         let table = Table::load(&self.path)?;
         warn_of_simulation(&table, console);
         let campaign = guard::campaign_of(&table, self.campaign.as_deref(), &places().homes)?;
+        let store = store_file(store.unwrap_or(Path::new(&table.provenance.store)));
+        let own = [
+            ("TABLE", Some(&*self.path)),
+            ("the store", Some(&*store)),
+            ("`--campaign`", self.campaign.as_deref()),
+        ];
+        let named = campaign.inputs().iter();
+        let named = named.map(|(name, path)| (&**name, Some(&**path)));
+        let inputs: Vec<_> = own.into_iter().chain(named).collect();
+        let export = tuner::export_path(&table.provenance.library, &self.path);
+        let export = export.filter(|_| rewrites);
+        let outputs = [
+            ("`--markdown`", self.markdown.as_deref()),
+            ("the export beside TABLE", export.as_deref()),
+        ];
+        let outputs = [&outputs[..], further].concat();
+        tuner::keep_apart(&outputs, &inputs)?;
+        tuner::probe(&outputs)?;
+        if rewrites {
+            tuner::probe(&own[..1])?;
+        }
         Ok((table, campaign))
     }
 

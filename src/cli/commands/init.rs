@@ -36,7 +36,7 @@ impl Args {
         let libraries = &diagnosis.libraries;
         let library = libraries.iter().find(usable).or(libraries.first());
         let library = library.map(|found| found.library.name.as_str());
-        tuner::write_atomically(
+        tuner::write(
             path,
             &campaign::template(diagnosis.environment.cores, library),
         )?;

@@ -64,6 +64,12 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let outputs = [("`--output`", self.output.as_deref())];
+        let inputs = [
+            ("STORE|TABLE", Some(&*self.source)),
+            ("`--store`", self.store.as_deref()),
+        ];
+        tuner::keep_apart(&outputs, &inputs)?;
         let view = self.view(console)?;
         let text = match self.format {
             Format::Md => report::render_markdown(&view),
@@ -71,7 +77,7 @@ impl Args {
             Format::Csv => report::render_csv(&view).map_err(CliError::Output)?,
         };
         if let Some(path) = &self.output {
-            tuner::write_atomically(path, &text)?;
+            tuner::write(path, &text)?;
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
             console.print(text.trim_end())?;
@@ -89,6 +95,8 @@ impl Args {
         let library = self.library.given().unwrap_or(&provenance.library);
         let named = self.store.as_deref();
         let store = store_file(named.unwrap_or_else(|| Path::new(&provenance.store)));
+        let outputs = [("`--output`", self.output.as_deref())];
+        tuner::keep_apart(&outputs, &[("the store of the table", Some(&store))])?;
         if !store.exists() && named.is_none() {
             console.warn(format_args!(
                 "the store {} is not here, so this is what the table alone knows: name the store with \

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// The table to decide by
     #[arg(value_name = "TABLE.yaml")]
     table: PathBuf,
-    /// Keep the summary in this file; the first rank writes it
+    /// Keep the summary in this file, which is replaced when the program has ended
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Use a table that was made for another library, version or CPU
@@ -76,6 +76,10 @@ Examples:
   colltune run tables/cluster.yaml --print-environment > with-table.sh
   LAUNCHER -n 64 sh -c '. ./with-table.sh; exec \"$@\"' sh ./solver input.dat";
 
+/// What is said if no rank has left a summary.
+const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_Finalize, is linked statically, or \
+                       uses another MPI library.";
+
 /// The preloaded library.
 const PRELOADED: &str = "libcolltune.so";
 
@@ -98,14 +102,14 @@ impl Args {
             });
         }
         let preloaded = preloaded(&library)?;
-        let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
-        let log = absolute(self.log.as_ref().unwrap_or(&own));
+        let log = absolute(&match (&self.log, &line) {
+            (Some(log), None) => log.clone(),
+            (log, _) => own_log(log.as_deref()),
+        });
         if line.is_some() {
-            // What an earlier run has left must not pass for this one's.
+            self.check_log(&log)?;
+            // Another process of this number may have left it.
             let _ = std::fs::remove_file(&log);
-        }
-        if self.log.is_some() && line.is_some() {
-            writable(&log)?;
         }
         let policy = self.policy.policy();
         let mut variables = vec![
@@ -129,18 +133,45 @@ impl Args {
             command: line.launcher().to_owned(),
             source,
         })?;
-        let summary = std::fs::read_to_string(&log);
-        if self.log.is_none() {
-            let _ = std::fs::remove_file(&log);
+        let summary = std::fs::read_to_string(&log).ok();
+        let _ = std::fs::remove_file(&log);
+        if let Some(log) = &self.log {
+            // What an earlier run has left must not pass for this one's.
+            let nothing = format!("colltune: {NOTHING}\n");
+            let written = tuner::write(log, summary.as_deref().unwrap_or(&nothing));
+            if let Err(error) = written {
+                console.warn(error);
+            }
         }
         match summary {
-            Ok(summary) => console.remark(summary.trim_end())?,
-            Err(_) => console.warn(format_args!(
-                "nothing was intercepted: the program did not get to MPI_Finalize, is linked \
-                 statically, or uses another MPI library."
-            )),
+            Some(summary) => console.remark(summary.trim_end())?,
+            None => console.warn(NOTHING),
         }
         Ok(Answer::Program(code(status)))
+    }
+
+    /// Whether the summary will have a place: ranks write it to `own` first.
+    fn check_log(&self, own: &Path) -> Result<(), TunerError> {
+        let Some(log) = self.log.as_deref() else {
+            return Ok(());
+        };
+        let output = [("`--log`", Some(log))];
+        let words = self.command.iter().map(Path::new);
+        let words = words.filter(|word| word.exists());
+        let words = words.map(|word| ("a file of the command", Some(word)));
+        let inputs: Vec<_> = [("TABLE.yaml", Some(&*self.table))]
+            .into_iter()
+            .chain(words)
+            .collect();
+        tuner::keep_apart(&output, &inputs)?;
+        // A folder that is made here may be missing where the ranks are.
+        let folder = own.parent().unwrap_or(own);
+        std::fs::metadata(folder).map_err(|source| TunerError::File {
+            action: "write",
+            path: log.to_owned(),
+            source,
+        })?;
+        tuner::probe(&output)
     }
 
     /// Says it if the policy uses no rule of the table.
@@ -197,14 +228,13 @@ impl Args {
     }
 }
 
-/// Whether the summary will have a place; leaves nothing there.
-fn writable(log: &Path) -> Result<(), TunerError> {
-    let probe = std::fs::File::create(log).and_then(|_| std::fs::remove_file(log));
-    probe.map_err(|source| TunerError::File {
-        action: "write",
-        path: log.to_owned(),
-        source,
-    })
+/// Where the first rank writes its summary: beside the file that is to have it, which hosts may share, or here.
+fn own_log(log: Option<&Path>) -> PathBuf {
+    let name = format!(".colltune-run-{}.log", std::process::id());
+    match log.filter(|log| !files::is_special(log)) {
+        Some(log) => log.with_file_name(name),
+        None => name.into(),
+    }
 }
 
 /// What to preload into programs of a library.

@@ -169,7 +169,10 @@ Examples:
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let outputs = [("`--output`", self.output.as_deref())];
+        self.machine.keep(&outputs)?;
         let machine = self.machine.load()?;
+        tuner::probe(&outputs)?;
         let algorithms = self.algorithms()?;
         let points = self.points(&algorithms, machine.ranks_per_node);
         let call = Call {
@@ -312,7 +315,7 @@ impl Args {
     fn put(&self, console: Console, text: &str) -> Result<Answer, CliError> {
         if let Some(path) = &self.output {
             let text = format!("{}\n", text.trim_end());
-            tuner::write_atomically(path, &text)?;
+            tuner::write(path, &text)?;
             console.remark(format_args!("{} is written", path.display()))?;
         } else {
             console.print(text.trim_end())?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use store::Store;
-use tuner::{Analysis, Deciding};
+use tuner::{Analysis, Deciding, Named};
 use vocabulary::Library;
 
 use super::workplace::store_file;
@@ -42,6 +42,12 @@ impl StoreArgs {
         let store = Store::open(&store_file(self.path()))?;
         let library = self.library.library.as_ref();
         Ok(Analysis::deciding(&store, library, None, deciding)?)
+    }
+
+    /// Refuses outputs that would replace the store.
+    pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
+        let store = store_file(self.path());
+        Ok(tuner::keep_apart(outputs, &[("STORE", Some(&store))])?)
     }
 
     fn path(&self) -> &Path {

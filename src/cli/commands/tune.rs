@@ -31,7 +31,7 @@ use crate::progress::ProgressDisplay;
 /// overridden for measuring, and a note says so.
 ///
 /// With --json, prints one object: `name`, `library`, `store`, `table`, `report`, `page`, `export`
-/// (paths, the last null if nothing was exported),
+/// (paths, `page` null beside a report that is a device or the like, `export` null if nothing was exported),
 /// `launches` (made now), `done` and `total` (measurements of one cell in one launch), `failures`
 /// (candidates left out somewhere), `measuring_seconds` (in all), `confirming_seconds` (of these in launches
 /// that confirmed choices), `saved_seconds` (about how much
@@ -91,10 +91,12 @@ impl Args {
                 console.remark(format_args!("warning: {warning}"))?;
             }
             console.remark(format_args!("table:  {}", tuned.table_path.display()))?;
-            if tuned.report_path != tuned.page_path {
+            if tuned.page_path.as_ref() != Some(&tuned.report_path) {
                 console.remark(format_args!("report: {}", tuned.report_path.display()))?;
             }
-            console.remark(format_args!("page:   {}", tuned.page_path.display()))?;
+            if let Some(page) = &tuned.page_path {
+                console.remark(format_args!("page:   {}", page.display()))?;
+            }
             let lacks = tuned.withheld.iter().map(|withheld| withheld.lack);
             for sentence in withheld(lacks) {
                 console.remark(sentence)?;

@@ -144,7 +144,8 @@ struct Asked {
 
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let (mut table, campaign) = self.table.read(console)?;
+        let rewrites = self.repair || self.confirm;
+        let (mut table, campaign) = self.table.read(&[], rewrites, None, console)?;
         let probing = self.table.probing(self.cells);
         let Asked { points, all, kept } = self.points(&table, &campaign, probing)?;
         if self.confirm && probing.number == Some(0) {
@@ -310,7 +311,7 @@ impl Args {
 
     fn tell(&self, found: &Found, console: Console) -> Result<(), CliError> {
         if let Some(path) = &self.table.markdown {
-            tuner::write_atomically(path, &found.markdown())?;
+            tuner::write(path, &found.markdown())?;
         }
         if self.table.json {
             return console.json(&found.to_json());

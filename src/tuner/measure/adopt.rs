@@ -10,7 +10,7 @@ use store::Store;
 use wire::Plan;
 
 use crate::launch::folder;
-use crate::{TunerError, Workplace, write_atomically};
+use crate::{TunerError, Workplace, write};
 
 /// The text of a campaign, beside the launches that were made for it.
 fn campaign_file(launches: &Path, digest: &str) -> PathBuf {
@@ -23,7 +23,7 @@ pub(super) fn leave_campaign(at: &Workplace, digest: &str) -> Result<(), TunerEr
     let path = campaign_file(&launches, digest);
     match path.exists() {
         true => Ok(()),
-        false => write_atomically(&path, at.campaign.text()),
+        false => write(&path, at.campaign.text()),
     }
 }
 

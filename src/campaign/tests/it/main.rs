@@ -8,6 +8,7 @@ mod hosts;
 mod jobs;
 mod library_only;
 mod natives;
+mod outputs;
 mod stored;
 mod values;
 mod work;

@@ -446,6 +446,19 @@ fn results_go_to_three_files() {
     check("table: .", 17, "output.table", "the path `.` does", name);
     check("report: /", 18, "output.report", empty, name);
     check("report: a/..", 18, "output.report", empty, name);
+    check("table: tables/", 17, "output.table", empty, name);
+    check("table: a/.", 17, "output.table", empty, name);
+    let (nul, long) = ("has a NUL character", "n".repeat(300));
+    check(r#"table: "a\0b""#, 17, "output.table", nul, "remove it");
+    for name in [format!("report: {long}"), format!("report: a/{long}.md")] {
+        check(
+            &name,
+            18,
+            "output.report",
+            "than any file system",
+            "255 bytes",
+        );
+    }
     crate::errors::check(
         "name: x\nlibrary: {launcher: \"\"}\n",
         (2, 21),

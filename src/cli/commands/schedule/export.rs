@@ -112,7 +112,7 @@ impl Args {
             );
         };
         let ranks: String = self.ranks().map(|rank| goal.rank(rank)).collect();
-        tuner::write_atomically(path, &(goal.head() + &ranks))?;
+        tuner::write(path, &(goal.head() + &ranks))?;
         console.remark(format_args!("{} is written", path.display()))
     }
 
@@ -126,11 +126,11 @@ impl Args {
         let mut list = String::new();
         for rank in self.ranks() {
             let name = format!("rank-{rank}.txt");
-            tuner::write_atomically(&folder.join(&name), &(simgrid.head() + &simgrid.rank(rank)))?;
+            tuner::write(&folder.join(&name), &(simgrid.head() + &simgrid.rank(rank)))?;
             let _ = writeln!(list, "{}", from_root.join(name).display());
         }
         // Last, so that a list names only traces that are there.
-        tuner::write_atomically(&folder.join(LIST), &list)?;
+        tuner::write(&folder.join(LIST), &list)?;
         console.remark(replay(&folder.join(LIST), self.call.ranks))
     }
 }

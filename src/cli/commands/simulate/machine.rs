@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use model::Machine;
-use tuner::{MachineError, TunerError, load_machine, parse_machine};
+use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_machine};
 
 use super::SimulateError;
 use crate::commands::stored::LibraryArg;
@@ -24,6 +24,12 @@ pub(super) struct MachineArgs {
 }
 
 impl MachineArgs {
+    /// Refuses outputs that would replace the machine.
+    pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
+        let machine = [("`--machine`", self.machine.as_deref())];
+        Ok(keep_apart(outputs, &machine)?)
+    }
+
     pub(super) fn load(&self) -> Result<Machine, CliError> {
         let Some(path) = &self.machine else {
             return Ok(load_machine(None).map_err(TunerError::from)?);

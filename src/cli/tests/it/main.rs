@@ -22,6 +22,7 @@ mod killed;
 mod made;
 mod mpi;
 mod older;
+mod outputs;
 mod page;
 mod preloaded;
 mod recovered;

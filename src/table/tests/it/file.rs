@@ -108,7 +108,7 @@ fn a_directory_that_takes_no_file() {
     let error = sample::table()
         .save(&occupied.join("t.yaml"))
         .expect_err("not a directory");
-    assert!(matches!(error, TableError::Directory { .. }), "{error:?}");
+    assert!(matches!(error, TableError::Write { .. }), "{error:?}");
     assert!(
         error.to_string().contains("no file can be created in"),
         "{error}"
@@ -123,7 +123,7 @@ fn a_directory_that_is_read_only() {
     let error = sample::table()
         .save(Path::new("/proc/t.yaml"))
         .expect_err("read-only");
-    assert!(matches!(error, TableError::Directory { .. }), "{error:?}");
+    assert!(matches!(error, TableError::Write { .. }), "{error:?}");
     let start = "cannot write the table /proc/t.yaml: no file can be created in /proc: ";
     assert!(error.to_string().starts_with(start), "{error}");
 }

@@ -1,0 +1,3 @@
+//! Files of every kind, written.
+
+mod write;

@@ -100,12 +100,11 @@ impl Args {
         let preloaded = preloaded(&library)?;
         let own = PathBuf::from(format!(".colltune-run-{}.log", std::process::id()));
         let log = absolute(self.log.as_ref().unwrap_or(&own));
-        if line.is_some() {
-            // What an earlier run has left must not pass for this one's.
-            let _ = std::fs::remove_file(&log);
-        }
-        if self.log.is_some() && line.is_some() {
-            writable(&log)?;
+        match (&line, &self.log) {
+            (Some(_), Some(_)) => prepare(&log)?,
+            // One of an earlier process of the same number.
+            (Some(_), None) => drop(std::fs::remove_file(&log)),
+            (None, _) => {}
         }
         let policy = self.policy.policy();
         let mut variables = vec![
@@ -129,12 +128,14 @@ impl Args {
             command: line.launcher().to_owned(),
             source,
         })?;
-        let summary = std::fs::read_to_string(&log);
+        let summary = files::read_text(&log);
         if self.log.is_none() {
             let _ = std::fs::remove_file(&log);
         }
         match summary {
             Ok(summary) => console.remark(summary.trim_end())?,
+            // A device or a FIFO has had it.
+            Err(_) if log.exists() => {}
             Err(_) => console.warn(format_args!(
                 "nothing was intercepted: the program did not get to MPI_Finalize, is linked \
                  statically, or uses another MPI library."
@@ -194,10 +195,22 @@ impl Args {
     }
 }
 
-/// Whether the summary will have a place; leaves nothing there.
-fn writable(log: &Path) -> Result<(), TunerError> {
-    let probe = std::fs::File::create(log).and_then(|_| std::fs::remove_file(log));
-    probe.map_err(|source| TunerError::File {
+/// Makes sure that the summary will have a place, and removes what an earlier run has left there: it must not pass for
+/// this one's. Devices and FIFOs stay.
+fn prepare(log: &Path) -> Result<(), TunerError> {
+    let remove = || match log.canonicalize() {
+        Ok(path) if path.is_file() => std::fs::remove_file(path),
+        _ => Ok(()),
+    };
+    let prepare = || {
+        remove()?;
+        if log.exists() && !log.is_dir() {
+            return Ok(());
+        }
+        std::fs::File::create(log)?;
+        remove()
+    };
+    prepare().map_err(|source| TunerError::File {
         action: "write",
         path: log.to_owned(),
         source,

@@ -34,4 +34,5 @@ mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
+mod strange;
 mod unmodified;

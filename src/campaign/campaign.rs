@@ -1,7 +1,6 @@
 //! The validated campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use launcher::{LibraryChoice, LocalOptions, cores};
@@ -184,7 +183,7 @@ impl Campaign {
             path: path.to_owned(),
             source,
         };
-        Self::parse(&fs::read_to_string(path).map_err(read)?, path)
+        Self::parse(&files::read_text(path).map_err(read)?, path)
     }
 
     /// Reads a campaign for this machine from text; `path` is for error messages only.

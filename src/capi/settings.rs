@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 
+use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
 
@@ -45,7 +46,7 @@ fn policy() -> Result<Policy, RuntimeError> {
             _ => {
                 return Err(RuntimeError::Variable {
                     name,
-                    value: value.to_string_lossy().into_owned(),
+                    value: quoted(&value.to_string_lossy(), MOST_QUOTED),
                     expected: "low, medium or high",
                 });
             }
@@ -66,13 +67,13 @@ fn switch(name: &'static str) -> Result<bool, RuntimeError> {
         Some(value) if value == "1" => Ok(true),
         Some(value) => Err(RuntimeError::Variable {
             name,
-            value: value.to_string_lossy().into_owned(),
+            value: quoted(&value.to_string_lossy(), MOST_QUOTED),
             expected: "0 or 1",
         }),
     }
 }
 
-/// One line on standard error. A program whose standard error is gone goes on.
+/// A warning on standard error, of which a terminal obeys nothing. A program whose standard error is gone goes on.
 pub fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "colltune: warning: {text}");
+    let _ = writeln!(std::io::stderr(), "colltune: warning: {}", Plain(text));
 }

@@ -1,5 +1,7 @@
 //! The command line as a whole.
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
@@ -68,6 +70,7 @@ enum Verb {
 /// Reads the command line and does what it says; wrong usage ends the process here.
 pub(crate) fn run() -> Result<Answer, CliError> {
     let Cli { quiet, verb } = Cli::parse();
+    check_names_for_json()?;
     let console = Console::new(quiet);
     match verb {
         Verb::Doctor(args) => args.run(console),
@@ -94,5 +97,17 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),
         Verb::Man(args) => args.run(console),
+    }
+}
+
+/// JSON has no names that are not UTF-8. What a program of the user's is given is nobody's business.
+fn check_names_for_json() -> Result<(), CliError> {
+    let args = std::env::args_os().take_while(|arg| arg != "--");
+    let args: Vec<OsString> = args.collect();
+    let is_json = args.iter().any(|arg| arg == "--json");
+    let strange = args.into_iter().find(|arg| arg.to_str().is_none());
+    match strange.filter(|_| is_json) {
+        Some(name) => Err(CliError::NoNameInJson { name }),
+        None => Ok(()),
     }
 }

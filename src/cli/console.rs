@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use files::{Plain, shortened};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -45,10 +46,10 @@ impl Console {
         bar
     }
 
-    /// Prints a result and a line end.
+    /// Prints a result and a line end. Terminals are not told anything that files hold but text.
     pub(crate) fn print(self, text: impl Display) -> Result<(), CliError> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{text}")
+        writeln!(out, "{}", Plain(text))
             .and_then(|()| out.flush())
             .map_err(CliError::Output)
     }
@@ -71,8 +72,12 @@ impl Console {
     }
 }
 
+/// The most characters of a warning, an error or a remedy: what quotes much has been shortened before.
+const MOST: usize = 1600;
+
 /// Prints a line about what is going on to standard error.
 pub(crate) fn complain(kind: &str, text: impl Display) {
+    let text = Plain(text).to_string();
     // If standard error is gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "{kind}: {text}");
+    let _ = writeln!(io::stderr(), "{kind}: {}", shortened(&text, MOST));
 }

@@ -1,5 +1,6 @@
 //! What can go wrong in a command.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
@@ -137,6 +138,9 @@ pub(crate) enum CliError {
     /// Standard output does not take what is printed.
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
+    /// A name that JSON does not have.
+    #[error("`{}` is not UTF-8, so that JSON cannot name it", name.display())]
+    NoNameInJson { name: OsString },
     /// A result that has no JSON.
     #[error("cannot write the result as JSON: {0}")]
     Json(#[source] serde_json::Error),
@@ -194,6 +198,7 @@ impl CliError {
             Self::NothingSubmitted => {
                 "leave `--render` out, or name a `launcher: {slurm: ...}` in the campaign"
             }
+            Self::NoNameInJson { .. } => "leave out `--json`, or give the file another name",
             Self::NotDetachable => {
                 "leave `--detach` out, or name a `launcher: {slurm: ...}` in the campaign"
             }

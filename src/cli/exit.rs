@@ -129,6 +129,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NothingSubmitted
         | CliError::UnknownJob { .. }
         | CliError::List { .. }
+        | CliError::NoNameInJson { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_)
         | CliError::NoLauncher { .. }

@@ -107,7 +107,8 @@ impl ProgressDisplay {
         if self.notes && is_news {
             complain("note", &text);
         }
-        self.bar.set_message(text);
+        self.bar
+            .set_message(files::quoted(&text, files::MOST_QUOTED));
     }
 
     /// What is left of the budget is left from now on.

@@ -71,7 +71,7 @@ fn preloaded() -> Option<String> {
 fn place(rules: &exec::RulesInFiles) -> String {
     let files = rules.settings.split([':', ',']).map(str::trim);
     let mut places = files.filter_map(|path| {
-        let text = std::fs::read_to_string(Path::new(path)).unwrap_or_default();
+        let text = files::read_text(Path::new(path)).unwrap_or_default();
         let settings = text.lines().filter_map(|line| line.split_once('='));
         let settings: Vec<_> = settings
             .map(|(name, value)| (name.trim(), value.trim()))

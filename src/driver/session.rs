@@ -139,7 +139,7 @@ fn learn_clock(
 fn read_plan(path: &Path, world: &Communicator) -> Result<Plan, DriverError> {
     let mut text = Vec::new();
     if world.rank() == 0 {
-        text = std::fs::read(path).map_err(|source| DriverError::ReadPlan {
+        text = files::read(path).map_err(|source| DriverError::ReadPlan {
             path: path.to_owned(),
             source,
         })?;

@@ -1,6 +1,5 @@
 //! Ends the launch when it should not go on: a candidate hangs, or nobody waits for the result.
 
-use std::fs::File;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -125,7 +124,7 @@ fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
 
 /// Whether nobody holds the lock any more. A file that cannot be opened is no proof of that.
 fn leash_is_loose(leash: &Path) -> bool {
-    let Ok(file) = File::open(leash) else {
+    let Ok(file) = files::open(leash) else {
         return false;
     };
     Flock::lock(file, FlockArg::LockSharedNonblock).is_ok()

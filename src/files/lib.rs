@@ -1,10 +1,13 @@
 //! Files that users name: read within bounds, and written whole or not at all.
 //!
 //! Everything that colltune reads or writes under a name that somebody chose passes through here, so that a device, a
-//! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written.
+//! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written. What files hold is
+//! quoted here, too, such that no message is longer than a screen and no terminal obeys a file.
 
+mod quote;
 mod read;
 mod write;
 
-pub use read::{Bounded, MOST_BYTES, open, read, read_text};
+pub use quote::{MOST_QUOTED, Plain, quoted, shortened};
+pub use read::{MOST_BYTES, bytes_of, open, read, read_text, text_of};
 pub use write::{is_same, is_special, probe, write};

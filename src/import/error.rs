@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use files::{MOST_QUOTED, quoted};
 use store::StoreError;
 use thiserror::Error;
 use vocabulary::Library;
@@ -23,7 +24,12 @@ pub enum ImportError {
         source: io::Error,
     },
     /// A line is wrong.
-    #[error("{}:{line}:{} {problem}", path.display(), field.map(|f| format!(" {f}:")).unwrap_or_default())]
+    #[error(
+        "{}:{line}:{} {}",
+        path.display(),
+        field.map(|f| format!(" {f}:")).unwrap_or_default(),
+        quoted(&problem.to_string(), 2 * MOST_QUOTED)
+    )]
     Line {
         /// The file.
         path: PathBuf,

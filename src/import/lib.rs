@@ -15,7 +15,6 @@ mod record;
 mod row;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -94,7 +93,7 @@ fn sentences<S: Serializer>(warnings: &[Warning], to: S) -> Result<S::Ok, S::Err
 /// What is wrong with the file or the options; a store that has the file already, holds measurements of
 /// colltune's own of that library, or cannot be written. Nothing is stored then.
 pub fn import(file: &Path, store: &Path, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let text = fs::read_to_string(file).map_err(|source| ImportError::Read {
+    let text = files::read_text(file).map_err(|source| ImportError::Read {
         path: file.to_owned(),
         source,
     })?;
@@ -137,7 +136,6 @@ pub fn import(file: &Path, store: &Path, options: &ImportOptions) -> Result<Impo
 }
 
 fn read(file: &Path, text: &str, options: &ImportOptions) -> Result<Reading, ImportError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let reading = match options.format {
         Format::Csv => csv::read(file, text, options),
         Format::Osu => osu::read(file, text, options),

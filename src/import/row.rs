@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use files::{MOST_QUOTED, quoted};
 use serde::Serialize;
 use vocabulary::{Candidate, Cell, Warning};
 
@@ -36,8 +37,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn skip(&mut self, line: u64, what: impl Into<String>) {
-        let what = what.into();
+    pub(crate) fn skip(&mut self, line: u64, what: impl AsRef<str>) {
+        let what = quoted(what.as_ref(), 2 * MOST_QUOTED);
         self.skipped.push(Skipped { line, what });
     }
 }

@@ -1,11 +1,14 @@
 //! Files that list the hosts of a cluster.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use files::{MOST_QUOTED, quoted};
 use thiserror::Error;
 use vocabulary::CommShape;
+
+/// The longest name of a host that resolvers know, in bytes (RFC 1035).
+const LONGEST_NAME: usize = 255;
 
 /// A host file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -17,6 +20,16 @@ pub enum HostFileError {
         path: PathBuf,
         /// Why.
         reason: String,
+    },
+    /// A line begins with what is no name.
+    #[error("line {line} of the host file `{}` begins with `{name}`, which is no host's name", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What stands there, as messages quote it.
+        name: String,
     },
     /// There is no host in it.
     #[error("the host file `{}` names no host", path.display())]
@@ -44,7 +57,7 @@ impl HostFileError {
     /// What the user can do about it.
     pub fn help(&self) -> String {
         match self {
-            Self::Unreadable { .. } | Self::Empty { .. } => {
+            Self::Unreadable { .. } | Self::Name { .. } | Self::Empty { .. } => {
                 "write a host a line into it, or name another file; `scripts/virtual-cluster up` \
                  makes hosts to try"
                     .to_owned()
@@ -61,13 +74,17 @@ impl HostFileError {
 /// line, such as `slots=4` or `:4`, is for the launchers.
 ///
 /// # Errors
-/// A file that cannot be read or names no host.
+/// A file that cannot be read, names no host, or has a line that cannot begin with a host's name.
 pub fn read_hosts(path: &Path) -> Result<Vec<String>, HostFileError> {
-    let text = fs::read_to_string(path).map_err(|error| HostFileError::Unreadable {
+    let text = files::read_text(path).map_err(|error| HostFileError::Unreadable {
         path: path.to_owned(),
         reason: error.to_string(),
     })?;
-    let hosts = hosts(&text);
+    let hosts = hosts(&text).map_err(|(line, name)| HostFileError::Name {
+        path: path.to_owned(),
+        line,
+        name: quoted(name, MOST_QUOTED),
+    })?;
     if hosts.is_empty() {
         let path = path.to_owned();
         return Err(HostFileError::Empty { path });
@@ -92,16 +109,26 @@ pub(crate) fn first_hosts(path: &Path, shape: CommShape) -> Result<Vec<String>, 
     Ok(names)
 }
 
-fn hosts(text: &str) -> Vec<String> {
+/// The hosts; or the first line that has none, and what stands there instead.
+fn hosts(text: &str) -> Result<Vec<String>, (usize, &str)> {
     let mut seen = BTreeSet::new();
-    text.lines()
-        .filter_map(|line| line.split('#').next()?.split_whitespace().next())
+    let mut hosts = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let words = line.split('#').next().unwrap_or_default();
+        let Some(word) = words.split_whitespace().next() else {
+            continue;
+        };
         // An IPv6 address has several colons.
-        .map(|word| match word.split_once(':') {
+        let name = match word.split_once(':') {
             Some((name, count)) if !count.contains(':') => name,
             _ => word,
-        })
-        .filter(|name| !name.is_empty() && seen.insert(*name))
-        .map(str::to_owned)
-        .collect()
+        };
+        if name.len() > LONGEST_NAME || name.contains(char::is_control) {
+            return Err((number, name));
+        }
+        if !name.is_empty() && seen.insert(name) {
+            hosts.push(name.to_owned());
+        }
+    }
+    Ok(hosts)
 }

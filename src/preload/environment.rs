@@ -2,8 +2,27 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use capi::{given, is_set};
+
+/// The folder in which the program was started, by which relative paths go: it may go elsewhere before it starts MPI.
+static STARTED_IN: OnceLock<PathBuf> = OnceLock::new();
+
+/// Called when the library is loaded.
+#[used]
+// SAFETY: the section has addresses of functions of C's calling convention, which may take no arguments.
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
+
+extern "C" fn at_load() {
+    if given("COLLTUNE_TABLE").is_some()
+        && let Ok(folder) = std::env::current_dir()
+    {
+        // It is loaded once.
+        let _ = STARTED_IN.set(folder);
+    }
+}
 
 /// Where the summary goes at the end.
 #[derive(Clone, Debug)]
@@ -17,20 +36,20 @@ pub(crate) enum Log {
 /// The environment of a program that this library is preloaded into; the same on all ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
-    /// `COLLTUNE_TABLE`.
+    /// `COLLTUNE_TABLE`; a relative path is that from the folder in which the program was started.
     pub(crate) table: PathBuf,
-    /// `COLLTUNE_LOG`: a file, or `1` or `stderr` for standard error.
+    /// `COLLTUNE_LOG`: a file, as `table`, or `1` or `stderr` for standard error.
     pub(crate) log: Option<Log>,
 }
 
 impl Environment {
-    /// Reads it; `None` if nothing is to be done.
+    /// Reads it; `None` if nothing is to be done. The program may change it, so this is done once, when MPI starts.
     pub(crate) fn read() -> Option<Self> {
         if is_set("COLLTUNE_DISABLE") {
             return None;
         }
         Some(Self {
-            table: given("COLLTUNE_TABLE")?.into(),
+            table: path(given("COLLTUNE_TABLE")?),
             log: given("COLLTUNE_LOG").and_then(log),
         })
     }
@@ -40,6 +59,13 @@ fn log(value: OsString) -> Option<Log> {
     match value.to_str() {
         Some("0") => None,
         Some("1" | "stderr") => Some(Log::Standard),
-        _ => Some(Log::File(value.into())),
+        _ => Some(Log::File(path(value))),
+    }
+}
+
+fn path(value: OsString) -> PathBuf {
+    match STARTED_IN.get() {
+        Some(folder) => folder.join(value),
+        None => value.into(),
     }
 }

@@ -52,7 +52,7 @@ struct Speaker {
 impl Speaker {
     /// Speaks, unless another one does.
     fn new(table: &Path) -> Self {
-        let lock = File::open(table).ok();
+        let lock = files::open(table).ok();
         let is_taken = lock
             .as_ref()
             .is_some_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));

@@ -1,7 +1,11 @@
 //! From the program's `MPI_Init` to its `MPI_Finalize`.
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use capi::{built_for, other_library, read, warn};
@@ -15,6 +19,9 @@ use crate::gathering::gather;
 
 /// The table at work; null as long as there is none, and after the end.
 static TUNER: AtomicPtr<Tuner> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Where its summary goes.
+static LOG: OnceLock<Log> = OnceLock::new();
 
 /// Whether MPI has been started once.
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -62,7 +69,13 @@ pub(crate) fn start() {
     // SAFETY: MPI is initialised, and this the right library.
     let tuner = unsafe { Tuner::new(loaded, world(), settings) };
     match tuner {
-        Ok(tuner) => TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed),
+        Ok(tuner) => {
+            if let Some(log) = environment.log {
+                // MPI is started once.
+                let _ = LOG.set(log);
+            }
+            TUNER.store(Box::into_raw(Box::new(tuner)), Ordering::Relaxed);
+        }
         Err(error) if is_first() => {
             warn(&format!("all collectives are the library's own: {error}"));
             if let Some(log @ Log::File(_)) = &environment.log {
@@ -81,10 +94,10 @@ pub(crate) fn end() {
     }
     // SAFETY: made by `start`; nobody finds it any more.
     let tuner = unsafe { Box::from_raw(tuner) };
-    if let Some(log) = Environment::read().and_then(|environment| environment.log)
+    if let Some(log) = LOG.get()
         && is_first()
     {
-        write(&log, &text(&tuner));
+        write(log, &text(&tuner));
     }
 }
 
@@ -120,13 +133,25 @@ fn text(tuner: &Tuner) -> String {
 
 fn write(log: &Log, text: &str) {
     let outcome = match log {
-        Log::Standard => std::io::stderr().write_all(text.as_bytes()),
-        Log::File(path) => std::fs::write(path, text)
-            .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display()))),
+        Log::Standard => io::stderr().write_all(text.as_bytes()),
+        Log::File(path) => write_to(path, text).map_err(|error| {
+            io::Error::other(format!("COLLTUNE_LOG: {}: {error}", path.display()))
+        }),
     };
     if let Err(error) = outcome {
         warn(&error.to_string());
     }
+}
+
+/// Writes into a file, a device or a FIFO, and never waits: a FIFO that nobody reads is an error.
+fn write_to(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
+    file.write_all(text.as_bytes())
 }
 
 fn world() -> MPI_Comm {

@@ -4,7 +4,7 @@ use results::{Expected, ModelCurve};
 use vocabulary::units::{format_bytes, format_seconds};
 
 use crate::grid::{Side::Left, Side::Right, grid};
-use crate::text::{factor, short_name};
+use crate::text::{factor, literal, short_name};
 use crate::view::View;
 
 /// Beyond this factor, either way, the model is called wrong.
@@ -20,10 +20,10 @@ pub(crate) fn expected(view: &View) -> String {
          Measured times beside those that follow from the machine's parameters by the algorithms'\n\
          closed forms; of each algorithm that is the best of ours at some size, with its best block\n\
          at each size. Decisions rest on the measured times alone. {}\n\n",
-        verdict(view, "It", ", marked (!)")
+        literal(&verdict(view, "It", ", marked (!)"))
     );
     for curve in &view.curves {
-        text += &format!("### {} on {}\n\n", curve.algorithm, curve.shape);
+        text += &format!("### {} on {}\n\n", literal(&curve.algorithm), curve.shape);
         let columns = [
             ("bytes", Right),
             ("with", Left),

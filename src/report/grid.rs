@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::text::cell;
+
 /// Where a column's content stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -39,7 +41,10 @@ impl Grid {
         let mut table = Table::new();
         table.load_style(presets::ASCII_MARKDOWN);
         table.set_header(columns.iter().map(|(name, _)| *name));
-        table.add_rows(rows.into_iter().map(|row| row.into_iter().map(escape)));
+        table.add_rows(
+            rows.into_iter()
+                .map(|row| row.into_iter().map(|text| cell(&text))),
+        );
         for (column, (_, side)) in table.column_iter_mut().zip(&columns) {
             column.set_cell_alignment(match side {
                 Side::Left => CellAlignment::Left,
@@ -59,11 +64,6 @@ impl Grid {
         text.push('\n');
         text
     }
-}
-
-/// A cell must neither end its column nor its line.
-fn escape(cell: String) -> String {
-    cell.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 /// Tells Markdown the alignment: `|-----|` becomes `|----:|`.

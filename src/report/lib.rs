@@ -24,4 +24,5 @@ pub use csv_text::render_csv;
 pub use html::render_html;
 pub use markdown::render_markdown;
 pub use summary::render_summary;
+pub use text::{cell, code, prose};
 pub use view::{Basis, Comparison, View, Withheld, withheld};

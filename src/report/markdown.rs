@@ -13,7 +13,7 @@ use crate::measuring::measuring;
 use crate::pairs::pairs;
 use crate::summary::{headline, line};
 use crate::text::{
-    NONE, code, factor, one_line, or_none, percent, quantity, short_name, title, without_collective,
+    NONE, code, factor, or_none, percent, prose, quantity, short_name, title, without_collective,
 };
 use crate::view::{Basis, Comparison, View};
 
@@ -47,11 +47,11 @@ fn head(view: &View) -> String {
     let provenance = &view.provenance;
     let mut text = format!(
         "# colltune report: {}\n\n{} on {}, {}, colltune {}.\n\n",
-        view.name,
-        provenance.library,
-        one_line(&provenance.hosts.join(", ")),
-        provenance.date,
-        provenance.colltune,
+        prose(&view.name),
+        prose(&provenance.library.to_string()),
+        prose(&provenance.hosts.join(", ")),
+        prose(&provenance.date),
+        prose(&provenance.colltune),
     );
     if view.basis == Basis::TableAlone {
         text += &format!("{TABLE_ALONE}\n\n");
@@ -59,16 +59,16 @@ fn head(view: &View) -> String {
     for warning in &provenance.warnings {
         text += &format!(
             "> **Warning:** {}.\n>\n",
-            one_line(warning).trim_end_matches('.')
+            prose(warning).trim_end_matches('.')
         );
     }
     text.trim_end_matches(">\n").trim_end().to_owned() + "\n\n"
 }
 
 fn summary(view: &View) -> String {
-    let mut text = format!("## Summary\n\n{}\n\n", headline(view));
+    let mut text = format!("## Summary\n\n{}\n\n", prose(&headline(view)));
     for comparison in &view.comparisons {
-        text += &format!("- {}.\n", line(comparison));
+        text += &format!("- {}.\n", prose(&line(comparison)));
     }
     if !view.failures.is_empty() {
         let count = view.failures.len();
@@ -340,7 +340,8 @@ fn failures(view: &View) -> String {
     } in &view.failures
     {
         text += &format!(
-            "- {candidate} in {subject}, launch {launch}: {}: {}\n",
+            "- {} in {subject}, launch {launch}: {}: {}\n",
+            prose(&candidate.to_string()),
             kind.name(),
             code(message)
         );

@@ -7,7 +7,7 @@ use vocabulary::units::{format_count, format_seconds};
 
 use crate::placement::{binding, launcher, orders, settings, switches};
 use crate::repetitions;
-use crate::text::{code, one_line, percent};
+use crate::text::{code, one_line, percent, prose};
 use crate::view::{Basis, View};
 
 pub(crate) fn measuring(view: &View) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn measuring(view: &View) -> String {
     }
     for (name, fact) in facts(view) {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {name}: {fact}");
+        let _ = writeln!(text, "- {name}: {}", prose(&fact));
     }
     text
 }
@@ -73,7 +73,7 @@ fn list(found: &[OftenInvalid]) -> String {
     let line = |found: &OftenInvalid| {
         format!(
             "> - {} in {}: {} of {}\n",
-            found.candidate,
+            prose(&found.candidate.to_string()),
             found.cell,
             format_count(found.invalid),
             format_count(found.repetitions)

@@ -8,7 +8,7 @@ use vocabulary::units::{format_bytes, format_count};
 
 use crate::grid::{Grid, Side::Left, Side::Right, grid};
 use crate::markdown::interval;
-use crate::text::factor;
+use crate::text::{factor, literal};
 use crate::view::View;
 
 /// Slower than this is named.
@@ -38,7 +38,7 @@ pub(crate) fn pairs(view: &View) -> String {
                 text += &format!("{what}:\n\n{}", table(rows).markdown());
             }
         }
-        text += &verdict(&pairs.twins);
+        text += &literal(&verdict(&pairs.twins));
         text += &left_out(pairs.left_twins);
     }
     text

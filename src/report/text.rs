@@ -127,7 +127,68 @@ pub(crate) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// Text from outside in a paragraph of Markdown, which shows it as it is: neither HTML, links nor emphasis. What it has
+/// in single backticks stays inline code.
+pub fn prose(text: &str) -> String {
+    let text = one_line(text);
+    let mut pieces: Vec<_> = text.split('`').map(str::to_owned).collect();
+    let between = pieces.get(1..pieces.len() - 1).unwrap_or_default();
+    let has_code = pieces.len() % 2 == 1 && between.iter().all(|piece| !piece.is_empty());
+    for (index, piece) in pieces.iter_mut().enumerate() {
+        if !has_code || index % 2 == 0 {
+            *piece = literal(piece);
+        }
+    }
+    pieces.join(if has_code { "`" } else { "\\`" })
+}
+
+/// The same in a cell of a table, which it does not end.
+pub fn cell(text: &str) -> String {
+    prose(text).replace('|', "\\|")
+}
+
 /// Text from outside as inline code, where Markdown leaves it alone.
-pub(crate) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
+}
+
+/// A text in which Markdown finds nothing of its own.
+pub(crate) fn literal(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('*', "\\*")
+        .replace("](", "]\\(")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, prose};
+
+    #[test]
+    fn what_files_hold_is_text_in_markdown() {
+        for (text, shown) in [
+            (
+                "use `--bind-to core`, or fewer",
+                "use `--bind-to core`, or fewer",
+            ),
+            (
+                "ours [block_bytes=64K] (1.2 us)",
+                "ours [block_bytes=64K] (1.2 us)",
+            ),
+            ("<script>a()</script>", "&lt;script>a()&lt;/script>"),
+            ("a\n\n# b\u{1b}[2J", "a # b [2J"),
+            (
+                "[a](javascript:b) *c* &lt;",
+                "[a]\\(javascript:b) \\*c\\* &amp;lt;",
+            ),
+            ("`<b>` is code", "`<b>` is code"),
+            ("one ` <b>", "one \\` &lt;b>"),
+            ("```<b>`", "\\`\\`\\`&lt;b>\\`"),
+            ("\\`<b>`<i>", "\\\\`<b>`&lt;i>"),
+        ] {
+            assert_eq!(prose(text), shown);
+        }
+        assert_eq!(cell("a | b\n| c"), "a \\| b \\| c");
+    }
 }

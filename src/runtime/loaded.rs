@@ -2,7 +2,7 @@
 
 use std::fs::{File, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -37,19 +37,13 @@ impl Loaded {
     ///
     /// As [`Table::load`].
     pub fn read(path: &Path) -> Result<Self, TableError> {
-        let (mut file, stamp) = open(path).map_err(|source| unreadable(path, source))?;
-        Self::read_open(path, &mut file, stamp)
+        let (file, stamp) = open(path).map_err(|source| unreadable(path, source))?;
+        Self::read_open(path, &file, stamp)
     }
 
     /// Reads a table from a file that has been opened.
-    pub(crate) fn read_open(
-        path: &Path,
-        file: &mut File,
-        stamp: Stamp,
-    ) -> Result<Self, TableError> {
-        let mut text = String::new();
-        file.read_to_string(&mut text)
-            .map_err(|source| unreadable(path, source))?;
+    pub(crate) fn read_open(path: &Path, file: &File, stamp: Stamp) -> Result<Self, TableError> {
+        let text = files::text_of(file).map_err(|source| unreadable(path, source))?;
         let table = Table::parse(&text, path)?;
         Ok(Self {
             // The program may go elsewhere.
@@ -78,7 +72,7 @@ impl From<Table> for Loaded {
 
 /// Opens a file, and says what it shows. Opening is what makes network file systems look again.
 pub(crate) fn open(path: &Path) -> io::Result<(File, Stamp)> {
-    let file = File::open(path)?;
+    let file = files::open(path)?;
     let stamp = Stamp::of(&file.metadata()?);
     Ok((file, stamp))
 }

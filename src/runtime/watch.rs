@@ -102,7 +102,7 @@ impl Watch {
         self.stamp = stamp;
         let read = opened
             .map_err(|source| unreadable(&self.path, source))
-            .and_then(|(mut file, stamp)| Loaded::read_open(&self.path, &mut file, stamp));
+            .and_then(|(file, stamp)| Loaded::read_open(&self.path, &file, stamp));
         self.seen = read
             .map_err(RuntimeError::from)
             .and_then(|loaded| {

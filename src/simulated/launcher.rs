@@ -137,7 +137,7 @@ impl Running for SimulatedRun {
             return Ok(None);
         }
         let outcome = self.join();
-        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let log = files::read_text(&self.log).unwrap_or_default();
         Ok(Some(Exit {
             outcome,
             log: self.log.clone(),

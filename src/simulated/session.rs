@@ -64,7 +64,7 @@ impl Stopped {
 
 /// Reads a plan.
 pub(crate) fn read(path: &Path) -> Result<Plan, Stopped> {
-    let text = std::fs::read(path).map_err(Stopped::Plan)?;
+    let text = files::read(path).map_err(Stopped::Plan)?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| Stopped::Plan(error.into()))?;
     match plan.version {
         WIRE_VERSION => Ok(plan),

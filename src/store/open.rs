@@ -1,6 +1,5 @@
 //! Opening and creating stores.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -145,7 +144,8 @@ enum Header {
 /// Layout: <https://www.sqlite.org/fileformat.html#the_database_header>.
 fn check_header(path: &Path) -> Result<Header, StoreError> {
     let mut bytes = Vec::new();
-    match File::open(path) {
+    // A folder, a FIFO or a device is not for SQLite to open either.
+    match files::open(path) {
         Ok(file) => file
             .take(100)
             .read_to_end(&mut bytes)

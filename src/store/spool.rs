@@ -1,7 +1,7 @@
 //! Following the file that a driver writes.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use wire::Record;
@@ -39,16 +39,21 @@ impl SpoolReader {
     pub fn next_record(&mut self) -> Result<Option<Record>, StoreError> {
         let file = match &mut self.file {
             Some(file) => file,
-            None => match File::open(&self.path) {
+            None => match files::open(&self.path) {
                 Ok(file) => self.file.insert(BufReader::new(file)),
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(StoreError::file(&self.path, source)),
             },
         };
-        file.read_until(b'\n', &mut self.line)
+        let room = files::MOST_BYTES.saturating_sub(self.line.len() as u64);
+        file.take(room)
+            .read_until(b'\n', &mut self.line)
             .map_err(|source| StoreError::file(&self.path, source))?;
         if self.line.last() != Some(&b'\n') {
-            return Ok(None);
+            return match self.line.len() as u64 >= files::MOST_BYTES {
+                true => Err(StoreError::file(&self.path, too_long(self.number + 1))),
+                false => Ok(None),
+            };
         }
         self.number += 1;
         let record = serde_json::from_slice(&self.line);
@@ -59,4 +64,9 @@ impl SpoolReader {
             source,
         })
     }
+}
+
+fn too_long(line: u64) -> io::Error {
+    let most = files::MOST_BYTES >> 20;
+    io::Error::other(format!("line {line} is longer than {most} MiB"))
 }

@@ -3,8 +3,16 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use files::{MOST_QUOTED, Plain, quoted};
+
 use crate::Field;
 use crate::tree::Extent;
+
+/// The most characters of a problem, which may quote a value and say more about it.
+const MOST_OF_PROBLEM: usize = 400;
+
+/// The most characters of a remedy, which may list what is known.
+const MOST_OF_HELP: usize = 800;
 
 /// Something that is wrong with a file: what it displays as, and what to do about it.
 pub trait Problem: fmt::Display {
@@ -28,8 +36,10 @@ pub struct Diagnostic {
     pub length: usize,
     /// The field; empty for the whole file.
     pub field: Field,
-    /// The text of the line.
+    /// The text of the line, or of a long one the part around the column; control characters are escaped.
     pub source_line: String,
+    /// Where that shows what the problem covers: characters before it, and its own.
+    shown: (usize, usize),
     /// What is wrong there.
     pub message: String,
     /// What the user can do about it: one sentence without a full stop.
@@ -60,17 +70,46 @@ impl Diagnostic {
             true => extent.column,
             false => source_line.chars().count() + 1,
         };
+        let (source_line, shown) = around(source_line, column, extent.length);
         Box::new(Self {
             path: path.to_owned(),
             line,
             column,
             length: extent.length,
             field,
-            source_line: source_line.to_owned(),
-            message: problem.to_string(),
-            help: problem.help(),
+            source_line,
+            shown,
+            message: quoted(&problem.to_string(), MOST_OF_PROBLEM),
+            help: quoted(&problem.help(), MOST_OF_HELP),
         })
     }
+}
+
+/// A line as it is shown, of a long one the part around a column; and in it the characters before the column and those
+/// of `length` from there.
+fn around(line: &str, column: usize, length: usize) -> (String, (usize, usize)) {
+    let before = column.saturating_sub(1);
+    let is_long = line.chars().nth(MOST_QUOTED).is_some();
+    let (left_out, most) = match is_long {
+        true => (before.saturating_sub(MOST_QUOTED / 2), MOST_QUOTED / 2),
+        false => (0, MOST_QUOTED),
+    };
+    let mut rest = line.chars().skip(left_out);
+    // What lies behind the line's end is a space wide.
+    let mut piece = |length: usize| -> (String, usize) {
+        let text: String = rest.by_ref().take(length).collect();
+        let missing = length - text.chars().count();
+        let text = Plain(text).to_string();
+        let width = text.chars().count() + missing;
+        (text, width)
+    };
+    let (start, start_width) = piece(before - left_out);
+    let (middle, middle_width) = piece(length.min(most));
+    let (end, _) = piece(most);
+    let dots = |is_cut| if is_cut { "..." } else { "" };
+    let (first, last) = (dots(left_out > 0), dots(rest.next().is_some()));
+    let shown = (first.len() + start_width, middle_width);
+    (format!("{first}{start}{middle}{end}{last}"), shown)
 }
 
 impl std::error::Error for Diagnostic {}
@@ -79,7 +118,8 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        let (path, field) = (self.path.display(), self.field.to_string());
+        let path = self.path.display();
+        let field = quoted(&self.field.to_string(), MOST_QUOTED);
         writeln!(f, "{}", self.message)?;
         write!(f, "{margin}--> {path}:{number}:{}", self.column)?;
         match field.is_empty() {
@@ -87,10 +127,11 @@ impl fmt::Display for Diagnostic {
             false => writeln!(f, " ({field})")?,
         }
         if !self.source_line.is_empty() {
-            let before = self.source_line.chars().chain(std::iter::repeat(' '));
-            let before = before.take(self.column.saturating_sub(1));
-            let indent: String = before.map(|c| if c == '\t' { c } else { ' ' }).collect();
-            let carets = "^".repeat(self.length);
+            let (before, covered) = self.shown;
+            let line = self.source_line.chars().chain(std::iter::repeat(' '));
+            let indent = line.take(before);
+            let indent: String = indent.map(|c| if c == '\t' { c } else { ' ' }).collect();
+            let carets = "^".repeat(covered);
             writeln!(f, "{margin} |\n{number} | {}", self.source_line)?;
             writeln!(f, "{margin} | {indent}{carets}")?;
         }

@@ -11,7 +11,7 @@ impl Table {
     /// # Errors
     /// [`TableError::Read`] if the file cannot be read, else as [`Table::parse`].
     pub fn load(path: &Path) -> Result<Self, TableError> {
-        let text = fs::read_to_string(path).map_err(|source| TableError::Read {
+        let text = files::read_text(path).map_err(|source| TableError::Read {
             path: path.to_owned(),
             source,
         })?;

@@ -5,6 +5,7 @@ mod judge;
 mod leash;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -245,11 +246,22 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// A path that does not depend on the working directory.
+/// A path that does not depend on the working directory, and that plans and scripts can name.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, TunerError> {
-    std::path::absolute(path).map_err(|source| TunerError::File {
-        action: "find",
+    let failed = |path: &Path, source| TunerError::File {
+        action: "use",
         path: path.to_owned(),
         source,
-    })
+    };
+    let whole = std::path::absolute(path).map_err(|source| failed(path, source))?;
+    match whole.to_str() {
+        Some(_) => Ok(whole),
+        None => {
+            let text = "the path is not UTF-8, in which plans of launches name their files: measure in another folder";
+            Err(failed(
+                &whole,
+                io::Error::new(io::ErrorKind::InvalidInput, text),
+            ))
+        }
+    }
 }

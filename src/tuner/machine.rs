@@ -1,6 +1,5 @@
 //! The machine that a campaign or a simulation names.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +71,7 @@ impl MachineError {
 pub fn load_machine(path: Option<&Path>) -> Result<Machine, MachineError> {
     let text = match path {
         None => Ok(Machine::REFERENCE.to_owned()),
-        Some(path) => fs::read_to_string(path),
+        Some(path) => files::read_text(path),
     };
     let path = path.unwrap_or(Path::new(REFERENCE));
     let text = text.map_err(|source| MachineError::Read {

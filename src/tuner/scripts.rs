@@ -1,7 +1,6 @@
 //! What would be submitted to a batch system.
 
 use std::collections::BTreeSet;
-use std::path::absolute;
 use std::time::Duration;
 
 use campaign::Launching;
@@ -10,7 +9,7 @@ use launcher::Job;
 use store::Store;
 use vocabulary::CommShape;
 
-use crate::launch::file;
+use crate::launch::{absolute, file};
 use crate::{TunerError, Workplace};
 
 /// A job's script.
@@ -32,14 +31,7 @@ pub fn scripts(at: &Workplace, store: Option<&Store>) -> Result<Vec<Script>, Tun
         return Ok(Vec::new());
     };
     let number = store.map_or(Ok(1), Store::next_launch)?;
-    let place = |kind| {
-        let path = file(&at.campaign.output.store, number, kind);
-        absolute(&path).map_err(|source| TunerError::File {
-            action: "find",
-            path,
-            source,
-        })
-    };
+    let place = |kind| absolute(&file(&at.campaign.output.store, number, kind));
     let largest = at.campaign.largest_shape();
     let nodes: BTreeSet<u32> = match options.allocation {
         Allocation::Shared => [largest.nodes].into(),

@@ -1,7 +1,6 @@
 //! What batch systems are asked for.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl Check<'_> {
     ) -> Checked<JobSpecification> {
         let path = Path::new(&path.0);
         self.file_name(field, path)?;
-        let text = fs::read_to_string(path).map_err(|error| {
+        let text = files::read_text(path).map_err(|error| {
             let problem = Problem::JobFile {
                 path: path.to_owned(),
                 reason: error.to_string(),
@@ -224,7 +223,7 @@ impl Check<'_> {
             Shorthand::Short(path) => {
                 let path = PathBuf::from(&path.0);
                 self.file_name(field, &path)?;
-                let text = fs::read_to_string(&path).map_err(|error| {
+                let text = files::read_text(&path).map_err(|error| {
                     let (path, reason) = (path.clone(), error.to_string());
                     self.error(field, Problem::TemplateFile { path, reason })
                 })?;

@@ -88,6 +88,9 @@ enum Format {
     Imb,
 }
 
+/// What was left out of a file is told line by line up to so many lines.
+const MOST_SKIPPED: usize = 40;
+
 const EXAMPLES: &str = "\
 Examples:
   colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
@@ -128,10 +131,15 @@ impl Args {
 
     fn warn(&self, imported: &Imported, console: Console) {
         let file = self.file.display();
-        for skipped in &imported.skipped {
+        for skipped in imported.skipped.iter().take(MOST_SKIPPED) {
             console.warn(format_args!(
                 "{file}:{}: left out: {}",
                 skipped.line, skipped.what
+            ));
+        }
+        if let more @ 1.. = imported.skipped.len().saturating_sub(MOST_SKIPPED) {
+            console.warn(format_args!(
+                "{file}: left out: {more} more; --json lists all"
             ));
         }
         // That it was imported needs no telling here.

@@ -133,7 +133,7 @@ impl Args {
             command: line.launcher().to_owned(),
             source,
         })?;
-        let summary = std::fs::read_to_string(&log).ok();
+        let summary = files::read_text(&log).ok();
         let _ = std::fs::remove_file(&log);
         if let Some(log) = &self.log {
             // What an earlier run has left must not pass for this one's.

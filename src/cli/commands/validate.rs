@@ -9,6 +9,7 @@ use guard::{
     unconfirmed, validate,
 };
 use launcher::find_driver;
+use report::{cell, prose};
 use serde_json::{Value, json};
 use table::{Deployment, Policy, Table, TurnedBack};
 use tuner::export_beside;
@@ -399,12 +400,14 @@ impl Found {
         let Self {
             table, deployment, ..
         } = self;
+        let table = prose(table);
         let mut text = format!("## colltune validate: {table}, deployment {deployment}\n\n");
-        text += &self.verdict().join("\n\n");
+        let verdict: Vec<String> = self.verdict().iter().map(|line| prose(line)).collect();
+        text += &verdict.join("\n\n");
         text += "\n\n| point | chosen | default | with it | speed-up | interval | |\n";
         text += "|---|---|--:|--:|--:|---|---|\n";
         for point in &self.validated.points {
-            text += &format!("| {} |\n", row(point).join(" | ").replace('\n', " "));
+            text += &format!("| {} |\n", row(point).map(|text| cell(&text)).join(" | "));
         }
         text
     }

@@ -80,7 +80,7 @@ impl Folder {
         let place = self.path.join(version);
         if fs::symlink_metadata(&place).is_ok() {
             let differs = |(name, text): &&(String, String)| {
-                fs::read(place.join(name)).ok().as_deref() != Some(text.as_bytes())
+                ::files::read(&place.join(name)).ok().as_deref() != Some(text.as_bytes())
             };
             return match files.iter().find(differs) {
                 None => Ok(()),

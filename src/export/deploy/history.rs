@@ -84,7 +84,7 @@ pub(super) struct History {
 impl History {
     /// Reads a history; lines that were not written to their ends are not part of it.
     pub(super) fn read(path: &Path) -> Result<Self, DeployError> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match ::files::read_text(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             read => read.map_err(DeployError::file("read", path))?,
         };

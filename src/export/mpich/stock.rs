@@ -18,6 +18,9 @@ pub(super) struct Stock {
 /// What the table begins with; tables of compositions begin alike, but name no algorithms.
 const BEGINNING: &str = "{\"collective=";
 
+/// More than any library has, with all that debuggers want to know.
+const LARGEST: u64 = 1 << 30;
+
 /// What the names of algorithms stand behind.
 const ALGORITHM: &str = "algorithm=";
 
@@ -27,7 +30,8 @@ const ALGORITHM: &str = "algorithm=";
 /// [`ExportError::Read`], or [`ExportError::NoStock`] if there is no table in it, or it is another
 /// release.
 pub(super) fn of_file(path: &Path, version: &str) -> Result<Stock, ExportError> {
-    let bytes = std::fs::read(path).map_err(|source| ExportError::Read {
+    let read = || files::bytes_of(&files::open(path)?, LARGEST);
+    let bytes = read().map_err(|source| ExportError::Read {
         path: path.to_owned(),
         source,
     })?;

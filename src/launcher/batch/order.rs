@@ -130,7 +130,7 @@ impl Folder {
 
     /// What the job says of itself, once it is ready.
     pub(crate) fn opened(&self) -> Option<Opened> {
-        let text = fs::read_to_string(self.0.join("open")).ok()?;
+        let text = files::read_text(&self.0.join("open")).ok()?;
         let mut lines = text.lines();
         let until = lines.next()?.parse().ok()?;
         let nodes = lines.map(str::to_owned).collect();
@@ -180,7 +180,7 @@ fn outcome(path: &Path, text: &str) -> Result<Outcome, LaunchError> {
 }
 
 fn read(path: &Path) -> Result<String, LaunchError> {
-    fs::read_to_string(path).map_err(|source| LaunchError::file("read", path, source))
+    files::read_text(path).map_err(|source| LaunchError::file("read", path, source))
 }
 
 /// Writes a file such that whoever looks sees all of it or nothing.

@@ -102,7 +102,7 @@ impl Submission {
 
     /// `None` if there is no such file.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, LaunchError> {
-        let text = match fs::read_to_string(path) {
+        let text = match files::read_text(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(LaunchError::file("read", path, source)),

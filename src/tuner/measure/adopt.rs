@@ -37,8 +37,7 @@ pub(super) fn adopt(store: &mut Store, at: &Workplace) -> Result<(), TunerError>
         if known.contains(&number) {
             continue;
         }
-        let read =
-            |path: &Path| fs::read_to_string(path).map_err(|source| unreadable(path, source));
+        let read = |path: &Path| files::read_text(path).map_err(|source| unreadable(path, source));
         let plan: Plan =
             serde_json::from_str(&read(&path)?).map_err(|error| unreadable(&path, error.into()))?;
         let text = read(&campaign_file(&launches, &plan.campaign))?;

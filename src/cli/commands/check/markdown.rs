@@ -1,5 +1,7 @@
 //! A summary for a merge request.
 
+use report::{cell, code, prose};
+
 use super::super::guarded::name_of;
 use super::{Found, row};
 
@@ -7,11 +9,11 @@ use super::{Found, row};
 pub(super) fn render(found: &Found<'_>) -> String {
     let mut text = format!(
         "## colltune check: {}\n\n{}\n",
-        found.table.display(),
-        found.verdict()
+        prose(&found.table.display().to_string()),
+        prose(&found.verdict())
     );
     for remark in found.silence().into_iter().chain(found.probes()) {
-        text += &format!("\n{remark}\n");
+        text += &format!("\n{}\n", prose(&remark));
     }
     let wrong = found
         .checked
@@ -22,7 +24,7 @@ pub(super) fn render(found: &Found<'_>) -> String {
     for checked in wrong {
         let name = name_of(&checked.point);
         for reason in checked.reasons() {
-            reasons += &format!("- **{name}**: {}.\n", in_a_cell(&reason));
+            reasons += &format!("- **{name}**: {}.\n", prose(&reason));
         }
     }
     if !reasons.is_empty() {
@@ -31,14 +33,10 @@ pub(super) fn render(found: &Found<'_>) -> String {
     text += "\n| point | | chosen | now | in the table | default | runner-up |\n";
     text += "|---|---|---|--:|--:|--:|--:|\n";
     for checked in &found.checked.points {
-        let mut row = row(checked);
-        row[2] = format!("`{}`", row[2]);
+        let chosen = code(&checked.point.chosen.to_string()).replace('|', "\\|");
+        let mut row = row(checked).map(|text| cell(&text));
+        row[2] = chosen;
         text += &format!("| {} |\n", row.join(" | "));
     }
     text
-}
-
-/// Messages of programs may have lines and bars.
-fn in_a_cell(text: &str) -> String {
-    text.replace(['\n', '\r'], " ").replace('|', "\\|")
 }

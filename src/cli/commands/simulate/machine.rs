@@ -1,7 +1,7 @@
 //! Where the machine comes from.
 
-use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Read, Seek};
+use std::path::{Path, PathBuf};
 
 use model::Machine;
 use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_machine};
@@ -38,13 +38,23 @@ impl MachineArgs {
             path: path.clone(),
             source,
         };
-        let content = fs::read(path).map_err(read).map_err(TunerError::from)?;
-        if content.starts_with(STORE) {
+        let Some(text) = text_of(path).map_err(read).map_err(TunerError::from)? else {
             let fitted = self.library.analyse(path)?.found.machine.machine;
             let path = path.clone();
             return Ok(fitted.ok_or(SimulateError::NoMachine { path })?);
-        }
-        let text = String::from_utf8_lossy(&content);
+        };
         Ok(parse_machine(path, &text).map_err(TunerError::from)?)
     }
+}
+
+/// What a machine file holds; nothing of a store, which may be large.
+fn text_of(path: &Path) -> io::Result<Option<String>> {
+    let mut file = files::open(path)?;
+    let mut start = Vec::new();
+    (&file).take(STORE.len() as u64).read_to_end(&mut start)?;
+    if start == STORE {
+        return Ok(None);
+    }
+    file.rewind()?;
+    files::text_of(&file).map(Some)
 }

@@ -35,4 +35,5 @@ mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
+mod strange;
 mod unmodified;

@@ -1,10 +1,13 @@
 //! `colltune run`: programs with a table at work.
 
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use testkit::tables;
 
 use crate::mpi::{place_with, run};
@@ -90,6 +93,41 @@ fn ranks_and_nothing_else_are_given_the_table() {
     ];
     place.run(&kept).good();
     assert_eq!(place.read("log"), "colltune: a summary\n");
+}
+
+#[test]
+fn summaries_replace_files_alone() {
+    let place = prepared("exit 0");
+    let run = |log: &str| place.run(&["run", "table.yaml", "--log", log, "--", "mpirun", "a"]);
+    mkfifo(&place.path("fifo"), Mode::S_IRWXU).unwrap();
+    symlink("/dev/null", place.path("null")).unwrap();
+    for log in ["fifo", "null"] {
+        let before = fs::metadata(place.path(log)).unwrap();
+        run(log).good();
+        let after = fs::metadata(place.path(log)).unwrap();
+        assert_eq!(
+            (after.dev(), after.ino()),
+            (before.dev(), before.ino()),
+            "{log}"
+        );
+    }
+    assert!(
+        fs::symlink_metadata(place.path("null"))
+            .unwrap()
+            .is_symlink()
+    );
+    run("bin").bad(2, &["cannot write", "bin"]);
+    // What an earlier run has left is gone, and a link leads on to where it was.
+    place.write("earlier", "colltune: a summary\n");
+    symlink("earlier", place.path("link")).unwrap();
+    let ran = run("link");
+    assert!(ran.err.contains("nothing was intercepted"), "{}", ran.err);
+    assert!(!place.path("earlier").exists());
+    assert!(
+        fs::symlink_metadata(place.path("link"))
+            .unwrap()
+            .is_symlink()
+    );
 }
 
 #[test]

@@ -9,5 +9,6 @@ mod order;
 mod policy;
 mod reload;
 mod repeats;
+mod strange;
 mod stress;
 mod unlike;

@@ -193,6 +193,70 @@ fn carets_stand_under_the_value() {
 }
 
 #[test]
+fn long_lines_are_shown_around_the_mistake() {
+    let text = format!(
+        "many: [{}1.5, {}]\n",
+        "a, ".repeat(1 << 20),
+        "b, ".repeat(1 << 20)
+    );
+    let found = read(&text).expect_err("refused");
+    assert_eq!(found.column, 8 + (3 << 20));
+    let shown = found.to_string();
+    let lines: Vec<&str> = shown.lines().collect();
+    let caret = lines[4].find('^').expect("a caret");
+    assert!(lines[3][caret..].starts_with("1.5, b, b, "), "{shown}");
+    assert!(lines[3].ends_with("..."), "{shown}");
+    assert_eq!(lines[4].trim_start_matches([' ', '|']), "^^^", "{shown}");
+    assert!(shown.len() < 800, "{shown}");
+}
+
+#[test]
+fn long_values_and_keys_are_quoted_in_part() {
+    let long = "7".repeat(1 << 20);
+    for text in [
+        format!("whole: {long}"),
+        format!("{long}: 1"),
+        format!("colour: {long}"),
+        format!("text: 0.{long}"),
+        format!("short:\n  {long}: x"),
+        format!("text: [{}]", "[".repeat(1 << 20)),
+        long.clone(),
+    ] {
+        let shown = read(&text).expect_err("refused").to_string();
+        assert!(shown.len() < 1600, "{shown}");
+    }
+}
+
+#[test]
+fn terminals_do_not_obey_what_is_quoted() {
+    let text = "text: \"a\"\nmany:\u{9b}2J [ä,\tö, \u{85}, 1.5]\n";
+    let found = read(text).expect_err("refused");
+    assert_eq!(found.source_line, "many:\\u009b2J [ä,\tö, \\u0085, 1.5]");
+    let shown = read("\"whole\\e[2J\": 1").expect_err("refused").to_string();
+    assert!(shown.contains("unknown key `whole\\u001b[2J`"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn files_of_too_many_values_are_refused() {
+    let text = |values| format!("many: [{}]", "a,".repeat(values));
+    assert_eq!(
+        read(&text(1 << 20))
+            .expect("read")
+            .many
+            .expect("many")
+            .0
+            .len(),
+        1 << 20
+    );
+    let shown = read(&text(2 << 20)).expect_err("too many");
+    assert_eq!(
+        shown.message,
+        "such a number of values is not allowed in a test"
+    );
+}
+
+#[test]
 fn a_value_is_replaced_where_it_stands() {
     let text = "# ä\nshort: {ö: 'x y'} # z\nmany: [a]\n";
     let document = Document::parse(&KIND, Path::new("t.yaml"), text).expect("valid");

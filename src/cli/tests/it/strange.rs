@@ -1,0 +1,367 @@
+//! Files that are not what they should be: every verb that reads them says so in time, in few words and in little memory.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use testkit::process;
+
+use crate::made;
+use crate::run::Place;
+
+/// What a verb may take, in KiB: the largest file, what it is made into, and the threads of the process.
+const MOST_KIB: u32 = 1 << 20;
+
+/// Far more than any verb takes, and less than anybody would wait for a FIFO.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest that an error may be with its remedy, in bytes.
+const MOST_BYTES: usize = 2000;
+
+/// What a file may be instead.
+const KINDS: [&str; 8] = [
+    "fifo", "folder", "zero", "empty", "mark", "binary", "latin", "line",
+];
+
+/// Makes one of them.
+fn make(kind: &str, path: &Path) {
+    let write = |content: &[u8]| fs::write(path, content).unwrap();
+    match kind {
+        "fifo" => mkfifo(path, Mode::S_IRWXU).unwrap(),
+        "folder" => fs::create_dir(path).unwrap(),
+        "zero" => symlink("/dev/zero", path).unwrap(),
+        "empty" => write(b""),
+        "mark" => write("\u{feff}".as_bytes()),
+        "binary" => write(&(0..=255).cycle().take(1 << 16).collect::<Vec<u8>>()),
+        "latin" => write(b"name: caf\xe9 \x1b[2J\n"),
+        "line" => write(format!("{}\u{1b}[2J", "x".repeat(20 << 20)).as_bytes()),
+        other => panic!("{other}"),
+    }
+}
+
+/// A verb that reads a file.
+struct Reading<'a> {
+    /// Its arguments; `FILE` is the file, and `STORE` the same under a name of stores.
+    args: &'a [&'a str],
+    /// What `campaign.yaml` says beside what it must, if the file is named there.
+    campaign: &'a str,
+    /// What it may read.
+    fine: &'a [&'a str],
+}
+
+const fn of(args: &'static [&'static str]) -> Reading<'static> {
+    Reading {
+        args,
+        campaign: "",
+        fine: &[],
+    }
+}
+
+const fn named_in(campaign: &'static str, fine: &'static [&'static str]) -> Reading<'static> {
+    Reading {
+        args: &["plan", "campaign.yaml"],
+        campaign,
+        fine,
+    }
+}
+
+/// By the reader that they share; the first one of each gets large files, too.
+const READINGS: [&[Reading<'_>]; 9] = [
+    // Campaigns.
+    &[
+        of(&["plan", "FILE"]),
+        of(&["tune", "FILE"]),
+        of(&["measure", "FILE"]),
+        of(&["jobs", "FILE"]),
+        of(&["cancel", "FILE"]),
+        of(&["check", "table.yaml", "--campaign", "FILE"]),
+        of(&["validate", "table.yaml", "--campaign", "FILE"]),
+    ],
+    // Tables.
+    &[
+        of(&[
+            "lookup",
+            "FILE",
+            "-c",
+            "allreduce",
+            "-n",
+            "1",
+            "-k",
+            "2",
+            "-b",
+            "8",
+        ]),
+        of(&[
+            "explain",
+            "FILE",
+            "-c",
+            "allreduce",
+            "-n",
+            "1",
+            "-k",
+            "2",
+            "-b",
+            "8",
+        ]),
+        of(&["report", "FILE"]),
+        of(&["diff", "FILE", "table.yaml"]),
+        of(&["diff", "table.yaml", "FILE"]),
+        of(&["export", "FILE", "--format", "openmpi"]),
+        of(&["deploy", "FILE", "--to", "site"]),
+        of(&["check", "FILE"]),
+        of(&["validate", "FILE"]),
+        of(&["run", "FILE", "--", "mpirun", "a"]),
+        of(&["evaluate", ".colltune/made.db", "--table", "FILE"]),
+    ],
+    // Stores.
+    &[
+        of(&["fit", "STORE"]),
+        of(&["decide", "STORE"]),
+        of(&["evaluate", "STORE"]),
+        of(&["report", "STORE"]),
+        named_in("output: {store: STORE}", &["empty"]),
+    ],
+    // Machines.
+    &[
+        of(&[
+            "simulate",
+            "-c",
+            "bcast",
+            "--ranks",
+            "4",
+            "--machine",
+            "FILE",
+        ]),
+        named_in("launcher: {simulated: {machine: FILE}}", &[]),
+    ],
+    // Jobs and their templates.
+    &[named_in(
+        "launcher: {slurm: {job: FILE}}",
+        &["empty", "mark"],
+    )],
+    &[named_in(
+        "launcher: {slurm: {job: {template: FILE}}}",
+        &["empty", "mark", "line"],
+    )],
+    // Hosts.
+    &[named_in("launcher: {local: {hostfile: FILE}}", &[])],
+    // What others measured.
+    &[of(&[
+        "import", "FILE", "--format", "csv", "--store", "new.db", "--nodes", "1", "--ppn", "2",
+    ])],
+    &[
+        of(&[
+            "import",
+            "FILE",
+            "--format",
+            "osu",
+            "--store",
+            "new.db",
+            "--nodes",
+            "1",
+            "--ppn",
+            "2",
+            "--library",
+            "openmpi-4.1.4",
+        ]),
+        of(&[
+            "import",
+            "FILE",
+            "--format",
+            "imb",
+            "--store",
+            "new.db",
+            "--nodes",
+            "1",
+            "--ppn",
+            "2",
+            "--library",
+            "openmpi-4.1.4",
+        ]),
+    ],
+];
+
+#[test]
+fn no_file_has_a_verb_wait_or_take_much_memory() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    for kind in KINDS {
+        make(kind, &place.path(&format!("{kind}.yaml")));
+        symlink(format!("{kind}.yaml"), place.path(&format!("{kind}.db"))).unwrap();
+    }
+    for readings in READINGS {
+        for (reading, is_first) in readings
+            .iter()
+            .zip([true].into_iter().chain([false].into_iter().cycle()))
+        {
+            for kind in KINDS {
+                if !reading.fine.contains(&kind) && (is_first || kind != "line") {
+                    check(&place, reading, kind);
+                }
+            }
+        }
+    }
+    assert!(!place.path("new.db").exists() && !place.path("site").exists());
+}
+
+/// What a campaign needs beside what names the file.
+const CAMPAIGN: &str = "\
+name: made
+collectives: [allreduce]
+sizes: 64..1M x128
+shapes: [1x2]
+";
+
+#[track_caller]
+fn check(place: &Place, reading: &Reading<'_>, kind: &str) {
+    let named = |text: &str| {
+        let text = text.replace("FILE", &format!("{kind}.yaml"));
+        text.replace("STORE", &format!("{kind}.db"))
+    };
+    place.write(
+        "campaign.yaml",
+        format!("{CAMPAIGN}{}\n", named(reading.campaign)),
+    );
+    let args: Vec<String> = reading.args.iter().map(|arg| named(arg)).collect();
+    let what = format!("{args:?} {}", named(reading.campaign));
+    let ran = process::run(&mut bounded(place, &args), PATIENCE);
+    assert_eq!(ran.status.code(), Some(2), "{what}: {}{}", ran.out, ran.err);
+    assert!(ran.out.is_empty(), "{what}: {}", ran.out);
+    assert!(ran.err.starts_with("error: "), "{what}: {}", ran.err);
+    assert!(ran.err.contains(&format!("{kind}.")), "{what}: {}", ran.err);
+    assert!(ran.err.len() < MOST_BYTES, "{what}: {}", ran.err);
+    let is_obeyed = |c: char| c.is_control() && !"\n\t".contains(c);
+    assert!(!ran.err.contains(is_obeyed), "{what}: {:?}", ran.err);
+}
+
+/// The binary with a limit on its memory.
+fn bounded(place: &Place, args: &[String]) -> Command {
+    let limit = format!("ulimit -v {MOST_KIB} && exec \"$@\"");
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", &limit, "sh", env!("CARGO_BIN_EXE_colltune")])
+        .args(args)
+        .current_dir(place.path(""))
+        .env_clear()
+        .env("PATH", place.path("bin"))
+        .env("COLLTUNE_LIBDIR", place.path("lib"));
+    command
+}
+
+#[test]
+fn a_mark_before_a_text_is_skipped() {
+    let place = made::place();
+    let marked = |text: &str| format!("\u{feff}{text}");
+    place.write("marked.yaml", marked(made::CAMPAIGN));
+    let plan = |name| place.run(&["plan", name, "--json"]).good().out;
+    assert_eq!(plan("marked.yaml"), plan("campaign.yaml"));
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    place.write("table.yaml", marked(&place.read("table.yaml")));
+    let question = [
+        "lookup",
+        "table.yaml",
+        "-c",
+        "allreduce",
+        "-n",
+        "1",
+        "-k",
+        "2",
+        "-b",
+        "8",
+    ];
+    place.run(&question).good();
+    let csv = "collective,library,ppn,bytes,seconds\nbcast,default,2,8,1e-6\n";
+    place.write("times.csv", marked(csv));
+    let import = [
+        "import",
+        "times.csv",
+        "--format",
+        "csv",
+        "--store",
+        "new.db",
+        "--nodes",
+        "1",
+    ];
+    place.run(&import).good();
+}
+
+/// Plans of launches name their files in UTF-8.
+#[test]
+fn nothing_is_measured_in_a_folder_whose_name_is_not_utf8() {
+    let place = Place::new();
+    let folder = place.path("").join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&folder).unwrap();
+    let campaign = format!("{CAMPAIGN}launcher: simulated\n");
+    fs::write(folder.join("campaign.yaml"), campaign).unwrap();
+    let run = |verb| {
+        let mut command = place.command(&[verb, "campaign.yaml"]);
+        command.current_dir(&folder).output().unwrap()
+    };
+    assert!(run("plan").status.success());
+    for verb in ["measure", "tune"] {
+        let output = run(verb);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{verb}: {text}");
+        assert!(text.contains("the path is not UTF-8"), "{verb}: {text}");
+        assert!(text.contains("measure in another folder"), "{verb}: {text}");
+    }
+    assert!(!folder.join("tables").exists());
+}
+
+#[test]
+fn json_has_no_names_that_are_not_utf8() {
+    let place = made::place();
+    let name = OsStr::from_bytes(b"caf\xe9.db");
+    fs::copy(place.path(".colltune/made.db"), place.path("").join(name)).unwrap();
+    let run = |args: &[&str]| place.command(args).arg(name).output().unwrap();
+    assert!(run(&["fit"]).status.success());
+    for verb in ["fit", "decide", "evaluate"] {
+        let output = run(&[verb, "--json"]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{verb}: {text}");
+        assert!(text.contains("JSON cannot name it"), "{verb}: {text}");
+    }
+}
+
+/// Terminals and Markdown show what a table holds as text.
+#[test]
+fn what_files_hold_is_not_obeyed() {
+    let place = made::place();
+    place
+        .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
+        .good();
+    let table = place.read("table.yaml");
+    let (before, after) = table.split_once("  warnings:").unwrap();
+    let after = &after[after.find("\ncollectives:").unwrap()..];
+    let hostile = r#" ["<script>a()</script> \e]0;b\a [c](javascript:d)"]"#;
+    place.write(
+        "hostile.yaml",
+        format!("{before}  warnings:{hostile}{after}"),
+    );
+    fs::remove_dir_all(place.path(".colltune")).unwrap();
+    let ran = place.run(&["report", "hostile.yaml"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let shown = "> **Warning:** &lt;script>a()&lt;/script> ]0;b [c]\\(javascript:d).";
+    assert!(ran.out.contains(shown), "{}", ran.out);
+    let page = place.run(&["report", "hostile.yaml", "--format", "html"]);
+    assert!(page.out.contains("&lt;script&gt;a()"), "{}", page.out);
+    for text in [&ran.out, &ran.err, &page.out, &page.err] {
+        assert!(!text.contains(|c: char| c.is_control() && !"\n\t".contains(c)));
+    }
+    let deployed = place.run(&["deploy", "hostile.yaml", "--to", "site", "--unconfirmed"]);
+    let text = deployed.out + &deployed.err;
+    assert!(
+        !text.contains(|c: char| c.is_control() && !"\n\t".contains(c)),
+        "{text:?}"
+    );
+}

@@ -128,7 +128,6 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NotDetachable
         | CliError::NothingSubmitted
         | CliError::UnknownJob { .. }
-        | CliError::List { .. }
         | CliError::NoNameInJson { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_)
@@ -205,8 +204,7 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::NoCampaign { .. }
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
-        | GuardError::NoProbes
-        | GuardError::Folder { .. } => Code::Input,
+        | GuardError::NoProbes => Code::Input,
     }
 }
 
@@ -258,9 +256,7 @@ fn of_store(error: &StoreError) -> Code {
         | StoreError::UnknownCampaign { .. }
         | StoreError::LaunchExists { .. }
         | StoreError::NotUnderWay { .. }
-        | StoreError::OtherLaunch { .. }
-        | StoreError::UnknownTask { .. }
-        | StoreError::UnknownCandidate { .. }
+        | StoreError::Unplanned { .. }
         | StoreError::Spool { .. } => Code::Internal,
     }
 }
@@ -273,8 +269,9 @@ mod tests {
     fn what_only_a_bug_can_cause_is_internal() {
         let panicked = guard(|| panic!("on purpose"));
         assert_eq!(panicked, ExitCode::from(Code::Internal as u8));
-        let unknown = StoreError::UnknownTask { launch: 1, task: 2 };
-        assert_eq!(of(&unknown.into()), Code::Internal);
+        let what = "reported task 2, which its plan does not have".to_owned();
+        let unplanned = StoreError::Unplanned { launch: 1, what };
+        assert_eq!(of(&unplanned.into()), Code::Internal);
         let altered = TableError::Altered { path: "t".into() };
         assert_eq!(of(&altered.into()), Code::Internal);
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use schedule::Collective;
+use serde::{Serialize, Serializer};
+use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
@@ -12,8 +14,9 @@ use crate::{
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
-/// library's default takes their place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// library's default takes their place. By default: confirmed rules of the confidence that the table asks for, on the
+/// shapes that were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
     pub min_confidence: Option<Confidence>,
@@ -22,17 +25,6 @@ pub struct Policy {
     pub unconfirmed: bool,
     /// Whether a shape that was not measured is served by the nearest one that was.
     pub extrapolate: bool,
-}
-
-impl Default for Policy {
-    /// Confirmed rules of the confidence that the table asks for, on the shapes that were measured.
-    fn default() -> Self {
-        Self {
-            min_confidence: None,
-            unconfirmed: false,
-            extrapolate: false,
-        }
-    }
 }
 
 impl Policy {
@@ -66,14 +58,24 @@ impl fmt::Display for Withheld {
     }
 }
 
+/// Serialized as it is displayed.
+impl Serialize for Withheld {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// What a rule lacks to be deployed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Lack {
     /// No fresh launches confirmed it.
+    #[error("is not confirmed")]
     Confirmation,
     /// It is not certain enough.
+    #[error("has {0} confidence")]
     Confidence(Confidence),
     /// It was simulated, not measured.
+    #[error("is simulated")]
     Measurement,
 }
 
@@ -84,16 +86,6 @@ impl Lack {
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
             Self::Measurement => "simulated".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for Lack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Confirmation => f.write_str("is not confirmed"),
-            Self::Confidence(confidence) => write!(f, "has {confidence} confidence"),
-            Self::Measurement => f.write_str("is simulated"),
         }
     }
 }

@@ -27,8 +27,7 @@ impl Planned {
 
     /// The rules for a number of ranks.
     pub(super) fn governing(&self, ranks: u32) -> Option<&RanksRules> {
-        let mut all = self.ranks.iter();
-        all.find(|rules| (rules.first..=rules.last).contains(&ranks))
+        RanksRules::governing(&self.ranks, ranks)
     }
 }
 
@@ -56,10 +55,7 @@ impl Plan {
         options: &Options,
         counts: impl Fn(CommShape) -> bool,
     ) -> Self {
-        let class = match options.assume_commutative {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
-        };
+        let class = OperatorClass::of(options.assume_commutative);
         let choices = Choices::of_shapes(table, &library, class, options, &counts);
         let mut plan = Self {
             notes: choices.notes,

@@ -174,10 +174,8 @@ fn is_damage(error: &TunerError) -> bool {
         error,
         TunerError::Store(
             StoreError::Spool { .. }
-                | StoreError::OtherLaunch { .. }
                 | StoreError::OtherOrder { .. }
-                | StoreError::UnknownTask { .. }
-                | StoreError::UnknownCandidate { .. }
+                | StoreError::Unplanned { .. }
         )
     )
 }

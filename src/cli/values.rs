@@ -82,11 +82,8 @@ pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
 
 /// A confidence.
 pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
-    PossibleValuesParser::new(["low", "medium", "high"]).map(|name| match name.as_str() {
-        "low" => Confidence::Low,
-        "medium" => Confidence::Medium,
-        _ => Confidence::High,
-    })
+    let names = Confidence::ALL.map(<&str>::from);
+    PossibleValuesParser::new(names).map(|name| Confidence::named(&name).unwrap_or_default())
 }
 
 /// `colltune` or `library`.

@@ -30,7 +30,7 @@ pub enum PassedOn {
     NoRules,
     /// The shape, or ranks in this order on it, was not measured, and the policy does not extrapolate.
     Shape,
-    /// The table chooses something else, but the policy does not use the rule.
+    /// The table chooses another candidate, but the policy does not deploy the rule.
     Withheld,
     /// Some rank has loaded what gives out memory of accelerators, which we cannot read.
     Devices,

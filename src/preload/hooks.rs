@@ -8,8 +8,8 @@ use schedule::Collective;
 use crate::handle::Handle;
 use crate::lifetime::tuner;
 
-/// Defines a function of MPI's name. A call that is known to be left to the library goes there at once, and
-/// nothing that other calls need costs it anything: these have a function of their own.
+/// Defines a function of MPI's name. Calls that are known to be left to the library go there at once; for all others
+/// there is a function of its own, so that what these need costs the former nothing.
 macro_rules! intercept {
     (
         $name:ident, $library:ident($($argument:ident: $kind:ty),* $(,)?),

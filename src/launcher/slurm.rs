@@ -62,7 +62,7 @@ impl BatchSystem for Slurm {
         variables: &[(&str, OsString)],
         value: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Vec<OsString>, LaunchError> {
-        // The first of them counts.
+        // The first that is set counts.
         let mut own = EXPORTING.into_iter().filter_map(|name| {
             let value = value(name).filter(|value| !value.is_empty())?;
             Some((name, value))
@@ -338,7 +338,7 @@ fn is_export(name: &str) -> bool {
     name.len() >= "exp".len() && "export".starts_with(name)
 }
 
-/// The value in the same word, if any, of an option that is [`EXPORT`].
+/// If a word is the option [`EXPORT`]: the value in the word, if there is one.
 fn exported(word: &str) -> Option<Option<&str>> {
     let name = word.strip_prefix("--")?;
     let (name, value) = match name.split_once('=') {

@@ -59,7 +59,7 @@ fn native(from_bytes: u64, name: &str, segment_bytes: Option<u64>) -> Rule {
 
 #[test]
 fn an_exported_table_is_validated_and_repaired_under_openmpi() {
-    // Of a long message in thousands of pieces nobody will say that it is fast.
+    // A long message in thousands of pieces is slow for certain.
     let rules = vec![
         Rule::new(0, Candidate::Default, None, Confidence::High),
         native(1000, "bcast/pipeline", Some(256)),
@@ -98,7 +98,7 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
     let found = repaired.json();
-    // It is that of the table now, or nothing is left to export.
+    // The export was written again, or the table has nothing left to export.
     let is_stale = place.read(export) == "of the table before";
     assert_eq!(is_stale, found["export"].is_null(), "{repaired:?}");
     let is_told = repaired

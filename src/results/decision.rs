@@ -68,10 +68,9 @@ pub enum Verdict {
     NotConfirmed,
     /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
     PatternsDisagree,
-    /// What beats the default in the launches that looked for candidates was not measured again, or not often
-    /// enough.
+    /// A candidate that beats the default in exploring launches was not measured in enough fresh launches.
     Unconfirmed,
-    /// What would be chosen was found slower than the default, or to fail, when a table that chose it was validated.
+    /// `colltune validate` found the candidate that would be chosen slower than the default, or failing.
     Refuted,
     /// A table says so, and only the measurements that it was made from could tell why.
     OfTable,
@@ -111,7 +110,7 @@ impl fmt::Display for Verdict {
                 "another candidate may beat the default, but was not measured in enough fresh launches"
             }
             Self::Refuted => {
-                "`colltune validate` found the default faster than what beats it in the launches of the campaign"
+                "`colltune validate` found the candidate that would be chosen slower than the default, or failing"
             }
             Self::OfTable => "the table says so",
         })

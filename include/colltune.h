@@ -40,8 +40,8 @@ extern "C" {
 /* What colltune_load, colltune_free and colltune_decide return. */
 enum colltune_error {
     COLLTUNE_SUCCESS = 0,
-    COLLTUNE_ERR_ARGUMENT = 1, /* a null pointer, an unknown collective, numbers out of range; in the
-                                  environment a value that there is not */
+    COLLTUNE_ERR_ARGUMENT = 1, /* a null pointer, an unknown collective, numbers out of range, an
+                                  environment variable with an invalid value */
     COLLTUNE_ERR_TABLE = 2,    /* the table cannot be read, or is not valid */
     COLLTUNE_ERR_DIFFERS = 3,  /* not all ranks have read the same table with the same settings */
     COLLTUNE_ERR_LIBRARY = 4,  /* the table, or this library, was made for another MPI library, or
@@ -60,8 +60,8 @@ typedef struct colltune_decision {
     const char *algorithm; /* such as "allreduce/ring[block_bytes=64K]", or "default" for the MPI
                               library's own choice; valid until the table is freed */
     int is_ours;           /* whether it is an algorithm of colltune's */
-    double speedup;        /* the default's time divided by this one's as the table expects it: what its
-                              measurements say, not what this program gains; 1 if unknown */
+    double speedup;        /* the default's time divided by this one's, by the table's measurements, not
+                              this program's; 1 if unknown */
 } colltune_decision;
 
 /* Reads a table on every rank of a communicator. Collective. On any error *table is NULL, on all
@@ -72,13 +72,13 @@ typedef struct colltune_decision {
  * the shapes that were measured (nodes, ranks per node, order of ranks); everything else is left to the MPI
  * library.
  *
- * The environment has a say, on all ranks the same: with COLLTUNE_UNCONFIRMED=1 rules that are not
- * confirmed are used too, with COLLTUNE_MIN_CONFIDENCE=low, medium or high those of that confidence or more,
- * and with COLLTUNE_EXTRAPOLATE=1 the rules of the nearest shape stand in where one was not measured. A line
- * on standard error says so if no rule of a table is used. With COLLTUNE_FORCE=1 a table is also used with
- * another library, version or CPU than it was made for, and a line on standard error says so; with
- * COLLTUNE_RELOAD=1 the file is looked at again where a communicator is used for the first time, and
- * what it holds by then is used there if all of its ranks have read the same. */
+ * Environment variables change this; they must be the same on all ranks. With COLLTUNE_UNCONFIRMED=1 rules
+ * that are not confirmed are used too, with COLLTUNE_MIN_CONFIDENCE=low, medium or high rules of that
+ * confidence or more, and with COLLTUNE_EXTRAPOLATE=1 the rules of the nearest shape on shapes that were not
+ * measured. If no rule of a table is used, a line on standard error says so. With COLLTUNE_FORCE=1 a table is
+ * also used with another library, version or CPU than it was made for, and a line on standard error says so.
+ * With COLLTUNE_RELOAD=1 the file is read again when a communicator is used for the first time; what it holds
+ * then is used there if all ranks of the communicator have read the same. */
 int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 
 /* Frees a table and sets *table to NULL. Collective over the communicators that it was used on; not

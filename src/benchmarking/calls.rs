@@ -8,11 +8,11 @@ use crate::{arrivals, batch};
 /// The fewest blocks of repeated calls: each is a mean of many calls already.
 const LEAST_BLOCKS: u32 = 3;
 
-/// Repetitions of warming up, at least.
+/// The fewest repetitions of warming up.
 const LEAST_WARMUP: u32 = 2;
 
-/// About the fewest calls that a candidate is measured by in a launch, if one takes about `call_seconds` and
-/// is to be repeated `minimum` times: what no slice can make less, warming up included.
+/// About the fewest calls of a candidate in a launch, warming up included, if a call takes about `call_seconds` and
+/// at least `minimum` repetitions are wanted. However short the slice, there are no fewer.
 pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
     let calls = match pattern {
         Pattern::Together => Calls::Together(1),

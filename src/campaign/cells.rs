@@ -79,7 +79,7 @@ impl Campaign {
         }
     }
 
-    /// The seconds of a turn if `seconds` are divided evenly between `launches` of `turns` each.
+    /// The seconds of a turn if `seconds` are divided evenly between `launches` launches of `turns` turns each.
     pub fn slice_seconds(seconds: f64, launches: u32, turns: usize) -> f64 {
         let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);
         REPETITION_SHARE * seconds / (f64::from(launches) * f64::from(turns))

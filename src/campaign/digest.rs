@@ -22,15 +22,15 @@ pub(crate) fn digest(campaign: &Campaign) -> String {
 
 /// The hash of the conditions under which a campaign measures, in hexadecimal.
 ///
-/// Its text is made as that of campaigns, of the same keys. Stores keep it: a key that is added later is written
-/// only where its value is not the default that it has in the beginning.
+/// Its text has the form and the keys of a campaign's. Verdicts in stores and tables keep it: a key that is added
+/// later is written only where its value is not the default that it has when it is added.
 pub(crate) fn conditions(campaign: &Campaign) -> String {
     let mut launcher = launching(&campaign.launcher);
     match &campaign.launcher {
         Launching::Local(_) => {}
         // Each machine is a library of its own.
         Launching::Simulated(_) => launcher["simulated"]["machine"] = Value::Null,
-        // How long and in which pieces makes no difference.
+        // Which jobs the launches are divided into, and how long they may take, makes no difference.
         Launching::Batch(options) => {
             let batch = &mut launcher[options.system.name()];
             batch["allocation"] = Value::Null;

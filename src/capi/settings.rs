@@ -18,8 +18,8 @@ pub fn is_set(name: &str) -> bool {
     given(name).is_some_and(|value| value != "0")
 }
 
-/// A table, and how it is used: `COLLTUNE_FORCE`, `COLLTUNE_RELOAD` and the policy's variables, the same on all
-/// ranks. One with a value that it cannot have takes the table's place.
+/// Reads a table, and its settings from `COLLTUNE_FORCE`, `COLLTUNE_RELOAD` and the policy's variables, which must be
+/// the same on all ranks. An invalid value of a variable is returned as the table's error.
 pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
     let settings = |policy| Settings {
         force: is_set("COLLTUNE_FORCE"),
@@ -37,29 +37,22 @@ pub fn read(table: &Path) -> (Result<Loaded, RuntimeError>, Settings) {
 /// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED` and `COLLTUNE_EXTRAPOLATE`.
 fn policy() -> Result<Policy, RuntimeError> {
     let name = "COLLTUNE_MIN_CONFIDENCE";
-    let min_confidence = match given(name) {
-        None => None,
-        Some(value) => match value.to_str() {
-            Some("low") => Some(Confidence::Low),
-            Some("medium") => Some(Confidence::Medium),
-            Some("high") => Some(Confidence::High),
-            _ => {
-                return Err(RuntimeError::Variable {
-                    name,
-                    value: quoted(&value.to_string_lossy(), MOST_QUOTED),
-                    expected: "low, medium or high",
-                });
-            }
-        },
+    let least = |value: OsString| {
+        let known = value.to_str().and_then(Confidence::named);
+        known.ok_or_else(|| RuntimeError::Variable {
+            name,
+            value: quoted(&value.to_string_lossy(), MOST_QUOTED),
+            expected: "low, medium or high",
+        })
     };
     Ok(Policy {
-        min_confidence,
+        min_confidence: given(name).map(least).transpose()?,
         unconfirmed: switch("COLLTUNE_UNCONFIRMED")?,
         extrapolate: switch("COLLTUNE_EXTRAPOLATE")?,
     })
 }
 
-/// Whether something is switched on that must not be by mistake.
+/// A variable that is 0, 1 or not set; anything else is refused, so that a typing error switches nothing on.
 fn switch(name: &'static str) -> Result<bool, RuntimeError> {
     match given(name) {
         None => Ok(false),

@@ -17,7 +17,7 @@ pub(crate) struct ProgressDisplay {
     notes: bool,
     /// Jobs that were spoken of, and whether they ran.
     noted: BTreeSet<(String, bool)>,
-    /// What was deployed and spoken of.
+    /// What was set aside, as far as it is noted already.
     set_aside: BTreeSet<String>,
     begun: bool,
     /// What gives more time.
@@ -36,7 +36,7 @@ impl End {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
-    /// The time to come, by an estimate that does not know the budget.
+    /// An estimate of the time to come that does not know the budget, bounded by the budget's end.
     fn bound(&self, estimate: Duration, now: Instant) -> Duration {
         let end = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = end.map(|end| end.saturating_duration_since(now));
@@ -111,7 +111,7 @@ impl ProgressDisplay {
             .set_message(files::quoted(&text, files::MOST_QUOTED));
     }
 
-    /// What is left of the budget is left from now on.
+    /// Sets the end of the budget, counted from now.
     fn set_end(&self) {
         self.end
             .set(self.left.and_then(|left| Instant::now().checked_add(left)));

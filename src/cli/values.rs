@@ -88,8 +88,7 @@ pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
 
 /// A confidence.
 pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
-    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
-    one_of(all, <&str>::from)
+    one_of(Confidence::ALL, <&str>::from)
 }
 
 /// `colltune` or `library`.

@@ -1,4 +1,4 @@
-//! What a site has deployed, which must not be what is measured.
+//! Sets aside what a site has deployed, so that it is not measured.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::error::DriverError;
 
 /// Keeps `libcolltune.so`, if that is preloaded, out of all calls.
 const DISABLING: &str = "COLLTUNE_DISABLE";
-/// The preloaded library, and the table that it would use.
+/// The variable that preloads, the library's name in it, and the variable that names its table.
 const PRELOADED: (&str, &str, &str) = ("LD_PRELOAD", "libcolltune", "COLLTUNE_TABLE");
 
 /// What steered MPI when this process was started.
@@ -23,8 +23,8 @@ pub(crate) struct Given {
     pub(crate) set_aside: Vec<String>,
 }
 
-/// Makes this process one in which nothing is deployed but the rules that the launch asks for. To be called
-/// first of all: it changes the environment.
+/// Removes what a site has deployed from this process, but for the rules that the launch asks for. Call it before
+/// anything else: it changes the environment.
 pub(crate) fn set_aside() -> Result<Given, DriverError> {
     let mut given = Given {
         variables: variables::of_this_process(),
@@ -51,7 +51,7 @@ pub(crate) fn set_aside() -> Result<Given, DriverError> {
         let told = format!("{}={} is set in {place}", rules.setting, rules.file);
         given.set_aside.push(told);
     }
-    // A variable comes before files of settings, be they another node's.
+    // A variable overrides files of settings, on other nodes too.
     for name in libraries.iter().filter(|name| !is_kept(name)) {
         exec::change_environment(name, Some(""));
     }
@@ -67,7 +67,7 @@ fn preloaded() -> Option<String> {
     Some(format!("{table}={table_is} is set in the environment"))
 }
 
-/// The file of settings that names a file of rules, and what it sets with it, which is not set aside.
+/// The file of settings that names a file of rules, with its other lines about rules, which are not set aside.
 fn place(rules: &exec::RulesInFiles) -> String {
     let files = rules.settings.split([':', ',']).map(str::trim);
     let mut places = files.filter_map(|path| {

@@ -53,7 +53,7 @@ pub fn of_this_process() -> BTreeMap<String, String> {
     steering(texts)
 }
 
-/// Those among the given variables that put files of rules to use.
+/// Those among the given variables that name a file of rules, or go with one.
 pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for library in LibraryName::ALL {

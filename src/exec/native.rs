@@ -30,7 +30,7 @@ pub fn allow_forcing() {
     }
 }
 
-/// Sets an environment variable of this process, or removes it. To be called as [`allow_forcing`] is.
+/// Sets an environment variable of this process, or removes it. No other thread may read the environment meanwhile.
 pub fn change_environment(name: &str, value: Option<&str>) {
     // SAFETY: no other thread may read the environment meanwhile: the caller's.
     unsafe {
@@ -52,14 +52,14 @@ pub struct RulesInFiles {
     pub settings: String,
 }
 
-/// The file of rules that is named to the library, by its files of settings too; `None` if there is none, or
-/// the library reads no files of settings. To be asked before MPI is started.
+/// The file of rules that the library would read, named in the environment or in its files of settings; `None` if
+/// there is none, or if the library reads no files of settings. Call it before MPI is started.
 ///
 /// # Errors
 ///
 /// If the tool interface reports one.
 pub fn rules_in_files() -> Result<Option<RulesInFiles>, ExecError> {
-    // As for `is_forced_in_vain`.
+    // MPICH, which reads no files of settings, must not be asked: see `is_forced_in_vain`.
     let library = libraries::described_by(&crate::library_text());
     let facts = library.map(|library| library.facts());
     let Some((facts, settings)) = facts.and_then(|facts| Some((facts, facts.files_setting?)))

@@ -37,8 +37,8 @@ pub struct RanksRules {
     /// The largest, included: the smallest too, or, if the policy extrapolates, the one before the next
     /// that was measured. Nothing is said about communicators larger than all that were measured.
     pub last: u32,
-    /// The shapes on `first` ranks whose rules these are. None if the library decides because those that
-    /// were measured disagree.
+    /// The shapes on `first` ranks whose rules these are; empty if the measured ones disagree, so that the
+    /// library decides.
     pub shapes: Vec<CommShape>,
     /// By ascending size, from 0; neighbours differ.
     pub choices: Vec<Choice>,
@@ -98,7 +98,7 @@ impl RanksRules {
 pub struct Choices {
     /// For each collective by ascending ranks.
     pub collectives: BTreeMap<Collective, Vec<RanksRules>>,
-    /// What whoever deploys this must know, each a full sentence.
+    /// What must be known to deploy it, each a full sentence.
     pub notes: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ impl Choices {
         let mut left_out = 0;
         let mut torn = Vec::new();
         for (&collective, entries) in &table.collectives {
-            // What the model says of a shape is no measurement of it.
+            // Rules of the model are not confirmed.
             let is_of_use = |entry: &&ShapeRules| {
                 counts(entry.shape)
                     && (entry.source == RuleSource::Measured || options.policy.unconfirmed)
@@ -178,8 +178,8 @@ impl Choices {
         }));
         if !torn.is_empty() {
             choices.notes.push(format!(
-                "Left to the library, since shapes with as many ranks are decided differently and it \
-                 cannot tell them apart: {}. `--assume-shape` names the shape to go by.",
+                "Left to the library, since shapes with the same number of ranks have different rules and it \
+                 cannot tell them apart: {}. `--assume-shape` names the shape whose rules are written.",
                 torn.join(", ")
             ));
         }
@@ -246,16 +246,16 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// What the rules of several shapes are put together for.
+/// How the rules of shapes with the same number of ranks are put together.
 struct Told {
     operators: OperatorClass,
-    /// Of as many ranks these shapes alone count.
+    /// The shapes that alone count for their numbers of ranks.
     assumed: Vec<CommShape>,
     extrapolate: bool,
 }
 
 impl Told {
-    /// What each number of ranks gets, by ascending number.
+    /// The rules of each number of ranks, by ascending number.
     fn by_ranks(
         &self,
         collective: Collective,
@@ -326,7 +326,7 @@ impl Told {
     }
 }
 
-/// The library decides about all sizes.
+/// Leaves all sizes to the library.
 fn silence() -> Vec<Choice> {
     vec![Choice {
         from_bytes: 0,

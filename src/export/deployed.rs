@@ -1,13 +1,13 @@
-//! What a policy leaves of a table, and what is to be said about that.
+//! Applying a policy to a table that is exported, and notes about it.
 
 use table::{Deployment, Deployments, Policy, Rule, ShapeRules, Table, Usage};
 
 use crate::{ExportError, Options};
 
-/// The table with the library's default in place of what the policy withholds, and full sentences that sum up
-/// what is withheld and what the policy uses although it would be withheld by default.
+/// The table as a policy deploys it, and full sentences that count the rules that it withholds, and those that it
+/// deploys although the default policy withholds them.
 ///
-/// Counted are rules for candidates of all kinds, or those alone that concern the library's own settings.
+/// Rules for candidates of all kinds are counted if `of_all_kinds`, otherwise those for the library's own settings.
 pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Table, Vec<String>) {
     let told = told(table, of_all_kinds);
     let usage = |table: &Table, policy| table.usage(policy, Deployment::Library);
@@ -25,13 +25,13 @@ pub(crate) fn deployed(table: &Table, policy: Policy, of_all_kinds: bool) -> (Ta
         ));
     }
     if doubtful.unused() > 0 {
-        notes.push(format!("Used as asked for, though by default {doubtful}."));
+        notes.push(format!("Used as asked for; by default, {doubtful}."));
     }
     (table.deployed(policy).0, notes)
 }
 
-/// The rules that a file tells, as if they were all for the library's own settings. Of the entries for colltune
-/// these are the library's own algorithms where there is no entry for its settings.
+/// The rules that a file is made from, as entries for any deployment. Unless `of_all_kinds`, entries for colltune
+/// contribute the library's own algorithms, where there is no entry for the library's settings.
 fn told(table: &Table, of_all_kinds: bool) -> Table {
     let mut told = table.clone();
     for (collective, entries) in &mut told.collectives {
@@ -58,7 +58,7 @@ fn told(table: &Table, of_all_kinds: bool) -> Table {
     told
 }
 
-/// The options that use what is not used, with the verb.
+/// The options that use the rules that are not used, with the verb.
 fn options(usage: Usage) -> &'static str {
     match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
         (true, false) => "`--unconfirmed` uses",
@@ -67,7 +67,7 @@ fn options(usage: Usage) -> &'static str {
     }
 }
 
-/// Refuses to assume a shape that the table says nothing about, and two of as many ranks.
+/// Refuses to assume a shape that the table does not have, and two shapes with the same number of ranks.
 ///
 /// # Errors
 /// [`ExportError::Shape`].
@@ -81,7 +81,7 @@ pub(crate) fn check_shapes(table: &Table, options: &Options) -> Result<(), Expor
             known.dedup();
             let known: Vec<String> = known.iter().map(ToString::to_string).collect();
             return refuse(format!(
-                "the table knows nothing about it, but about {}",
+                "the table has rules for {} alone",
                 known.join(", ")
             ));
         }

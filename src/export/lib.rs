@@ -1,9 +1,9 @@
 //! Decision tables in the formats that MPI libraries and programs read.
 //!
 //! A [`Format`] turns what a [`table::Policy`] deploys of a [`table::Table`] into text, reads that text again with
-//! a strict reader of its own, and hands it out only if every decision is found in it. What a library reads can name only that
-//! library's own algorithms, so it is the table's decisions for [`table::Deployment::Library`] that
-//! are exported; where there are none, the library goes on deciding for itself.
+//! a strict reader of its own, and hands it out only if every decision is found in it. What a library reads can name
+//! only that library's own algorithms, so the table's decisions for [`table::Deployment::Library`] are exported;
+//! where there are none, the library goes on deciding for itself.
 //!
 //! One file a format: see [`FORMATS`].
 
@@ -54,7 +54,7 @@ pub trait Format: Sync {
         self.write(&table, notes, options)
     }
 
-    /// The same of a table that has nothing but what is deployed; `notes` go into the file.
+    /// As [`Format::render`], of a table to which the policy has been applied; `notes` go into the file.
     ///
     /// # Errors
     /// As for [`Format::render`].
@@ -93,12 +93,13 @@ pub struct Options {
     pub assume_commutative: bool,
     /// The library's file, where a format needs to know what the library does by itself.
     pub library: Option<PathBuf>,
-    /// What of the table is written. If it extrapolates, rules of a number of ranks hold up to the next number
-    /// that was measured, and not for that number alone.
+    /// Which rules are written. If it extrapolates, those of a number of ranks hold up to the next number that was
+    /// measured, otherwise for that number alone.
     pub policy: Policy,
-    /// Where a format cannot tell shapes of as many ranks apart: go by these. One for a number of ranks at most.
+    /// The shapes whose rules are written by a format that cannot tell shapes with the same number of ranks apart;
+    /// one for a number of ranks at most.
     pub assume_shapes: Vec<CommShape>,
-    /// What whoever deploys it must know beside [`Exported::notes`], among which it stands.
+    /// Further notes, to stand among [`Exported::notes`].
     pub remarks: Vec<String>,
 }
 
@@ -112,9 +113,9 @@ pub struct Exported {
     /// What the environment of a job has that uses the file, by name; a variable without a value is to
     /// have the file's absolute path.
     pub variables: Vec<(String, Option<String>)>,
-    /// What whoever deploys it must know, each a full sentence.
+    /// What must be known to deploy it, each a full sentence.
     pub notes: Vec<String>,
-    /// Whether anything is decided in it.
+    /// Whether it chooses anything but the library's default.
     pub decides: bool,
 }
 

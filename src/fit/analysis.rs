@@ -55,8 +55,7 @@ pub struct Measurements<'a> {
     pub fresh: Option<&'a Fresh>,
     /// The cells of the campaign, at which choices are confirmed.
     pub grid: &'a [Cell],
-    /// What was found when tables of these measurements were measured again, and is not overruled by newer
-    /// launches ([`standing`]).
+    /// Verdicts about tables of these measurements that newer launches do not overrule ([`standing`]).
     pub verdicts: &'a [table::Verdict],
 }
 
@@ -90,7 +89,7 @@ pub struct Analysis {
     pub starts: Starts,
     /// How calls followed each other.
     pub pattern: Pattern,
-    /// What these decisions would choose and verdicts turn back to the default.
+    /// The parts of rules that verdicts turned back to the default.
     pub turned_back: Vec<TurnedBack>,
     /// The rules of the table.
     rules: BTreeMap<Collective, Vec<ShapeRules>>,
@@ -214,7 +213,7 @@ impl Analysis {
         judge(table, deployment, orders, &self.summaries, &self.failures)
     }
 
-    /// The number of cells in which the default stays only since another candidate was not measured in enough
+    /// The number of cells in which the default stays only because another candidate was not measured in enough
     /// fresh launches.
     pub fn unconfirmed_choices(&self) -> usize {
         let all = self.decisions.iter().chain(&self.library_decisions);
@@ -223,8 +222,8 @@ impl Analysis {
         cells.len()
     }
 
-    /// Where a candidate may be faster than the default and is not used, since fresh launches do not say so
-    /// clearly, as sentences; with the least `budget`, as campaigns have it, that would suffice for them.
+    /// Sentences about the cells in which a candidate may be faster than the default, but fresh launches did not
+    /// confirm it. `budget` is the least that would suffice to confirm them, as campaigns write it.
     pub fn unconfirmed(&self, budget: Option<&str>) -> Vec<String> {
         let least = budget.map_or_else(String::new, |budget| {
             format!(", at least `budget: {budget}`")

@@ -53,7 +53,7 @@ impl Exploration<'_> {
     }
 }
 
-/// What the points of a series have in common.
+/// What all points of a series have in common.
 type Key = (Deployment, Collective, CommShape, Operators);
 
 /// Candidates to be compared with the default in a cell, in one pattern of calls.

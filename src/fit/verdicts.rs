@@ -1,4 +1,4 @@
-//! What measuring tables again has found, and decisions that it turns back.
+//! Verdicts of earlier validations, and the decisions that they turn back.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use vocabulary::{Candidate, Cell, Sample, Subject};
 
 use crate::{DecideOptions, FitError, Fresh};
 
-/// The verdicts that newer launches do not overrule: a candidate that confirming launches made after the verdict
-/// confirm at that very size is not refuted any more.
+/// The verdicts that newer launches do not overrule. A verdict against a candidate is overruled where confirming
+/// launches made after it confirm the candidate at the same size.
 ///
 /// `samples` are those of confirming launches, as for [`Fresh::of`]. A verdict without a launch stands.
 ///
@@ -49,7 +49,7 @@ pub fn standing(
     Ok(standing)
 }
 
-/// Whether a verdict was given in a cell, whatever its datatype.
+/// Whether a verdict is about a cell, whatever the cell's datatype.
 fn is_at(verdict: &table::Verdict, cell: &Cell) -> bool {
     let operators = match cell.commutes() {
         true => OperatorClass::Commutative,

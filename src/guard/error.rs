@@ -67,7 +67,7 @@ pub enum GuardError {
         /// The deployment.
         deployment: &'static str,
     },
-    /// Rules are to be confirmed without a look between measured sizes.
+    /// Rules are to be confirmed, and no probes to be measured.
     #[error("rules are not confirmed without probes between measured sizes")]
     NoProbes,
     /// Launches ended without any result.
@@ -103,7 +103,8 @@ impl GuardError {
                  among the candidates of their campaign"
                     .to_owned()
             }
-            Self::NoProbes => "leave out `--probes 0`: the library's default may change its algorithm there"
+            Self::NoProbes => "leave out `--probes 0`: the library's default may change its algorithm between \
+                               measured sizes"
                 .to_owned(),
             Self::NothingMeasured => "give more time with `--budget`".to_owned(),
             Self::Interrupted | Self::NoLauncher { .. } => return None,

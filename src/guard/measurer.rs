@@ -17,7 +17,7 @@ pub struct Times {
     pub medians: BTreeMap<(Cell, Candidate), Vec<(u32, f64)>>,
     /// Candidates that failed.
     pub broken: Vec<Broken>,
-    /// Whether time was up before all was measured that was asked for.
+    /// Whether time was up before everything asked for was measured.
     pub is_out_of_time: bool,
     /// In which order ranks stood on their nodes, where launches told it.
     pub orders: BTreeMap<CommShape, RankOrder>,
@@ -158,11 +158,11 @@ impl Times {
 /// What further launches measured.
 pub(crate) struct More {
     pub(crate) samples: Vec<Sample>,
-    /// Whether time was up before all was measured that was asked for.
+    /// As [`Times::is_out_of_time`].
     pub(crate) is_out_of_time: bool,
 }
 
-/// Measures cells until the workplace's store has them from so many launches; returns what was added to it.
+/// Measures cells until the workplace's store has `launches` launches of them; returns what was added to it.
 pub(crate) fn measure_more(
     at: &Workplace,
     cells: &[(Cell, Vec<Candidate>)],

@@ -155,7 +155,7 @@ fn stretches(
     stretches
 }
 
-/// Draws one size in each of `parts` parts of equal weight.
+/// Draws one size in each of `parts` parts that have the same weight.
 fn draw(stretches: &[Stretch], parts: usize, random: &mut Rng) -> Vec<Cell> {
     let total: f64 = stretches.iter().map(|stretch| stretch.weight).sum();
     let mut drawn = Vec::new();

@@ -1,4 +1,4 @@
-//! What validating a table makes of it: verdicts that last, and rules that are turned back or confirmed.
+//! What follows from validating a table: verdicts, which are kept, and rules that are confirmed.
 
 use std::fmt;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// What the launches said, as verdicts; nothing of points about which they could not tell.
+    /// The verdicts about points. There is none about a point that was not measured in enough launches.
     pub fn verdicts(&self, points: &[ValidatedPoint]) -> Vec<Verdict> {
         let verdicts = points.iter().filter_map(|validated| {
             let found = match validated.judgement {
@@ -70,7 +70,7 @@ impl Circumstances {
     }
 }
 
-/// Keeps verdicts in the store that a table was made from, and returns where that is; `None` if it is not here.
+/// Keeps verdicts in the store that a table was made from, and returns the store's path; `None` if it is not here.
 ///
 /// # Errors
 /// A store that cannot be read or written.
@@ -84,7 +84,7 @@ pub fn keep(
         return Ok(None);
     }
     let mut store = Store::open(&path)?;
-    // Another one may have its name by now.
+    // Another campaign's store may have this name by now.
     if !store.has_campaign(&table.provenance.campaign)? {
         return Ok(None);
     }
@@ -92,7 +92,7 @@ pub fn keep(
     Ok(Some(path))
 }
 
-/// A part of a rule that is confirmed now.
+/// A part of a rule that was confirmed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirmed {
     /// The rule as it was.
@@ -101,9 +101,9 @@ pub struct Confirmed {
     pub candidate: Candidate,
     /// The sizes for which it is confirmed.
     pub sizes: Range<u64>,
-    /// How much faster than the default it is, in geometric mean over the points that were measured.
+    /// How many times as fast as the default it is, in geometric mean over the points in these sizes.
     pub speedup: f64,
-    /// From how many points that was found.
+    /// The number of these points.
     pub points: usize,
 }
 
@@ -128,10 +128,10 @@ impl fmt::Display for Confirmed {
 /// Marks the rules of a table as confirmed whose candidate fresh launches found faster for certain at every point:
 /// the measured sizes, both sides of thresholds, and probes.
 ///
-/// `all` are the points of the table ([`crate::points`]), and the probes: one that was not measured, or about
-/// which the launches could not tell, leaves its rule as it is. Only what lies between the smallest and the largest
-/// measured size of an entry is confirmed, as nobody has compared anything beyond. Nor is an entry confirmed that
-/// holds for operators of both classes in programs that use colltune: points are measured with one that commutes.
+/// `all` are the points of the table ([`crate::points`]) and the probes. A rule stays as it is if one of its points
+/// was not measured, or not in enough launches. Only sizes from the smallest to the largest measured one of an entry
+/// are confirmed, since nothing is compared beyond. An entry that holds for both classes of operators in programs
+/// that use colltune is not confirmed: its points are measured with an operator that commutes.
 pub fn confirm(
     table: &mut Table,
     deployment: Deployment,

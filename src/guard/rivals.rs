@@ -89,9 +89,9 @@ impl Rivals {
     }
 }
 
-/// The candidates that may be the runner-up of a decision. Not one that was faster by its median and is not used,
-/// since fresh launches, another pattern of calls or another datatype spoke against it, or time was up: it would
-/// be found faster again.
+/// The candidates that may be the runner-up of a decision. A candidate that was faster by its median and is not
+/// used, because fresh launches, another pattern of calls, another datatype or a verdict spoke against it, or time
+/// was up, may not: it would be found faster again.
 fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let verdict = decision.verdict;
     let nobody = matches!(

@@ -25,7 +25,7 @@ const CONFIDENCE: f64 = 0.95;
 pub enum Judgement {
     /// What is chosen is faster than the default: the interval of its speed-up lies above 1, with 95 %.
     Faster,
-    /// There were launches enough, and they do not tell the two apart.
+    /// There were enough launches, and they do not tell the two apart.
     Same,
     /// Slower for certain, after further launches.
     Slower,
@@ -35,11 +35,11 @@ pub enum Judgement {
     Undecided,
     /// It fails, as said here.
     Broken(String),
-    /// Nothing is known, for this reason.
+    /// It has no times to compare, for this reason.
     NotMeasured(Silence),
 }
 
-/// Why launches say nothing of a point.
+/// Why a point has no times to compare.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Silence {
     /// Time was up before.
@@ -94,7 +94,7 @@ impl ValidatedPoint {
 /// All points together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many there are.
+    /// The number of points that were measured in enough launches.
     pub points: usize,
     /// Geometric mean of the measured points' speed-ups.
     pub geometric_mean: f64,
@@ -127,7 +127,7 @@ impl Validated {
         !self.points.iter().any(ValidatedPoint::is_wrong)
     }
 
-    /// The points together that were measured in launches enough to tell; nothing if there are none.
+    /// The points together that were measured in enough launches; `None` if there are none.
     pub fn summary(&self) -> Option<Summary> {
         let told = self
             .points
@@ -223,7 +223,7 @@ fn speedup(point: &Point, times: &Times) -> Option<PairedRatio> {
     paired_ratio(of(&Candidate::Default), of(&point.chosen), CONFIDENCE)
 }
 
-/// Why nothing is known of a point that does not fail.
+/// Why a point that does not fail has no times to compare.
 fn silence(point: &Point, rounds: [&Times; 2]) -> Silence {
     let default = rounds
         .iter()

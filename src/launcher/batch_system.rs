@@ -65,12 +65,11 @@ pub trait BatchSystem: Debug + Send + Sync {
         Ok(())
     }
 
-    /// The arguments of [`Words::step`] with which ranks have these variables; all but
-    /// [`crate::PRELOADING`] stand in the command's own environment too. `value` finds the values of that
-    /// environment's other variables.
+    /// The arguments by which [`Words::step`] gives variables to ranks. All but [`crate::PRELOADING`] are in the
+    /// command's own environment too, of which `value` finds the other variables' values.
     ///
     /// # Errors
-    /// [`LaunchError::Step`] if these arguments do not let it.
+    /// [`LaunchError::Step`] if the given arguments do not allow it.
     fn step_arguments(
         &self,
         arguments: &[OsString],

@@ -9,7 +9,7 @@ use vocabulary::Library;
 use super::batch_system::{BATCH_SYSTEMS, BatchSystem};
 use super::{Discovery, Installation, LaunchError, LibraryChoice, Refusal, select};
 
-/// What loads a library into every program: it must not stand in the environment of what starts ranks.
+/// The variable that loads a library into every program. It must not be set for the launcher itself.
 pub const PRELOADING: &str = "LD_PRELOAD";
 
 /// A command that starts ranks.
@@ -49,10 +49,7 @@ impl CommandLine {
                 [word, ..] if word.as_encoded_bytes().starts_with(b"-") => {
                     return Err(LaunchError::Step {
                         program: "env",
-                        message: format!(
-                            "options of `env` are not understood, as {}",
-                            word.display()
-                        ),
+                        message: format!("its option {} is not understood", word.display()),
                     });
                 }
                 _ => rest,
@@ -120,7 +117,7 @@ impl CommandLine {
         }
     }
 
-    /// What it starts.
+    /// The launcher's path.
     pub fn launcher(&self) -> &Path {
         match &self.starter {
             Starter::Library(installation) => &installation.launcher,
@@ -128,10 +125,10 @@ impl CommandLine {
         }
     }
 
-    /// The same command with these variables in the environment of its ranks, [`PRELOADING`] in theirs alone.
+    /// The same command with these variables in the environment of its ranks, [`PRELOADING`] only there.
     ///
     /// # Errors
-    /// [`LaunchError::Step`] if the launcher's own options or a value's characters do not let it.
+    /// [`LaunchError::Step`] if the launcher's own options or a value's characters do not allow it.
     pub fn with(&self, variables: &[(&str, OsString)]) -> Result<Command, LaunchError> {
         let mut command = Command::new(self.launcher());
         command.envs(self.assignments.iter().map(|(name, value)| (name, value)));

@@ -46,7 +46,7 @@ pub enum LaunchError {
         #[source]
         reason: Refusal,
     },
-    /// A command of a batch system that cannot be given what ranks need.
+    /// A command before the program that cannot be given what ranks need.
     #[error("`{program}` cannot be given a table: {message}")]
     Step {
         /// The command.

@@ -63,7 +63,7 @@ impl BatchSystem for Slurm {
         variables: &[(&str, OsString)],
         value: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Vec<OsString>, LaunchError> {
-        // The first of them counts.
+        // The first that is set counts.
         let mut own = EXPORTING.into_iter().filter_map(|name| {
             let value = value(name).filter(|value| !value.is_empty())?;
             Some((name, value))

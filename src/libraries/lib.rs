@@ -135,13 +135,13 @@ pub trait MpiLibrary: Debug + Sync {
     /// values of others.
     fn decides(&self, variable: &str, value: &dyn Fn(&str) -> Option<String>) -> bool;
 
-    /// Whether an environment variable makes the library look into a file of rules, beside the one that
-    /// names the file.
+    /// Whether an environment variable is deployed with a file of rules, beside the one that names the file, so that
+    /// the library follows the rules.
     fn goes_with_rules(&self, _variable: &str) -> bool {
         false
     }
 
-    /// Who carries out collectives, by the values of the control variables that the library has before MPI is
+    /// Which parts of the library carry out collectives, by the values that its control variables have before MPI is
     /// started; empty if these do not tell.
     fn serving(&self, variables: &BTreeMap<String, String>) -> Vec<Serving>;
 

@@ -26,7 +26,7 @@ const COLLECTIVES: [&str; 8] = [
 ];
 
 /// Whether devices may carry out collectives: all, none, or those whose own variables say so; the tool interface
-/// may tell these by their numbers, 0 to 2.
+/// may give these values as numbers, 0 to 2.
 const DEVICES: &str = "MPIR_CVAR_DEVICE_COLLECTIVES";
 
 /// Intel MPI's.

@@ -109,7 +109,7 @@ impl MpiLibrary for OpenMpi {
         CHOOSING.iter().any(|begin| variable.starts_with(begin))
     }
 
-    /// Files of rules are deployed with it: [`components`] that come before `tuned` are left out.
+    /// `coll` is deployed with files of rules, to leave out the [`components`] that come before `tuned`.
     fn goes_with_rules(&self, variable: &str) -> bool {
         variable == "OMPI_MCA_coll"
     }

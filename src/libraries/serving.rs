@@ -1,11 +1,11 @@
-//! Who carries out collectives as a library is set.
+//! Which part of a library carries out which collectives.
 
 use schedule::Collective;
 
-/// Who carries out some collectives.
+/// A part of a library that carries out some collectives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serving {
-    /// The part of the library that does, by its name there.
+    /// Its name in the library.
     pub component: String,
     /// The collectives, in the order of [`Collective::MEASURED`].
     pub collectives: Vec<Collective>,

@@ -29,8 +29,8 @@ macro_rules! own {
     };
 }
 
-/// Defines functions of MPI's names. A call that is known to be left to the library goes there at once, and
-/// nothing that other calls need costs it anything: these have a function of their own.
+/// Defines functions of MPI's names. Calls that are known to be left to the library go there at once; for all others
+/// there are functions of their own, so that what these need costs the former nothing.
 macro_rules! intercept {
     ($(
         $name:ident $library:ident $ours:ident $fortran:ident $newer:ident

@@ -89,8 +89,8 @@ asks for, the gain is immaterial. A candidate chosen instead of the best one bea
 default and is about as fast as the fastest that does.\n\n\
 Where choices are confirmed, the times shown are from fresh launches, in the campaign's own pattern of\n\
 calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.\n\n\
-What is not confirmed, or has low confidence, is not deployed unless somebody asks for it: the default\n\
-stays there, in programs and in exported files.";
+By default, rules that are not confirmed or have low confidence are not deployed: the default stays\n\
+there, in programs and in exported files.";
 
 fn decisions(view: &View) -> String {
     let mut text = "## Decisions\n\n".to_owned();

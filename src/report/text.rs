@@ -20,7 +20,7 @@ pub(crate) fn short_name(candidate: &Candidate) -> String {
     without_collective(&candidate.to_string())
 }
 
-/// A full name without its collective; what it begins with stays: `ring`, `native:ring`.
+/// A full name without its collective: `ring`, `native:ring`.
 pub(crate) fn without_collective(name: &str) -> String {
     let (algorithm, parameters) = name.split_at(name.find('[').unwrap_or(name.len()));
     let (whose, rest) = algorithm.split_at(algorithm.find(':').map_or(0, |colon| colon + 1));

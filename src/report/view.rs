@@ -39,8 +39,7 @@ pub struct View {
     pub comparisons: Vec<Comparison>,
     /// Every cell with its candidates, ascending by cell and operators.
     pub cells: Vec<CellDecision>,
-    /// Why what the table chooses is not deployed unless somebody asks for more, as in `not confirmed`:
-    /// [`withheld`].
+    /// Why choices of the table are not deployed, as in `not confirmed`: [`withheld`].
     pub withheld: Withheld,
     /// Algorithms of colltune against the library's own; empty where none of those was forced.
     pub pairs: Vec<Pairs>,
@@ -50,11 +49,11 @@ pub struct View {
     pub failures: Vec<Failure>,
 }
 
-/// Reasons by cell, operators, and how what is chosen gets to programs.
+/// Reasons by cell, operators and deployment.
 pub type Withheld = BTreeMap<(Cell, Operators, Deployment), String>;
 
-/// Why what a table chooses in some cells is not deployed, as [`Policy::default`] says, where it is not. That a whole
-/// table is of a simulated machine, its warnings say.
+/// The reasons why [`Policy::default`] does not deploy what a table chooses in some cells; none for what it deploys. That a
+/// whole table is of a simulated machine, its warnings say.
 pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
     let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
@@ -90,7 +89,7 @@ pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
 }
 
 impl View {
-    /// Why what the table chooses in a cell is not deployed; nothing if it is, or is the default.
+    /// Why the choice in a cell is not deployed; `None` if it is, or if it is the default.
     pub(crate) fn why_withheld(&self, result: &CellDecision) -> Option<&str> {
         self.why_withheld_from(result, Deployment::Colltune)
     }
@@ -100,7 +99,7 @@ impl View {
         self.withheld.get(&key).map(String::as_str)
     }
 
-    /// What became of the best candidate, and why what is chosen is not deployed, if it is not.
+    /// What became of the best candidate, and why the choice is not deployed, if it is not.
     pub(crate) fn verdict(&self, result: &CellDecision) -> String {
         match self.why_withheld(result) {
             None => verdict(result),
@@ -124,7 +123,7 @@ impl View {
         }
     }
 
-    /// What the table gains was measured in launches of the campaign; what a table alone says is expected.
+    /// The verb for gains, which were measured in launches of the campaign, or are expected by a table alone.
     pub(crate) fn gains(&self) -> &'static str {
         match self.basis {
             Basis::Measurements => "gains",

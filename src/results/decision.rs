@@ -84,16 +84,14 @@ pub enum Verdict {
     /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
     #[error("another candidate beats the default in one pattern of calls and not in another")]
     PatternsDisagree,
-    /// What beats the default in the launches that looked for candidates was not measured again, or not often
-    /// enough.
+    /// A candidate that beats the default in exploring launches was not measured in enough fresh launches.
     #[error(
         "another candidate may beat the default, but was not measured in enough fresh launches"
     )]
     Unconfirmed,
-    /// What would be chosen was found slower than the default, or to fail, when a table that chose it was validated.
+    /// `colltune validate` found the candidate that would be chosen slower than the default, or failing.
     #[error(
-        "`colltune validate` found the default faster than what beats it in the launches of the \
-         campaign"
+        "`colltune validate` found the candidate that would be chosen slower than the default, or failing"
     )]
     Refuted,
     /// A table says so, and only the measurements that it was made from could tell why.

@@ -36,17 +36,17 @@ pub(crate) struct State {
 /// Calls of one collective that are known to be left to the library, whatever else they say.
 #[derive(Clone, Debug)]
 pub(crate) struct Passed {
-    /// Those of a few elements of one type, which is MPI's own, so that nobody frees it, and how many; all
-    /// calls if absent.
+    /// Their datatype and their largest number of elements; all calls if absent. The datatype is MPI's own, which
+    /// cannot be freed.
     pub(crate) few: Option<(MPI_Datatype, c_int)>,
     /// The row of the summary that they belong to.
     pub(crate) row: usize,
-    /// How many there were that the summary does not have yet.
+    /// The number of these calls, which the row does not include.
     pub(crate) calls: Rc<Cell<u64>>,
 }
 
 impl Passed {
-    /// Whether a call of so many elements of a type is one of these.
+    /// Whether a call of `count` elements of a datatype is one of these.
     #[inline(always)]
     fn has(&self, (count, datatype): (c_int, MPI_Datatype)) -> bool {
         let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
@@ -87,7 +87,7 @@ impl Tuned {
 const MOST_PRIVATE: i32 = 256;
 
 impl State {
-    /// What a call belongs to that is known to be left to the library.
+    /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
     #[inline(always)]
     pub(crate) fn passed(&self, call: &RawCall) -> Option<&Passed> {
         let passed = self.passed[call.collective as usize].as_ref();

@@ -19,14 +19,14 @@ pub enum RuntimeError {
         "not all ranks have read the same table, or they have different settings (variables COLLTUNE_*)"
     )]
     Differs,
-    /// A variable of the environment has a value that it cannot have.
+    /// An environment variable has an invalid value.
     #[error("{name} is `{value}`: it must be {expected}")]
     Variable {
         /// Its name.
         name: &'static str,
         /// Its value.
         value: String,
-        /// The values that it can have.
+        /// The valid values.
         expected: &'static str,
     },
     /// The table was made for something else than the program runs with.

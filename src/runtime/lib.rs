@@ -27,8 +27,8 @@
 //!   file is looked at again.
 //! - *Traffic does not meet.* Messages of ours go through a private communicator, made at the first
 //!   call and freed with the application's.
-//! - *Only what is certain decides*: confirmed rules of medium confidence or more, on the shapes that were
-//!   measured, unless [`Settings::policy`] says otherwise.
+//! - *Only confirmed rules decide*, of medium confidence or more and on the shapes that were measured, unless
+//!   [`Settings::policy`] says otherwise.
 //! - *What cannot be served is passed on* to the library: see [`PassedOn`].
 
 mod agree;

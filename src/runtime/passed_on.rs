@@ -41,7 +41,7 @@ pub enum PassedOn {
     /// The shape, or ranks in this order on it, was not measured, and the policy does not extrapolate.
     #[error("default (shape not measured)")]
     Shape,
-    /// The table chooses something else, but the policy does not use the rule.
+    /// The table chooses another candidate, but the policy does not deploy the rule.
     #[error("default (the table's rule is not used)")]
     Withheld,
     /// Some rank has loaded what gives out memory of accelerators, which we cannot read.

@@ -28,8 +28,8 @@ struct Served {
 }
 
 impl Tuner {
-    /// Whether a call is known to be left to the library: it is counted, and the library is still to be called.
-    /// Never where calls are timed.
+    /// Whether a call is known to be left to the library. If so, it is counted, and the caller must call the
+    /// library. Always false if calls are timed.
     ///
     /// # Safety
     ///
@@ -173,8 +173,8 @@ impl Tuner {
         }
     }
 
-    /// The type and number of a call's elements, if the rules leave all calls of so few of them to the library's
-    /// default, and nobody wants to know the reason of each.
+    /// The datatype and number of a call's elements, if the rules leave all calls of no more elements to the
+    /// library's default, and calls are not timed: then the summary gives the reason of each.
     ///
     /// # Safety
     ///
@@ -195,7 +195,7 @@ impl Tuner {
         is_few.then_some((datatype, elements))
     }
 
-    /// Calls that are passed on at once from now on, and counted in a row of the summary.
+    /// Calls that are passed on at once from now on, and counted for a row of the summary.
     fn known(&self, row: usize, few: Option<(MPI_Datatype, c_int)>) -> Passed {
         Passed {
             few,

@@ -6,7 +6,7 @@ use schedule::Collective;
 
 use crate::PassedOn;
 
-/// Who carries calls out, and by which part of a table.
+/// Who carries out calls, and by which rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// An algorithm of ours, by a rule for the communicator's shape.
@@ -45,8 +45,7 @@ pub struct Row {
     /// a promise, not a measurement of these calls. 0 where the table has no times for the shape, or calls are not
     /// timed.
     ///
-    /// No measured gain stands beside it: a call is carried out in one way, and what the default would have
-    /// taken for it nobody has seen.
+    /// There is no measured gain, since each call is carried out in one way alone.
     pub expected_gain_seconds: f64,
 }
 

@@ -31,8 +31,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Look at the table's file again where a communicator is used for the first time.
     pub reload: bool,
-    /// Is told, on one rank, what is not an error: that such a table is used, why one that has changed is not,
-    /// or that the policy uses no rule of a table, unless the summary says so.
+    /// Called on one rank with warnings: that such a table is used, why a changed one is not, or that the policy
+    /// deploys no rule of a table, unless the summary says so.
     pub warn: Option<fn(&str)>,
     /// Take the time of every call, for the summary. Costs some 50 ns a call.
     pub timed: bool,
@@ -122,7 +122,7 @@ impl Tuner {
         }
     }
 
-    /// Says it if the policy uses no rule of the table.
+    /// Warns if the policy deploys no rule of the table.
     ///
     /// # Safety
     ///
@@ -186,13 +186,14 @@ impl Tuner {
         self.versions.first().policy.extrapolate
     }
 
-    /// How many rules of the table that this rank used last the policy uses.
+    /// How many rules the policy deploys of the table that this rank used last.
     fn usage(&self) -> Usage {
         let last = self.versions.last();
         last.loaded.table.usage(last.policy, Deployment::Colltune)
     }
 
-    /// How many rules of the table the policy does not use, why, and what to do about it; `None` if it uses all.
+    /// How many rules of the table the policy does not deploy, why, and what to do about it; `None` if it deploys
+    /// all.
     pub fn unused(&self) -> Option<String> {
         let usage = self.usage();
         let mut text = match usage.unused() {
@@ -200,7 +201,7 @@ impl Tuner {
             _ => usage.to_string(),
         };
         if usage.unconfirmed > 0 {
-            text += "; `colltune validate --confirm` confirms what is good, COLLTUNE_UNCONFIRMED=1 (`colltune run \
+            text += "; `colltune validate --confirm` confirms those that hold, COLLTUNE_UNCONFIRMED=1 (`colltune run \
                      --unconfirmed`) uses unconfirmed rules as well";
         }
         if usage.simulated > 0 {
@@ -227,7 +228,7 @@ impl Tuner {
         summary
     }
 
-    /// Where calls are counted that belong to a row of the summary and are passed on at once.
+    /// Counts the calls that are passed on at once and belong to a row of the summary.
     pub(crate) fn passed_calls(&self, row: usize) -> Rc<Cell<u64>> {
         Rc::clone(self.passed.borrow_mut().entry(row).or_default())
     }

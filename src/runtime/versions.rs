@@ -18,7 +18,7 @@ use crate::{Loaded, PassedOn};
 pub(crate) struct Version {
     /// As it was read.
     pub(crate) loaded: Loaded,
-    /// What decides: as the policy deploys it.
+    /// As the policy deploys it; calls are decided by this.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
     shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
@@ -88,8 +88,8 @@ impl Version {
         }
     }
 
-    /// Why these rules leave all calls of a collective to the library's default: `otherwise` if the table says
-    /// so.
+    /// Why these rules leave all calls of a collective to the library's default: `otherwise` if the table chooses
+    /// it.
     pub(crate) fn why_all_default(
         &self,
         rules: &CommunicatorRules,

@@ -23,7 +23,7 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     }
 }
 
-/// A whole number as an INTEGER, which holds no more than half of those of 64 bits.
+/// A whole number as an INTEGER, which is signed: numbers from 2^63 on are refused.
 pub(crate) struct Whole(pub(crate) u64);
 
 impl ToSql for Whole {

@@ -1,8 +1,8 @@
 //! The campaign's memory: one SQLite file with every raw repetition that was ever measured.
 //!
 //! Samples are append-only, in the schema itself. Statistics, fits, tables and reports are
-//! computed from [`Store::samples`] and never written back, so they can always be rebuilt. What measuring a table
-//! again has found ([`Store::verdicts`]) is evidence too, and append-only: its launches are not kept.
+//! computed from [`Store::samples`] and never written back, so they can always be rebuilt. Verdicts of validations
+//! ([`Store::verdicts`]) are evidence too, and append-only: their launches are not kept.
 //!
 //! The path of a measurement:
 //!

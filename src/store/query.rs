@@ -272,8 +272,8 @@ impl Store {
         })
     }
 
-    /// The seconds that a candidate took in each task of the launches of a library that confirmed choices in calls
-    /// of one pattern, warm-up and synchronisation included: those of the task, divided by its candidates.
+    /// The seconds per candidate in each task of a library's confirming launches with one pattern of calls: the
+    /// task's seconds, warm-up and synchronisation included, divided by the number of its candidates.
     pub fn confirming_turns(
         &self,
         library: &Library,

@@ -1,4 +1,4 @@
-//! What measuring tables again has found.
+//! Verdicts of validations.
 
 use rusqlite::types::Type;
 use rusqlite::{Row, params};
@@ -11,7 +11,7 @@ use crate::launch::next_number;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Keeps verdicts, and with each the newest launch that the store has now.
+    /// Stores verdicts, each with the number of the newest launch that the store has now.
     pub fn record_verdicts(&mut self, verdicts: &[Verdict]) -> Result<(), StoreError> {
         self.write(|transaction| {
             let newest = next_number(transaction)? - 1;

@@ -57,8 +57,8 @@ pub struct Change {
     pub after: Choice,
     /// The speed-up over the default that is expected now, divided by the one expected before: what
     /// the change is worth if the default has stayed as fast. The geometric mean over the measured
-    /// sizes of the range. Unknown if one of them is, and of what is turned back to the default: tables do not tell
-    /// what an earlier promise was worth that was not kept.
+    /// sizes of the range. `None` if a speed-up is unknown, and where the default is chosen again, since the
+    /// speed-up expected before did not hold.
     pub worth: Option<f64>,
 }
 

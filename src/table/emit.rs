@@ -186,8 +186,8 @@ pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Rows, aligned so that a column reads as one measured size; that of speed-ups only where it says more than the
-/// times.
+/// Rows, aligned so that a column reads as one measured size. The row of speed-ups is left out where these are the
+/// ratios of the times.
 fn measured_columns(f: &mut fmt::Formatter<'_>, points: &[MeasuredPoint]) -> fmt::Result {
     if points.is_empty() {
         return Ok(());

@@ -10,7 +10,7 @@ use crate::{MeasuredPoint, Rule, ShapeRules};
 pub(crate) struct Times {
     /// Unknown if neither a measured point nor the rule tells the candidate's speed-up.
     pub(crate) seconds: Option<f64>,
-    /// The default's time divided by the candidate's; unknown where that is.
+    /// The default's time divided by the candidate's; unknown if the candidate's time is.
     pub(crate) speedup: Option<f64>,
     pub(crate) default_seconds: f64,
     /// Whether the size lies above the largest measured one.
@@ -81,7 +81,7 @@ impl<'p> Around<'p> {
         }
     }
 
-    /// What lies between the values at the points; outside of them the value at the nearest one.
+    /// A value interpolated between those at the two points; outside of them, the value at the nearest one.
     fn between(&self, of: fn(&MeasuredPoint) -> f64) -> f64 {
         let Self { left, right, bytes } = *self;
         if left.bytes == right.bytes {

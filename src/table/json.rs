@@ -34,16 +34,16 @@ pub struct DecisionJson {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
     pub default_seconds: Option<f64>,
-    /// Default's time divided by the candidate's, as it was decided by, or null: [`Decision::speedup`].
+    /// Default's time divided by the candidate's, or null: [`Decision::speedup`].
     pub speedup: Option<f64>,
     /// `high`, `medium` or `low`.
     pub confidence: Confidence,
     /// Whether fresh launches confirmed, on the shape asked for, that the candidate is faster than the
     /// default.
     pub confirmed: bool,
-    /// Whether the decision is deployed unless somebody asks for more: [`Policy::default`].
+    /// Whether [`Policy::default`] deploys the decision.
     pub deployed: bool,
-    /// Why it is not, or null.
+    /// Why it does not, or null.
     pub reason: Option<String>,
     /// The rule that decided, in words.
     pub rule: String,

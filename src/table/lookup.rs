@@ -41,9 +41,9 @@ pub struct Decision<'t> {
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, at the same shape.
     pub default_seconds: Option<f64>,
-    /// The default's time divided by the candidate's, as it was decided by: that of the measured sizes
-    /// ([`crate::MeasuredPoint::speedup`]), else as the rule says; 1 for the default itself. It need not be the
-    /// ratio of the expected times, which are medians on their own.
+    /// The default's time divided by the candidate's: from the measured sizes ([`crate::MeasuredPoint::speedup`]),
+    /// else as the rule states; 1 for the default itself. Being a median of paired ratios, it may differ from the
+    /// ratio of the expected times.
     pub speedup: Option<f64>,
     /// How certain the decision is.
     pub confidence: Confidence,
@@ -53,7 +53,7 @@ pub struct Decision<'t> {
     pub matched: ShapeMatch,
     /// The rule that decided.
     pub rule: RulePlace,
-    /// The same; none where the table has no rule for the query.
+    /// The rule itself, and where its table is from; `None` if the table has no rule for the query.
     pub(crate) decider: Option<(&'t Rule, &'t Provenance)>,
 }
 
@@ -195,8 +195,8 @@ impl Table {
     /// rule's candidate. If not all points that surround the size belong to the rule that decides,
     /// only the default's time is found in this way, and that of the candidate is the default's
     /// divided by the speed-up at the nearest measured point of the rule; without such a point, by
-    /// the speed-up that the rule states. Speed-ups between measured sizes are interpolated as times are;
-    /// beyond them they are those at the nearest one.
+    /// the speed-up that the rule states. Between measured sizes, speed-ups are interpolated as times are; beyond
+    /// them, the speed-up at the nearest one holds.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
         let entry = self.nearest(query);
         match entry.and_then(|entry| Some((entry, rule_at(&entry.rules, query.bytes)?))) {
@@ -225,12 +225,12 @@ impl ShapeRules {
             && self.deployments.cover(query.deployment)
     }
 
-    /// Whether the entry is about the very shape of a query, with ranks in the order asked for.
+    /// Whether the entry is for the shape of a query, and not for another order of ranks.
     pub(crate) fn is_of(&self, query: &Query) -> bool {
         self.shape == query.shape && !is_in_other_order(self, query)
     }
 
-    /// How the entry's shape is the one of a query.
+    /// How the shape of a query is found in this entry.
     pub(crate) fn matched(&self, query: &Query) -> ShapeMatch {
         match (self.is_of(query), self.source) {
             (true, RuleSource::Model) => ShapeMatch::Model,

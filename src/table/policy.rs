@@ -1,4 +1,4 @@
-//! What of a table is deployed.
+//! Which rules of a table are deployed.
 
 use std::fmt;
 
@@ -12,25 +12,27 @@ use crate::{
     Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
 };
 
-/// What a rule needs to be used where calls are decided: at run time, in exported files and in
-/// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
-/// library's default takes their place. By default: confirmed rules of the confidence that the table asks for, on the
-/// shapes that were measured.
+/// Which rules are deployed, that is used at run time, in exported files and in deployed folders. Other rules stay
+/// in their table, for reports and for [`Table::lookup`]; the library's default is used in their place.
+///
+/// The default policy deploys confirmed rules of the confidence that the table asks for, on the shapes that were
+/// measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
     pub min_confidence: Option<Confidence>,
-    /// Whether rules are used that no fresh launches confirmed, which are those of imported measurements, of the
-    /// model, and of tables from before choices were confirmed, and rules of simulated machines.
+    /// Whether rules are deployed that no fresh launches confirmed: those of imported measurements, of the model,
+    /// of campaigns with `confirmation: off`, and of tables from before choices were confirmed; and rules of simulated
+    /// machines.
     pub unconfirmed: bool,
     /// Whether a shape that was not measured is served by the nearest one that was.
     pub extrapolate: bool,
 }
 
 impl Policy {
-    /// What a rule of a table lacks to be deployed on the shape that it was made for; nothing if it is deployed.
-    pub fn lack(self, rule: &Rule, of: &Provenance) -> Option<Lack> {
-        let least = self.min_confidence.unwrap_or(of.min_confidence);
+    /// What a rule of a table lacks to be deployed on the shape that it was made for; `None` if it is deployed.
+    pub fn lack(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
+        let least = self.min_confidence.unwrap_or(provenance.min_confidence);
         match rule.candidate {
             Candidate::Default => None,
             _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
@@ -71,7 +73,7 @@ pub enum Lack {
     /// No fresh launches confirmed it.
     #[error("is not confirmed")]
     Confirmation,
-    /// It is not certain enough.
+    /// It has this confidence, less than the policy asks for.
     #[error("has {0} confidence")]
     Confidence(Confidence),
     /// It was simulated, not measured.
@@ -80,7 +82,7 @@ pub enum Lack {
 }
 
 impl Lack {
-    /// The reason in words that stand behind a colon: `not confirmed`, `low confidence`, `simulated`.
+    /// The reason, to stand behind a colon: `not confirmed`, `low confidence`, `simulated`.
     pub fn reason(self) -> String {
         match self {
             Self::Confirmation => "not confirmed".to_owned(),
@@ -91,8 +93,8 @@ impl Lack {
 }
 
 impl Table {
-    /// The table as a policy deploys it: with the default, of low confidence, in place of the rules that it
-    /// withholds, which are listed in the order of the table. A deployed table, deployed again, stays as it is.
+    /// The table as a policy deploys it: the default, of low confidence, replaces the rules that the policy
+    /// withholds, which are returned in the order of the table. Deploying the result again changes nothing.
     pub fn deployed(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
@@ -116,7 +118,7 @@ pub struct Usage {
     pub used: usize,
     /// Rules that no fresh launches confirmed.
     pub unconfirmed: usize,
-    /// Confirmed rules, or such that need not be, that are not certain enough.
+    /// Rules that lack confidence alone.
     pub uncertain: usize,
     /// Rules that are certain enough, of a simulated machine.
     pub simulated: usize,
@@ -156,7 +158,7 @@ impl fmt::Display for Usage {
 }
 
 impl Table {
-    /// How many of the rules that hold for a deployment a policy uses.
+    /// How many rules that hold for a deployment a policy deploys.
     pub fn usage(&self, policy: Policy, deployment: Deployment) -> Usage {
         let entries = self.entries();
         let entries = entries.filter(|entry| entry.deployments.cover(deployment));
@@ -181,8 +183,8 @@ impl Table {
 }
 
 impl Decision<'_> {
-    /// Why a policy does not deploy what was decided, in words that stand behind a colon; nothing if it
-    /// does, and where the default was decided.
+    /// Why a policy does not deploy the decision, to stand behind a colon; `None` if it does, or if the decision
+    /// is the default.
     pub fn withheld(&self, policy: Policy) -> Option<String> {
         let (rule, of) = self
             .decider
@@ -201,8 +203,8 @@ impl Decision<'_> {
 }
 
 impl ShapeRules {
-    /// Puts the default in place of the rules that a policy withholds, also where they were measured, and adds
-    /// them to a list.
+    /// Replaces the rules that lack something by the default, in the measured points too, and appends them to
+    /// `withheld`.
     fn withhold(
         &mut self,
         collective: Collective,

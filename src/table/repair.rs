@@ -1,4 +1,4 @@
-//! What verdicts make of rules.
+//! Turning rules back to the default, and confirming them.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use crate::{
     Verdict,
 };
 
-/// A part of a rule that is the default's now.
+/// A part of a rule that was turned back to the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedBack {
     /// The rule as it was.
     pub rule: RulePlace,
     /// What it chose.
     pub candidate: Candidate,
-    /// The sizes that are the default's now; up to `u64::MAX` if there is no end.
+    /// The sizes that were turned back; up to `u64::MAX` if there is no end.
     pub sizes: Range<u64>,
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for TurnedBack {
 }
 
 impl TurnedBack {
-    /// What a table says of all that was turned back; nothing if nothing was.
+    /// The table's warning about parts that were turned back; `None` if there are none.
     pub fn warning(changes: &[Self]) -> Option<String> {
         let all: Vec<String> = changes.iter().map(Self::to_string).collect();
         (!all.is_empty()).then(|| {
@@ -54,8 +54,7 @@ impl TurnedBack {
 }
 
 impl Table {
-    /// Turns back to the default what verdicts say is slower or fails ([`turn_back`]), and says so in the table's
-    /// provenance.
+    /// Turns rules back by verdicts ([`turn_back`]), and adds a warning to the table's provenance.
     pub fn turn_back(&mut self, verdicts: &[Verdict]) -> Vec<TurnedBack> {
         let changes = turn_back(&mut self.collectives, verdicts);
         let warnings = &mut self.provenance.warnings;
@@ -64,10 +63,10 @@ impl Table {
     }
 }
 
-/// Turns the surroundings of the sizes at which a rule's candidate is slower, or fails, back to the default: within
-/// the rule, up to the next sizes at which it was measured and not found wrong, or to its ends. Nothing is known in
-/// between, and the default is never wrong. Of verdicts about the same size, class of operators
-/// and deployment the last one counts.
+/// Turns the sizes at which verdicts found a rule's candidate slower, or failing, back to the default, and their
+/// surroundings in the rule: up to the next size at which the candidate was measured and not found wrong, or to the
+/// rule's end, since nothing is known in between. Of verdicts about one size, class of operators and deployment
+/// the last one counts.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -92,7 +91,6 @@ pub fn turn_back(
                 }
             }
             for change in &changes[first..] {
-                // In measurements that are not those of the table.
                 entry.turn_back(&change.sizes);
             }
         }
@@ -147,7 +145,7 @@ fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
                 == (verdict.bytes, verdict.operators, verdict.deployment)
         };
         let mut later = verdicts.iter().filter(same);
-        // What the library's file cannot tell it is the default with and without the file.
+        // Launches with and without the library's file both run the default if the file cannot name the candidate.
         let tells_nothing = |other: &Verdict| {
             verdict.is_wrong()
                 && (other.found, other.deployment) == (Found::Same, Deployment::Library)
@@ -157,7 +155,7 @@ fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     verdicts.iter().filter(is_last).copied().collect()
 }
 
-/// The surroundings of a rule's wrong sizes, those that touch taken together.
+/// The ranges around a rule's wrong sizes; those that touch are joined.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
     let last = last(verdicts).into_iter();
     let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) =
@@ -184,14 +182,14 @@ fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> 
 }
 
 impl ShapeRules {
-    /// The rules with the sizes that they hold for; the last ends at `u64::MAX`, which has no end.
+    /// The rules with the sizes that they hold for. The last range ends at `u64::MAX`, and has no end.
     pub fn ranges(&self) -> impl Iterator<Item = (Range<u64>, &Rule)> {
         let ends = self.rules.iter().skip(1).map(|next| next.from_bytes);
         let rules = self.rules.iter().zip(ends.chain([u64::MAX]));
         rules.map(|(rule, end)| (rule.from_bytes..end, rule))
     }
 
-    /// Where the entry's rule stands that begins at a size.
+    /// The place of the entry's rule that begins at a size.
     pub fn place(&self, collective: Collective, from_bytes: u64) -> RulePlace {
         RulePlace::Rule {
             collective,
@@ -249,8 +247,8 @@ impl ShapeRules {
             .collect()
     }
 
-    /// Marks what a rule chooses as confirmed, with what fresh launches found, at sizes that the rule holds for; what
-    /// it holds for besides stays as it is, as rules of their own.
+    /// Marks a range of a rule's sizes as confirmed, with the speed-up and the confidence that fresh launches found.
+    /// The rule stays as it is at its other sizes.
     pub fn confirm(&mut self, sizes: &Range<u64>, speedup: f64, confidence: Confidence) {
         let rule = self.ranges().find(|(of, _)| of.contains(&sizes.start));
         let Some((of_rule, rule)) = rule.map(|(of, rule)| (of, rule.clone())) else {
@@ -271,8 +269,7 @@ impl ShapeRules {
         self.merge();
     }
 
-    /// One rule where neighbours choose the same and are both confirmed, or both not; as certain as the less certain
-    /// of them.
+    /// Joins neighbours that choose the same and are both confirmed, or both not, at the lower confidence.
     fn merge(&mut self) {
         self.rules.dedup_by(|next, before| {
             let is_same =

@@ -227,7 +227,7 @@ fn refuse_unsupported(
     }
 }
 
-/// A shape without zeros.
+/// A shape; zeros are refused.
 pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
     for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
         if value == 0 {

@@ -27,8 +27,8 @@ pub struct Table {
     /// hold for the same shape, order of ranks, operator class and deployment, but that one for
     /// [`Operators::Any`] may follow one for [`Operators::Commutative`], which goes first.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
-    /// What measuring the table again has found, where its store could not keep it. Decisions that rewrite the
-    /// table's file respect it ([`crate::turn_back`]).
+    /// Verdicts that the table's store could not keep. Decisions that rewrite the table's file respect them
+    /// ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
 }
 
@@ -155,8 +155,8 @@ pub struct MeasuredPoint {
     pub seconds: f64,
     /// Median time of the library's default; positive and finite.
     pub default_seconds: f64,
-    /// The default's time divided by the candidate's, as it was decided by: the median of the ratios paired
-    /// inside launches, or that of the two times where nothing else is known; positive and finite.
+    /// The default's time divided by the candidate's: the median of the ratios paired inside launches, or the
+    /// ratio of the two times where nothing else is known; positive and finite.
     pub speedup: f64,
 }
 
@@ -181,13 +181,13 @@ impl MeasuredPoint {
         }
     }
 
-    /// Whether the speed-up says nothing that the times do not say.
+    /// Whether the speed-up is the ratio of the two times.
     pub fn is_ratio_of_times(&self) -> bool {
         self.speedup == ratio(self.seconds, self.default_seconds)
     }
 }
 
-/// The default's time divided by another one, finite and positive like the two.
+/// The default's time divided by the candidate's, clamped so that it is finite and positive as they are.
 pub(crate) fn ratio(seconds: f64, default_seconds: f64) -> f64 {
     (default_seconds / seconds).clamp(f64::MIN_POSITIVE, f64::MAX)
 }
@@ -407,6 +407,15 @@ pub enum Confidence {
 }
 
 impl Confidence {
+    /// Every value, ascending.
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
+    /// The value of a name; `None` if there is no such value.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|confidence| <&str>::from(confidence) == name)
+    }
+
     /// One step less certain.
     pub const fn lowered(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! What measuring a table again has found, size by size.
+//! What `colltune validate` has found, size by size.
 
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
 
 use crate::{Deployment, Deployments, OperatorClass, Operators, RuleSource, ShapeRules};
 
-/// What fresh launches said of a candidate beside the library's default, at one size.
+/// How a candidate compares with the library's default at one size, by fresh launches of `colltune validate`.
 ///
-/// It is evidence about the library, in the conditions and the pattern of calls that it names, and about no other.
+/// It holds for the library, the conditions and the pattern of calls that it names, and for no other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// When it was given, in seconds since the Unix epoch.
@@ -21,11 +21,11 @@ pub struct Verdict {
     pub conditions: String,
     /// How their calls followed each other.
     pub pattern: Pattern,
-    /// What was called.
+    /// The collective.
     pub collective: Collective,
-    /// On which ranks.
+    /// The communicator's shape.
     pub shape: CommShape,
-    /// In which order these stood on their nodes.
+    /// The order of ranks on their nodes.
     pub order: RankOrder,
     /// Whether the operator commuted; commutative where nothing is combined.
     pub operators: OperatorClass,
@@ -41,8 +41,8 @@ pub struct Verdict {
     pub speedup: Option<PairedRatio>,
     /// The seed that probes were drawn from.
     pub seed: u64,
-    /// The number of the newest launch that the table's store had then: later ones are newer evidence. Absent
-    /// where there was no store.
+    /// The number of the newest launch that the table's store had then: launches after it are newer evidence.
+    /// Absent if there was no store.
     pub newest_launch: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ pub struct Verdict {
 pub enum Found {
     /// It is faster than the default for certain.
     Faster,
-    /// There were launches enough to tell the two apart, and they do not.
+    /// There were enough launches to tell the two apart, and they do not.
     Same,
     /// It is slower for certain.
     Slower,

@@ -63,8 +63,8 @@ pub fn provenance(library: Library) -> Provenance {
     }
 }
 
-/// A table that chooses the algorithm at that place, round and round, for every collective on two to five ranks of
-/// a node that it serves, as measured and confirmed.
+/// A table that chooses the algorithm at a place, counted round and round, for every collective on those of two to
+/// five ranks of a node that the algorithm serves. Its rules are measured and confirmed.
 pub fn forcing(place: usize, library: Library) -> Table {
     let of = |collective: Collective| {
         let classes = match collective.is_reduction() {

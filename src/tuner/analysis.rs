@@ -23,14 +23,14 @@ use crate::order::orders;
 use crate::verdicts::binding;
 use crate::{Agenda, Origin, TunerError, confirming};
 
-/// In which other way than its campaign asks for a store is decided from.
+/// How decisions from a store differ from what its campaign asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deciding {
     /// What a shorter table may cost ([`DecideOptions::max_regret`]).
     pub max_regret: Option<f64>,
-    /// Whether the launches that choose have the last word, and nothing is confirmed.
+    /// Whether exploring launches decide, and nothing is confirmed.
     pub unconfirmed: bool,
-    /// The verdicts that a table's file keeps, which is written again.
+    /// The verdicts in the table's file, which is to be written again.
     pub verdicts: Vec<table::Verdict>,
 }
 
@@ -43,10 +43,10 @@ pub struct Analysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<Failure>,
-    /// The verdicts that the table's file keeps.
+    /// As [`Deciding::verdicts`].
     kept: Vec<table::Verdict>,
-    /// The budget in seconds with which all choices would be confirmed, by what measuring has taken so far; absent
-    /// if none is left to confirm.
+    /// The least budget in seconds that would suffice to confirm all choices, estimated by what measuring has taken
+    /// so far; absent if none is left to confirm.
     pub needed_budget: Option<f64>,
 }
 
@@ -241,7 +241,7 @@ impl Analysis {
     /// Whether a table says what these measurements say, and shows the same times.
     pub fn agrees_with(&self, table: &Table) -> bool {
         let now = || self.found.table(&table.name, self.provenance()).collectives;
-        // What earlier versions wrote does not know deployments, or the speed-ups at measured sizes.
+        // Tables of earlier versions have no deployments, or no speed-ups at measured sizes.
         let is_old = table
             .entries()
             .all(|entry| entry.deployments == Deployments::Colltune);

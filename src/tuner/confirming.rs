@@ -21,9 +21,9 @@ use crate::{Agenda, TunerError};
 pub(crate) struct Confirming {
     /// What is still to be measured of the sweep.
     pub(crate) trials: Vec<Trial>,
-    /// Those of them that what is left of the budget suffices for: all, or those with most at stake.
+    /// The trials that what is left of the budget suffices for: all, or those with most at stake.
     pub(crate) affordable: Vec<Trial>,
-    /// About what measuring all of them takes, in seconds.
+    /// About how long all trials take, in seconds.
     pub(crate) seconds: f64,
     /// The number of launches in which each trial is wanted.
     pub(crate) launches: u32,
@@ -123,9 +123,8 @@ impl Confirming {
     }
 }
 
-/// About what measuring all open trials takes, in seconds, and those of them that what is left of the budget
-/// suffices for, those first at which most is at stake where these are not all. A cell is measured in all
-/// patterns of calls or in none.
+/// About how long all open trials take, in seconds, and the trials that what is left of the budget suffices for: all,
+/// or those with most at stake, which come first. A cell is measured in all patterns of calls or in none.
 fn budgeted(
     campaign: &Campaign,
     store: &Store,

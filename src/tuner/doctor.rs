@@ -42,8 +42,8 @@ pub struct DriverFound {
     /// What somebody has set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
     pub settings: Option<BTreeMap<String, String>>,
-    /// Who carries out collectives, by the library's control variables in this process's environment; empty
-    /// without a measuring program.
+    /// Which parts of the library carry out collectives, by its control variables in this process's environment;
+    /// empty without a measuring program.
     pub serving: Vec<Serving>,
 }
 
@@ -138,7 +138,7 @@ fn is_rules(setting: &str) -> bool {
     libraries.any(|library| library.facts().rules_setting == setting)
 }
 
-/// Which rules the library reads, as sentences.
+/// Which files of rules libraries read, as sentences.
 fn deployed(environment: &Environment) -> Vec<String> {
     let settings = environment.settings.iter().flatten();
     let rules = settings.filter(|(name, _)| is_rules(name));

@@ -17,15 +17,15 @@ pub enum Export {
     Written {
         /// Where.
         path: PathBuf,
-        /// What whoever deploys it must know, each a full sentence.
+        /// What must be known to deploy it, each a full sentence.
         notes: Vec<String>,
     },
-    /// It was not.
+    /// It was not written.
     Absent {
-        /// Why the library's format cannot have it; nothing if there is nothing that the library can be told, or
-        /// no format that it reads.
+        /// Why the library's format refuses it; `None` if the table has nothing for the library, or the library
+        /// reads no format.
         reason: Option<ExportError>,
-        /// What stands where it was written before.
+        /// An earlier export, which is still there.
         stale: Option<PathBuf>,
     },
 }
@@ -39,7 +39,7 @@ impl Export {
         }
     }
 
-    /// What whoever deploys it must know, a line each.
+    /// What must be known to deploy it, a line each.
     pub fn warnings(&self, library: &Library) -> Vec<String> {
         match self {
             Self::Written { notes, .. } => {
@@ -62,8 +62,8 @@ impl Export {
     }
 }
 
-/// Exports a table. Where other parts of the library carry out collectives before the file is asked, as its
-/// measuring program tells, the notes say so.
+/// Exports a table. The notes say which other parts of the library carry out collectives before it asks the file,
+/// according to the measuring program `driver`.
 ///
 /// # Errors
 /// What the format refuses.
@@ -98,7 +98,7 @@ pub fn remarks(
     Ok(shadows(table, &exported, driver))
 }
 
-/// What stands before an exported file that is put in place as it says, each a full sentence.
+/// What a library asks before an exported file that is put in place as it says, each a full sentence.
 fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
     let Some(library) = libraries::find(&table.provenance.library.name) else {
         return Vec::new();
@@ -151,7 +151,7 @@ fn shadows(table: &Table, exported: &Exported, driver: &Path) -> Vec<String> {
 /// `night.yaml`.
 ///
 /// An installed MPICH, whose own decisions its format needs, is looked for on `search`, as in `PATH`; `driver`
-/// is the measuring program of the library. Written is what the policy deploys.
+/// is the measuring program of the library. The rules that the policy deploys are written.
 ///
 /// # Errors
 /// [`TunerError::File`].

@@ -109,7 +109,7 @@ pub fn cancel(
     Ok(cancelled)
 }
 
-/// The store's rights, once whoever follows the jobs has noticed that they are gone.
+/// Locks the store and the launches, once a colltune that follows the jobs has noticed that they are gone.
 fn lock(store: &Path, launches: &Path) -> Result<(Lock, Lease), TunerError> {
     let end = Instant::now() + NOTICED_WITHIN;
     loop {

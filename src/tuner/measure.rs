@@ -155,7 +155,7 @@ fn check_conditions(store: &Store, at: &Workplace) -> Result<(), TunerError> {
 }
 
 /// What a launch means for the next one.
-enum Verdict {
+enum AfterLaunch {
     GoOn,
     /// The deadline passed before the first task.
     NothingBegan,
@@ -307,14 +307,14 @@ impl<'a> Measuring<'a> {
             left_seconds,
         });
         match self.launch(&plan, allotment, progress)? {
-            Verdict::GoOn => Ok(true),
-            Verdict::Left => Ok(false),
+            AfterLaunch::GoOn => Ok(true),
+            AfterLaunch::Left => Ok(false),
             // What is left for exploring does not suffice; choices may still be confirmed.
-            Verdict::NothingBegan if is_exploring && !self.has_explored => {
+            AfterLaunch::NothingBegan if is_exploring && !self.has_explored => {
                 self.has_explored = true;
                 Ok(true)
             }
-            Verdict::NothingBegan => {
+            AfterLaunch::NothingBegan => {
                 self.observer.notice(Event::BudgetSpent { progress });
                 Ok(false)
             }
@@ -326,7 +326,7 @@ impl<'a> Measuring<'a> {
         plan: &Plan,
         allotment: Allotment,
         progress: Progress,
-    ) -> Result<Verdict, TunerError> {
+    ) -> Result<AfterLaunch, TunerError> {
         // A spool of that name can only be a leftover of a store that was deleted: numbers grow.
         match std::fs::remove_file(&plan.spool) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {

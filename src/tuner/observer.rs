@@ -25,7 +25,7 @@ pub enum Event<'a> {
         /// What is left of the budget, in seconds; absent where that is no time on the clock, as in simulations.
         left_seconds: Option<f64>,
     },
-    /// A launch goes without what its site has deployed.
+    /// A launch set aside what its site has deployed.
     SetAside {
         /// [`wire::Environment::set_aside`].
         what: &'a [String],

@@ -33,8 +33,7 @@ pub struct Tuned {
     pub withheld: Vec<Withheld>,
 }
 
-/// Measures what is missing, fits, decides, and writes the table, the reports, and what of the table is deployed
-/// and the library itself can be told, in the format that it reads.
+/// Measures what is missing, fits, decides, and writes the table, the reports, and the export for the library.
 ///
 /// # Errors
 /// As for [`measure()`] and [`Analysis::of`]; files that cannot be written.

@@ -1,4 +1,4 @@
-//! What measuring tables again has found, and which decisions it binds.
+//! The verdicts that decisions must respect.
 
 use campaign::Campaign;
 use store::{LaunchRow, Store};
@@ -7,11 +7,11 @@ use vocabulary::{Library, Pattern};
 
 use crate::TunerError;
 
-/// The verdicts about a library that bind decisions in one pattern of calls: those that the store keeps, and those
-/// `of_file`, that were given in the campaign's conditions. Conditions of a campaign that is not known, as of
-/// imported measurements, may be any.
+/// The verdicts about a library that bind decisions in one pattern of calls: those in the store and those `of_file`
+/// that were given in the campaign's conditions, or in any if the campaign is not known, as for imported
+/// measurements.
 ///
-/// Of verdicts that were given without the store, the newest launch is that which had begun by then.
+/// A verdict that was given without the store gets the newest launch that had begun by then.
 pub(crate) fn binding(
     store: &Store,
     library: &Library,

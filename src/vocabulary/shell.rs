@@ -1,6 +1,6 @@
 //! Text for shells.
 
-/// One word for a shell, whatever is in it.
+/// Quotes a text such that a shell reads it as one word.
 pub fn quote(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+".contains(c);
     match !text.is_empty() && text.chars().all(plain) {

@@ -21,8 +21,8 @@ pub const LAUNCHER_VARIABLE: &str = "COLLTUNE_LAUNCHER";
 /// since 1970: no task is begun later.
 pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
 
-/// The environment variable that lists, with commas, the variables about files of rules that the launch itself
-/// sets. All others are a site's, and set aside.
+/// The environment variable that lists, separated by commas, the variables about files of rules that the launch
+/// itself sets. All other such variables are the site's, and are set aside.
 pub const RULES_VARIABLE: &str = "COLLTUNE_RULES";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.

@@ -106,7 +106,7 @@ pub struct Environment {
     /// Algorithms that somebody has forced by environment variables or settings files, by full name.
     #[serde(default)]
     pub preset: Vec<String>,
-    /// What a site has deployed and this launch went without, each as `NAME=value is set in PLACE`.
+    /// What a site has deployed and this launch set aside, each as `NAME=value is set in PLACE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
     /// What the library lets one force.

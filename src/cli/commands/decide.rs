@@ -15,14 +15,14 @@ use crate::values;
 /// Compares the candidates of every cell with the library's default and makes rules of the
 /// winners; the same store always gives the same table. Where the campaign confirms its choices, only what
 /// fresh launches confirmed replaces the default, and such rules are marked `confirmed`. What `validate` found
-/// slower than the default since then stays with the default; its verdicts are in the store, or in the table that
-/// --output replaces.
+/// slower than the default is left to the default until newer launches confirm it; its verdicts are in the store,
+/// or in the table that --output replaces.
 ///
 /// With --json, prints one object: `name`, `library`, `store` and `rules`, each with `collective`,
 /// `nodes`, `ppn`, `order` (of ranks: `block`, `cyclic`, `other`; null if unknown), `operators` (`any`,
 /// `commutative`, `noncommutative`), `deployment` (`any`,
-/// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id), `parameters`, `speedup` (null
-/// for the default), `confidence`, `confirmed` (whether fresh launches confirmed the candidate).
+/// `colltune`, `library`), `from_bytes` (where it begins to hold), `candidate` (full name), `algorithm` (bare id),
+/// `parameters`, `speedup` (null for the default), `confidence`, `confirmed` (whether fresh launches confirmed the candidate).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

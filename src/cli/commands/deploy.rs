@@ -15,16 +15,15 @@ use crate::exit::Answer;
 
 /// Put a table where jobs use it, as a version that never changes
 ///
-/// Writes into DIR a folder of its own for the table: the rules that are used, the file that the table's
-/// library reads, an environment file for shells and a module file for Lmod and Environment Modules. Then the
-/// link DIR/current leads to it. Jobs that have begun keep the version that they have. The same table again
+/// Writes a folder for the table into DIR: the rules that are used, the file that the table's library reads, an
+/// environment file for shells and a module file for Lmod and Environment Modules. Then it turns the link
+/// DIR/current to that folder. Jobs that have begun keep the version that they have. Deploying the same table again
 /// changes nothing.
 ///
 /// Exits with 0 if the version is current; with 1, and changes nothing, if the table has rules that no fresh
 /// launches confirmed, or nothing that can be used, or if there is no version to go back to; with 2 if the
 /// table, an option or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another
-/// colltune is deploying to DIR. Rules of low confidence are left out in any case, unless --min-confidence asks
-/// for them.
+/// colltune is deploying to DIR. Rules of less confidence than --min-confidence are left out.
 ///
 /// --rollback goes back to the version that was current before, --list shows all. DIR/history tells who
 /// deployed what and when.
@@ -39,7 +38,7 @@ pub(crate) struct Args {
     to: PathBuf,
     /// Deploy the confirmed rules alone; leave the others to the library's default
     ///
-    /// Rules of less confidence than --min-confidence are left out in any case.
+    /// Rules of less confidence than --min-confidence are left out with and without it.
     #[arg(long, conflicts_with = "unconfirmed")]
     confirmed_only: bool,
     /// Let programs decide by the table themselves: also write the script with-table, which preloads libcolltune.so
@@ -61,7 +60,7 @@ pub(crate) struct Args {
     options: OptionArgs,
 }
 
-/// What has no meaning with --rollback and --list.
+/// Arguments that have no meaning with --rollback and --list.
 const OF_DEPLOYING: [&str; 10] = [
     "table",
     "confirmed_only",
@@ -105,7 +104,7 @@ impl Args {
         let mut options = self.options.options(table, format);
         if let Some(format) = format {
             let driver = self.options.driver(table);
-            // What cannot be exported is told below.
+            // `deploy` reports what cannot be exported.
             options.remarks =
                 tuner::remarks(format, table, &options, driver.as_deref()).unwrap_or_default();
         }

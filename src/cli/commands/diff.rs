@@ -16,17 +16,17 @@ use crate::exit::Answer;
 /// one has; and how the times of the library's default differ where both measured them. What a change
 /// is worth is the speed-up over the default that AFTER expects, divided by the one that BEFORE
 /// expects, each by its own measurements: above 1 the new choice promises more. Where AFTER turns back to the
-/// default, what BEFORE claimed is given up, and neither table tells whether it was ever true. What the old choice
-/// would take today is in the store: `colltune explain`.
+/// default, the speed-up that BEFORE claimed is given up; the tables do not tell whether it ever held. What the
+/// old choice would take today is in the store: `colltune explain`.
 ///
 /// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
 /// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `order` (of ranks:
 /// `block`, `cyclic`, `other`), `operators` (`any`, `commutative`, `noncommutative`), `deployment`
 /// (`any`, `colltune`, `library`), `from_bytes`,
 /// `below_bytes` (null without end), `before` and `after` (each `candidate`, `algorithm`,
-/// `parameters`, `speedup`, `confidence`) and `worth` (null where the default is chosen again); `only_in_one`, each with the same place and
-/// `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time after divided
-/// by time before), `extreme`, and its `nodes`, `ppn`, `bytes`. Unknown values are null.
+/// `parameters`, `speedup`, `confidence`) and `worth` (null where the default is chosen again); `only_in_one`, each
+/// with the same place and `side` (`before`, `after`); `defaults`, each with `collective`, `points`, `mean` (time
+/// after divided by time before), `extreme`, and its `nodes`, `ppn`, `bytes`. Unknown values are null.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

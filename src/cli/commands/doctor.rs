@@ -14,8 +14,8 @@ use crate::exit::Answer;
 ///
 /// Looks for MPI libraries with their launchers and measuring programs, counts cores, tries the
 /// timer, looks at what else runs and at settings that change what the library chooses by itself,
-/// and says what is missing and how to get it. Says too which part of each library comes first for each
-/// collective, by priorities and settings, not by trying: a part that declines leaves the collective to the
+/// and says what is missing and how to get it. It also says which part of each library comes first for each
+/// collective. This follows from priorities and settings alone; a part that declines leaves the collective to the
 /// next. Exits with 3 if no library can be measured;
 /// warnings, which a report would show as well, do not change that.
 ///
@@ -24,9 +24,9 @@ use crate::exit::Answer;
 /// tasks), `timer_resolution_seconds`, `timer_overhead_seconds`, `variables` (environment variables
 /// that steer MPI, by name), `libraries` (each with `name`, `version`, `launcher`, `driver`, null
 /// if it is not built, `settings`, the control variables that have other values than the
-/// library was built with, null if unknown, and `serving`, who comes first for collectives: each with
-/// `component`, `collectives`, `over_nodes` (on communicators over several nodes only), `remedy` (what leaves them
-/// to exported rules, null if these are asked)), `unusable` (each with `launcher`, `reason`),
+/// library was built with, null if unknown, and `serving`, the parts that come first for collectives, each with
+/// `component`, `collectives`, `over_nodes` (on communicators over several nodes only), `remedy` (the setting that
+/// leaves them to exported rules, null if these are asked)), `unusable` (each with `launcher`, `reason`),
 /// `searched` (folders), `advice` and `warnings` (sentences).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -106,7 +106,7 @@ fn serving_json(serving: &Serving) -> serde_json::Value {
     })
 }
 
-/// Who carries out which collectives, as a line.
+/// Which collectives a part of a library carries out, as a line.
 fn serves(serving: &Serving) -> String {
     let place = if serving.over_nodes {
         ", over several nodes"

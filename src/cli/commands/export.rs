@@ -28,9 +28,9 @@ use crate::values;
 /// with the table. The file says how to activate it, and, where the library's measuring program is built here,
 /// which other part of the library carries out collectives before the file is asked.
 ///
-/// Written are rules that fresh launches confirmed, for the shapes that were measured. Files of libraries
-/// know numbers of ranks and no shapes: a number of ranks is written if all shapes with as many ranks that
-/// were measured say the same, and holds for that number alone; with --extrapolate up to the next number
+/// Only rules that fresh launches confirmed are written, for the shapes that were measured. Files of libraries
+/// know numbers of ranks and no shapes: the rules for a number of ranks are written if all measured shapes with
+/// as many ranks have the same ones. They hold for that number alone; with --extrapolate, up to the next number
 /// that was measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// What of a table is written, and for which library.
+/// Which rules of a table are written, and for which library.
 #[derive(Debug, clap::Args)]
 pub(super) struct OptionArgs {
     /// The release to write for, as in 4.1.4, if it is not the one that was measured
@@ -62,7 +62,7 @@ pub(super) struct OptionArgs {
     /// decisions are read from it
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Where shapes with as many ranks are decided differently and the library cannot tell them apart, write
+    /// Where shapes with as many ranks have different rules and the library cannot tell them apart, write
     /// the rules of this shape, as in 2x4; may be given for several numbers of ranks
     #[arg(long, value_name = "NxK", value_parser = values::shape)]
     assume_shape: Vec<CommShape>,

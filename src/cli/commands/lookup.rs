@@ -10,19 +10,18 @@ use crate::exit::Answer;
 ///
 /// The rule is that of the communicator shape asked for, with ranks in the order asked for, or of the
 /// nearest one that was measured, and of the largest size up to the one asked for. Times are those
-/// measured, and interpolated between measured sizes. The speed-up, how many times as long the default takes, is
-/// what decided: the median of ratios paired inside launches (where choices are confirmed: of fresh ones), not
-/// the ratio of the two median times, which may differ.
+/// measured, and interpolated between measured sizes. The speed-up says how many times as long the default takes.
+/// It is the median of ratios paired inside launches (fresh ones, where choices are confirmed), by which the
+/// candidate was chosen; the two median times may have another ratio.
 ///
 /// With --json, prints one object: the question (`collective`, `nodes`, `ppn`, `bytes`, `order`
 /// if it is asked for, `operator` for reductions, `deployment`); the answer `candidate` (full name),
 /// `algorithm` (bare id, `default` for the library's own choice), `parameters` (`block_bytes`, `blocks`, `radix`, `reduce`,
 /// `bcast`, as far as given); `expected_seconds`, `default_seconds` and `speedup` (null if
 /// unknown); `confidence` (`high`, `medium`, `low`); `confirmed` (whether fresh launches confirmed, on
-/// this shape, that the candidate is faster than the default); `deployed` (whether `run` and `export` use the
-/// decision unless they are asked for more) and `reason` (why not, as in `not confirmed` or `low confidence`, or
-/// null); `rule` (in words); `shape` (`measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block
-/// order` or `none`).
+/// this shape, that the candidate is faster than the default); `deployed` (whether `run`, `export` and `deploy` use
+/// the decision by default) and `reason` (why not, as in `not confirmed` or `low confidence`, or null); `rule` (in
+/// words); `shape` (`measured`, `model`, `nearest 1x2`, `nearest 2x4 with ranks in block order` or `none`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

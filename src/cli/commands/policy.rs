@@ -1,4 +1,4 @@
-//! Which rules of a table are deployed, as the verbs share it that deploy one.
+//! The options of all verbs that deploy a table.
 
 use table::{Confidence, Policy};
 
@@ -7,8 +7,8 @@ use crate::values;
 /// Which rules are used.
 #[derive(Debug, clap::Args)]
 pub(super) struct PolicyArgs {
-    /// The least confidence of rules that are used; by default what the table's campaign says. What has less is
-    /// left to the library's default
+    /// The least confidence of rules that are used; by default the `min_confidence` of the table's campaign. Others
+    /// are left to the library's default
     #[arg(long, value_name = "CONFIDENCE", value_parser = values::confidence())]
     min_confidence: Option<Confidence>,
     /// Also use rules that no fresh launches confirmed

@@ -17,8 +17,8 @@ use crate::exit::Answer;
 /// reported on with the measurements in the store that it names; if that is not there, with what the
 /// table alone knows.
 ///
-/// What is not deployed unless somebody asks for it, as it is not confirmed or of low confidence, is hatched in
-/// the maps and has its reason in the tables.
+/// Choices that are not deployed by default, since they are not confirmed or have low confidence, are hatched in
+/// the maps; the tables give the reason.
 ///
 /// The columns of the CSV report, one row a cell, class of operators and candidate; times are seconds,
 /// sizes bytes, what is unknown is empty: `collective`, `operators`, `datatype`, `operator`, `nodes`,

@@ -18,14 +18,14 @@ use crate::values;
 ///
 /// Starts the command with libcolltune.so preloaded into its ranks, and into nothing else: colltune adds options
 /// to the launcher's command line that set LD_PRELOAD, COLLTUNE_TABLE and COLLTUNE_LOG for the ranks: mpirun's of
-/// Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env NAME=VALUE`. At the end it prints what the
-/// first rank's calls were carried out by, how long they took and which gain the table expects of them, or that
-/// no call was seen.
+/// Open MPI, mpiexec's of MPICH or Slurm's srun, perhaps behind `env NAME=VALUE`. At the end it prints what
+/// carried out the first rank's calls, how long they took and which gain the table expects of them, or that no
+/// call was seen.
 ///
 /// Only confirmed rules of medium confidence or more are used, on communicators of the shapes that were measured;
-/// all else is left to the library's default. The summary says how many calls were served how, and how many rules
-/// are not used and why. The expected gain is the table's promise: what the default would have taken for the
-/// same calls is not measured, since each call is carried out in one way.
+/// all else is left to the library's default. The summary counts calls by what carried them out, and the rules
+/// that are not used, with the reason. The expected gain is the table's promise: what the default would have taken
+/// for the same calls is not measured, since each call is carried out in one way.
 ///
 /// Ranks see the table if its folder is on all hosts.
 ///
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     reload: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The library of the programs, where the launcher does not tell it; by default the table's
+    /// The MPI library of the program, where the launcher does not tell it; by default the table's
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
     library: Option<Library>,
     /// Print the variables as lines of a shell script, and start nothing
@@ -174,7 +174,7 @@ impl Args {
         tuner::probe(&output)
     }
 
-    /// Says it if the policy uses no rule of the table.
+    /// Warns if the policy deploys no rule of the table.
     fn warn_if_unused(&self, table: &Table, policy: Policy, console: Console) {
         let usage = table.usage(policy, Deployment::Colltune);
         if !usage.is_nothing() {
@@ -182,7 +182,7 @@ impl Args {
         }
         let mut remedies = Vec::new();
         if usage.unconfirmed > 0 {
-            remedies.push("`colltune validate --confirm` confirms what is good, --unconfirmed uses unconfirmed rules as well");
+            remedies.push("`colltune validate --confirm` confirms those that hold, --unconfirmed uses unconfirmed rules as well");
         }
         if usage.simulated > 0 {
             remedies.push("--unconfirmed uses simulated rules as well");
@@ -237,7 +237,7 @@ fn own_log(log: Option<&Path>) -> PathBuf {
     }
 }
 
-/// What to preload into programs of a library.
+/// The path of [`PRELOADED`] for programs of a library.
 pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     let places = places();
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
@@ -263,7 +263,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Ours before what is preloaded anyway.
+/// The value of [`PRELOADING`]: ours, then what is preloaded anyway.
 fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
     let others = line.and_then(|line| line.variable(PRELOADING));

@@ -37,9 +37,9 @@ use crate::progress::ProgressDisplay;
 /// that confirmed choices), `saved_seconds` (about how much
 /// longer it would have taken without racing), `exhaustive_seconds` (about how long measuring
 /// everything would have taken; null unless the campaign is guided), `unconfirmed` (the number of choices that
-/// lack fresh launches), `needed_budget_seconds` (the least budget that would suffice for these, by what measuring took; null if it did),
-/// `confirmed` (whether decisions rest on as many launches as they need), `withheld` (rules that are not deployed),
-/// `warnings`. With --detach, as long as there is
+/// lack fresh launches), `needed_budget_seconds` (the least budget that would suffice for these, by what measuring
+/// took; null if nothing is left to confirm), `confirmed` (whether decisions rest on as many launches as they
+/// need), `withheld` (the number of rules that are not deployed), `warnings`. With --detach, as long as there is
 /// something to measure, it prints what `measure --detach` prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

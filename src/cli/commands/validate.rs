@@ -38,15 +38,14 @@ use crate::values;
 /// on both sides at which nothing is wrong. Points are not judged where ranks stand on their nodes in another
 /// order than when the table was measured, nor where there are too few launches to tell: 6 are needed.
 ///
-/// What was found is kept in the store that the table was made from: `decide` and `tune` leave to the default what
+/// The verdicts are kept in the store that the table was made from: `decide` and `tune` leave to the default what
 /// was slower or failed in the same library and conditions, until newer launches confirm it. Where the store is not
-/// here, --repair and --confirm keep it in the table. With either, the table is written again, and what of it its
-/// library can be told, beside it.
+/// here, --repair and --confirm keep the verdicts in the table. If either option changes the table, the table and
+/// the export beside it are written again.
 ///
-/// --confirm marks rules as confirmed that no launches had confirmed before, as those of imported and simulated
-/// measurements and of tables of version 0.1: where what they choose is significantly faster at every point, probes
-/// among them. Their speed-up is then that of these launches. Beyond the smallest and the largest measured size
-/// nothing is confirmed.
+/// --confirm marks rules as confirmed that no launches had confirmed before, such as those of imported measurements
+/// and of tables of version 0.1, if what they choose is significantly faster at every point, probes included. Their
+/// speed-up is then that of these launches. Beyond the smallest and the largest measured size nothing is confirmed.
 ///
 /// Rules that are deployed for every job of the site, by variables, files of settings or a preloaded library, are
 /// overridden for measuring, and a note says so.
@@ -113,7 +112,7 @@ struct Found {
     via: &'static str,
     /// Points at which the table keeps the default.
     kept: usize,
-    /// What probes were drawn from.
+    /// The seed that probes were drawn from.
     seed: u64,
     validated: Validated,
     rewritten: Rewritten,
@@ -137,9 +136,9 @@ struct Rewritten {
 /// What is measured.
 struct Asked {
     points: Vec<Point>,
-    /// The same, and what else the table has.
+    /// The same, and all other points of the table.
     all: Vec<Point>,
-    /// At how many points it keeps the default.
+    /// The number of points at which the table keeps the default.
     kept: usize,
 }
 
@@ -256,7 +255,7 @@ impl Args {
         Ok(site.conclude(validated)?)
     }
 
-    /// Keeps what was found, and rewrites the table and its export if there is anything to turn back or to confirm.
+    /// Keeps the verdicts, and rewrites the table and its export if there is anything to turn back or to confirm.
     fn rewrite(
         &self,
         table: &mut Table,
@@ -268,7 +267,7 @@ impl Args {
         let verdicts = circumstances.verdicts(&validated.points);
         let kept = keep(&verdicts, table, &places().homes).unwrap_or_else(|error| {
             console.warn(format_args!(
-                "what was found is not in the table's store: {error}."
+                "the verdicts are not kept in the table's store: {error}."
             ));
             None
         });
@@ -297,7 +296,7 @@ impl Args {
         Ok(rewritten)
     }
 
-    /// Writes what of the table its library can be told; returns where that is.
+    /// Writes the export beside the table; returns its path.
     fn export(&self, table: &Table, console: Console) -> Result<Option<PathBuf>, CliError> {
         let path = &self.table.path;
         let library = &table.provenance.library;
@@ -369,7 +368,7 @@ impl Found {
             ));
         }
         if let Some(kept) = kept {
-            lines.push(format!("What was found is kept in {}.", kept.display()));
+            lines.push(format!("The verdicts are kept in {}.", kept.display()));
         }
         if let Some(export) = export {
             lines.push(format!("{} is written again.", export.display()));

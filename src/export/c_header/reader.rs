@@ -2,16 +2,16 @@
 
 use crate::ExportError;
 
-/// What a header decides by.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Whether the nearest shape stands in for one that it does not have.
+    /// Whether the nearest shape stands in for a shape that the header does not have.
     pub extrapolate: bool,
     /// Its rules.
     pub rows: Vec<Row>,
 }
 
-/// The constant that says whether it extrapolates.
+/// The constant that says whether a header extrapolates.
 pub(super) const EXTRAPOLATE: &str = "COLLTUNE_EXTRAPOLATE";
 
 /// A rule as it stands in a header.

@@ -19,7 +19,7 @@ pub enum DeployError {
         listed(withheld)
     )]
     Unconfirmed {
-        /// Them.
+        /// These rules.
         withheld: Vec<Withheld>,
     },
     /// No rule is left.
@@ -41,7 +41,7 @@ pub enum DeployError {
     #[error("the table as deployed cannot be read: {0}")]
     Table(Box<TableError>),
     /// A path that cannot stand in an environment file.
-    #[error("{} cannot stand in an environment: it {reason}", path.display())]
+    #[error("{} cannot be written into an environment file: it {reason}", path.display())]
     Path {
         /// The path.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum DeployError {
         /// The folder.
         folder: PathBuf,
     },
-    /// Something else than our link to a version.
+    /// Something that `deploy` did not create stands in the place of the link.
     #[error("`deploy` did not create {}: {reason}", path.display())]
     NotOurs {
         /// Where it is.

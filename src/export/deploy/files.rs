@@ -19,7 +19,7 @@ pub(super) const MODULES: &str = "modulefiles";
 pub(super) const PROGRAM: &str = "with-table";
 const README: &str = "README.txt";
 
-/// What module files of tables stand under.
+/// The folder of tables among module files.
 const MODULE: &str = "colltune-table";
 
 /// What a version is made from.
@@ -37,7 +37,7 @@ pub(super) struct Content<'a> {
 impl Content<'_> {
     /// The name of the version: of the table, the day of its last measurement, and a digest of all files.
     pub(super) fn version(&self, folder: &Path) -> Result<String, DeployError> {
-        // Paths of the version stand in its files, so a place holder has to.
+        // The files contain the version's own path; a placeholder stands for its name.
         let mut digest = Sha256::new();
         for (name, text) in self.files(&folder.join("VERSION"))? {
             digest.update(format!("{name} {}\n{text}", text.len()));
@@ -94,7 +94,7 @@ impl Content<'_> {
         Ok(files)
     }
 
-    /// What lets the library read its file, by name.
+    /// The environment variables that let the library read its file.
     fn variables(&self, place: &str) -> Vec<(String, String)> {
         let Some((name, exported)) = self.exported else {
             return Vec::new();
@@ -124,7 +124,7 @@ impl Content<'_> {
             text,
             "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
         );
-        // The program withholds by a policy too: it must not withhold what is deployed.
+        // The program applies a policy again, which must not withhold what is deployed.
         let variables = [
             ("TABLE", quote(&format!("{place}/{TABLE}"))),
             ("MIN_CONFIDENCE", least.to_string()),
@@ -159,7 +159,7 @@ impl Content<'_> {
         others.sort_unstable();
         others.dedup();
         if !others.is_empty() {
-            let of_others = "What other versions set, of this library or another one:";
+            let of_others = "Variables that other versions set, for this library or another one:";
             text += &header::comment(&[of_others.to_owned()], "# ");
             for name in others {
                 _ = writeln!(text, "unset {name}");
@@ -182,10 +182,10 @@ impl Content<'_> {
         };
         let paragraph = |text: &str| header::comment(&[String::new(), text.to_owned()], prefix);
         paragraph(
-            "A program decides by the table itself if its ranks are started by a script, which preloads \
+            "To let a program decide by the table itself, start its ranks by a script, which preloads \
              libcolltune.so into the program alone, on every node:",
         ) + &line(current)
-            + &paragraph("A job during which another version may be deployed names this one:")
+            + &paragraph("A job that must keep this version when another one is deployed names it:")
             + &line(place)
     }
 
@@ -239,7 +239,7 @@ impl Content<'_> {
     }
 }
 
-/// Why paths are those of the version.
+/// Why no path leads through `current`.
 const KEEPS: &str = "Paths are those of this version, which never changes: jobs that have begun keep it when \
                      another version becomes the current one.";
 

@@ -219,21 +219,21 @@ pub(super) fn current(folder: &Path) -> Result<Option<String>, DeployError> {
     }
 }
 
-/// Whether a folder is a version: renamed only when all was in it.
+/// Whether a folder is a version, which gets its name only when it is complete.
 fn is_version(folder: &Path) -> bool {
     [files::TABLE, files::ENVIRONMENT]
         .iter()
         .all(|name| folder.join(name).is_file())
 }
 
-/// A folder that everybody can read, whatever the umask.
+/// Creates a folder that everybody can read, whatever the umask.
 fn make_folder(path: &Path) -> Result<(), DeployError> {
     let made = DirBuilder::new().mode(0o755).create(path);
     made.and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o755)))
         .map_err(DeployError::file("create", path))
 }
 
-/// A file that everybody can read and nobody is to change.
+/// Writes a file of a version; nobody is to change it.
 fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;

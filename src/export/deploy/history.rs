@@ -13,7 +13,7 @@ use super::DeployError;
 pub enum Action {
     /// It was deployed.
     Deploy,
-    /// The one after it was taken back.
+    /// The version after it was taken back.
     Rollback,
 }
 
@@ -75,7 +75,7 @@ impl Line {
     }
 }
 
-/// All that is known of a folder's past.
+/// The history of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History {
     pub(super) lines: Vec<Line>,
@@ -102,14 +102,14 @@ impl History {
                 .append(true)
                 .create(true)
                 .open(path)?;
-            // Somebody may have been stopped in the middle of a line.
+            // An earlier process may have been stopped in the middle of a line.
             let mut last = [b'\n'];
             if file.metadata()?.len() > 0 {
                 file.seek(std::io::SeekFrom::End(-1))?;
                 file.read_exact(&mut last)?;
             }
             if file.metadata()?.len() == 0 {
-                // For everybody to read, whatever the umask.
+                // Everybody may read it, whatever the umask.
                 file.set_permissions(Permissions::from_mode(0o644))?;
             }
             let torn = if last == [b'\n'] { "" } else { "\n" };

@@ -9,10 +9,10 @@
 //! A version is written under another name, put to disk, and renamed; the link is replaced by renaming
 //! another one. So `current` leads to a whole version at every moment, whatever ends the process.
 //!
-//! Whoever goes through `current` gets an environment with the paths of the version itself. A job that has
-//! begun therefore keeps its version when another one is deployed, and no two ranks of it read different ones.
-//! Of programs that decide by the table themselves, each rank goes through `current` when it starts; a job that
-//! must not notice another version names the script `with-table` by the version's own folder.
+//! The environment file that is read by way of `current` has the paths of the version itself. A job that has
+//! begun therefore keeps its version when another one is deployed, and all of its ranks read the same one.
+//! In programs that decide by the table themselves, each rank follows `current` when it starts; a job that
+//! must keep its version names the script `with-table` in the version's own folder.
 
 mod error;
 mod files;
@@ -37,7 +37,7 @@ use folder::Folder;
 pub struct Request<'a> {
     /// The table, with all of its rules.
     pub table: &'a Table,
-    /// How it is exported for its library, and by which policy rules are deployed.
+    /// How it is exported for its library, and which rules are deployed.
     pub options: &'a Options,
     /// Whether a table with rules that are not confirmed is deployed without them, instead of being refused.
     pub confirmed_only: bool,
@@ -65,7 +65,7 @@ pub struct Deployed {
     pub program: Option<PathBuf>,
     /// Rules that are not deployed.
     pub withheld: Vec<Withheld>,
-    /// What whoever deploys it must know, each a full sentence.
+    /// What must be known to use it, each a full sentence.
     pub notes: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct Version {
 }
 
 /// Writes what a policy deploys of a table as a version of `folder`, which is created if need be, and makes it the
-/// current one. The version of equal content is used if there is one already.
+/// current one. If there is a version with the same content, it is used.
 ///
 /// # Errors
 /// [`DeployError::Unconfirmed`] and [`DeployError::Nothing`], before anything is written; what [`crate::Format::render`]
@@ -141,7 +141,7 @@ pub fn deploy(request: &Request<'_>, folder: &Path) -> Result<Deployed, DeployEr
     })
 }
 
-/// Makes the version current that was so before the one that is, and says which that is.
+/// Makes the version current that was current before, and returns it.
 ///
 /// # Errors
 /// [`DeployError::NothingBefore`] if there is none, [`DeployError::Gone`] if its folder is not there any more;

@@ -166,15 +166,15 @@ fn planned(plans: &Plans, collective: Collective, of: Distribution) -> Option<&P
     all.find(|planned| planned.collective == collective)
 }
 
-/// The collectives about which the library does not decide everything.
+/// The collectives for which something is decided.
 fn decided(plans: &Plans) -> BTreeSet<Collective> {
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let decided = all.filter(|planned| !planned.is_silent());
     decided.map(|planned| planned.collective).collect()
 }
 
-/// The entries of a collective. Rules for any distribution would hold for those too that have no rules of their
-/// own: unless they shall, these are given back to the library.
+/// The entries of a collective. A distribution without rules of its own for a number of ranks would get the rules for
+/// any distribution; unless the policy extrapolates, it is given back to the library.
 fn all_communicators(
     collective: Collective,
     plans: &Plans,

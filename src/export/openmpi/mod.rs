@@ -19,9 +19,9 @@ fn has_han_first(version: &str) -> bool {
     crate::choices::series(version).is_some_and(|series| series >= (5, 0))
 }
 
-/// What a deployer must know of the list of components, where it is part of a deployment.
-const ONE_LIST: &str = "`coll` is one list: where the site sets it too, which colltune does not know, join both \
-                        values, as in `^hcoll,han`.";
+/// What must be known to deploy a list of components.
+const ONE_LIST: &str =
+    "`coll` is one list: if the site sets it too, join both values, as in `^hcoll,han`.";
 
 /// What lets the component read a file. A variable without a value names the file.
 const OWN: [(&str, Option<&str>); 2] = [
@@ -38,7 +38,7 @@ fn variables(version: &str) -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-/// The variables that nobody else sets: a site may have a value of its own for `coll`.
+/// The variables that only exported files need; for `coll`, a site may have a value of its own.
 fn own_variables() -> Vec<String> {
     OWN.map(|(name, _)| name.to_owned()).to_vec()
 }

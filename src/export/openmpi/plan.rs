@@ -35,7 +35,7 @@ impl Planned {
 pub(super) struct Plan {
     pub(super) library: Library,
     pub(super) collectives: Vec<Planned>,
-    /// What whoever deploys it must know, each a full sentence.
+    /// What must be known to deploy it, each a full sentence.
     pub(super) notes: Vec<String>,
 }
 

@@ -102,8 +102,8 @@ fn between(library: Option<LibraryName>, low: Cell, high: Cell) -> Option<Cell> 
     Some(Cell { bytes, ..low })
 }
 
-/// Whether each rank gets an element of a vector that is scattered. Where only some do, calls of another
-/// datatype and as many bytes may be quite different ones.
+/// Whether each rank gets an element of a reduce-scatter's vector. Where some get none, calls of another datatype
+/// with as many bytes may take quite another time.
 pub(super) fn has_whole_parts(cell: &Cell) -> bool {
     let elements = cell.bytes / cell.datatype.size_bytes();
     cell.collective != Collective::ReduceScatter || elements >= u64::from(cell.shape.ranks())

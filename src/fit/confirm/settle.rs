@@ -27,8 +27,8 @@ impl Confirmation<'_> {
     /// confirm another candidate. The times of candidates that they measured are theirs, in the campaign's own
     /// pattern of calls; the speed-up of a confirmed candidate is that of the pattern in which it gains least.
     ///
-    /// Between two points a candidate holds that is confirmed at both, and otherwise the default. A probe takes
-    /// what holds on a side of it, and otherwise the default.
+    /// Between two points, a candidate that is confirmed at both holds, otherwise the default. At a probe, the
+    /// candidate that holds on either side of it is chosen, otherwise the default.
     pub fn decisions(&self, deployment: Deployment) -> Vec<CellDecision> {
         let of_deployment = self.series.iter().filter(|(key, _)| key.0 == deployment);
         let mut decisions: Vec<CellDecision> = of_deployment

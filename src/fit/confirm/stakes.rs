@@ -1,4 +1,4 @@
-//! What is at stake where choices are to be confirmed.
+//! What is at stake at the points where choices are to be confirmed.
 
 use results::CellDecision;
 use statistics::geometric_mean;
@@ -8,23 +8,22 @@ use super::points::Point;
 use super::{Confirmation, Key};
 use crate::fresh::Finding;
 
-/// A size of which the neighbours are not confirmed counts as much as a range of so many octaves.
+/// A size whose neighbours are not confirmed counts as much as a range of this many octaves.
 const OCTAVES_ALONE: f64 = 0.1;
 
-/// What is at stake in a range of sizes of so many octaves, in which a candidate is so many times as fast as the
-/// default: the doublings of speed, times the octaves. Sizes are taken to be called equally often in each octave.
+/// What is at stake in a range of `octaves` octaves in which a candidate is `speedup` times as fast as the default:
+/// the doublings of speed times the octaves, as if each octave were called equally often.
 pub fn at_stake(octaves: f64, speedup: f64) -> f64 {
     octaves * speedup.max(1.0).log2()
 }
 
-/// A size at which candidates are compared with the default, and what confirming them is worth, by what
-/// exploring launches say.
+/// A size at which candidates are compared with the default, and what is at stake there according to exploring
+/// launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stake {
     /// The cell.
     pub cell: Cell,
-    /// The time of a call, on average over the default and the candidates that are compared with it; absent where
-    /// nothing tells.
+    /// The time of a call, on average over the default and the candidates that are compared with it, if known.
     pub call_seconds: Option<f64>,
     /// What is at stake at this size alone.
     pub here: f64,
@@ -33,8 +32,8 @@ pub struct Stake {
 }
 
 impl Confirmation<'_> {
-    /// What is at stake at the points of each series, by ascending size, as long as this sweep lasts. Candidates
-    /// that fresh launches have refuted by now are worth nothing.
+    /// What is at stake in this sweep at the points of each series, by ascending size. A candidate that can no longer
+    /// be confirmed counts for nothing.
     pub fn stakes(&self) -> Vec<Vec<Stake>> {
         let all = self.series.iter();
         all.map(|(key, points)| self.stakes_of(key, points))
@@ -74,7 +73,7 @@ impl Confirmation<'_> {
             Stake {
                 cell,
                 call_seconds: default_seconds.map(|seconds| share * seconds),
-                // A rule for a size between those of the campaign alone is not made.
+                // A candidate that is confirmed at a probe alone gets no rule.
                 here: match point.is_probe {
                     true => 0.0,
                     false => at_stake(OCTAVES_ALONE, here),

@@ -29,8 +29,8 @@ struct Component {
     collectives: &'static [Collective],
 }
 
-/// Those that carry out blocking collectives on memory of the host between different ranks, of 4.1 to 6.0 and of
-/// vendors' builds. Not listed: `self` (one rank), `inter` (two groups), `libnbc` (nonblocking), `cuda` and
+/// The components of 4.1 to 6.0 and of vendors' builds that carry out blocking collectives of several ranks on host
+/// memory. Not listed: `self` (one rank), `inter` (two groups), `libnbc` (nonblocking), `cuda` and
 /// `accelerator` (memory of devices), and `sync` and `monitoring`, which pass every call on.
 const COMPONENTS: [Component; 9] = [
     Component {
@@ -104,8 +104,8 @@ const COMPONENTS: [Component; 9] = [
     },
 ];
 
-/// Who comes first for each collective, by the priorities that components have. The library asks them in this
-/// order too; whether one of them declines, as for want of a network card, only a launch could tell.
+/// The component that comes first for each collective, by priority: the library asks components in this order too.
+/// Whether a component declines, for want of a network card perhaps, only a launch could tell.
 pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
     let list = list_without(variables, &before_tuned(variables));
     let mut serving = Vec::new();
@@ -118,7 +118,7 @@ pub(super) fn serving(variables: &BTreeMap<String, String>) -> Vec<Serving> {
             if over_nodes && self::rivals(variables, collective, false).first() == Some(&found) {
                 continue;
             }
-            // Where `tuned` is none of them, no list makes it one.
+            // If `tuned` is not among the rivals, no list puts it there.
             let is_before = found != TUNED && rivals.contains(&TUNED);
             let entry = Serving {
                 component: found.to_owned(),
@@ -158,7 +158,7 @@ fn listed(variables: &BTreeMap<String, String>) -> (Vec<&str>, bool) {
     (names.filter(|name| !name.is_empty()).collect(), excluded)
 }
 
-/// The value of `coll` that keeps these out as well: it is one list, and another value would replace it.
+/// The value of `coll` that keeps these out as well. A value of their own would replace the one that is set.
 fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> String {
     let (mut names, excluded) = listed(variables);
     if excluded {
@@ -189,7 +189,7 @@ fn rivals(
         };
         let switch = component.switch.and_then(|switch| variables.get(switch));
         let is_on = switch.is_none_or(|value| super::is_true(value));
-        // A release's `tuned` has only what it has a variable for.
+        // In each release, `tuned` has only the collectives that it has variables for.
         let algorithm = format!("coll_{}_{collective}_algorithm", component.name);
         let has_it = component.name != TUNED || variables.contains_key(&algorithm);
         here && is_on

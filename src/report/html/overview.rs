@@ -24,7 +24,7 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
             p.quiet {
                 @if view.basis == Basis::TableAlone { "Expected gains" } @else { "Gains" }
                 " are geometric means of the default's time divided by that of what the table chooses; "
-                "over all cells, those in which the default stays count as 1, also where what is chosen is not deployed."
+                "over all cells, those in which the default stays count as 1, as do choices that are not deployed."
                 @if view.cells.iter().any(|result| result.chosen_in_library.is_some()) {
                     " Through the library: with nothing but its own algorithms, as its settings choose them."
                 }

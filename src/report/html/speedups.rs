@@ -55,7 +55,7 @@ fn figure(group: &Group<'_>, along: Along) -> Option<Markup> {
     let mut notes = vec!["line at 1x: the library's default; hollow: the default stays"];
     let mut shown_cells = shown.iter().flat_map(|shape| &shapes[shape]);
     if shown_cells.any(|result| group.view.why_withheld(result).is_some()) {
-        notes.push("hollow above 1x: what is chosen is not deployed");
+        notes.push("hollow above 1x: the choice is not deployed");
     }
     if curves
         .iter()

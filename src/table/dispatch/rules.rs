@@ -50,14 +50,13 @@ pub struct CommunicatorRules {
     order: RankOrder,
     /// By collective, then class of operators.
     groups: [(Group, Box<[Choice]>); GROUPS],
-    /// How their shape was found in the table.
+    /// How each group's shape was found in the table.
     matched: [ShapeMatch; GROUPS],
 }
 
 impl CommunicatorRules {
-    /// Asks a table, as [`Table::lookup`] does, which rules hold for the shape and the
-    /// order of ranks on it. Unless it may `extrapolate`, a shape that was not measured, or not with ranks in
-    /// that order, is left to the library.
+    /// Compiles the rules that [`Table::lookup`] finds for the shape and the order of ranks on it. Unless
+    /// `extrapolate` is set, a shape that the table does not have with ranks in that order is left to the library.
     pub fn new(table: &Table, shape: CommShape, order: RankOrder, extrapolate: bool) -> Self {
         let query = |index: usize| Query {
             collective: Collective::MEASURED[index / CLASSES.len()],
@@ -110,8 +109,8 @@ impl CommunicatorRules {
         &self.groups[place(collective, operators)].1
     }
 
-    /// How the shape and the order of ranks were found in the table. A stand-in has decided only if the rules
-    /// may extrapolate.
+    /// How the shape and the order of ranks were found in the table. A stand-in decides only if the rules
+    /// extrapolate.
     pub fn matched(&self, collective: Collective, operators: OperatorClass) -> ShapeMatch {
         self.matched[place(collective, operators)]
     }
@@ -124,7 +123,7 @@ fn place(collective: Collective, operators: OperatorClass) -> usize {
     row * CLASSES.len() + usize::from(operators == OperatorClass::Noncommutative)
 }
 
-/// The rules of the entry that holds for a query.
+/// The rules of the entry that holds for a query; the default alone if there is none.
 fn choices(table: &Table, query: &Query, extrapolate: bool) -> Box<[Choice]> {
     let entry = table.nearest(query);
     let entry = entry.filter(|entry| extrapolate || entry.is_of(query));

@@ -11,7 +11,7 @@ use crate::confirming::Confirming;
 
 /// Repetitions of a candidate in a first look, at least.
 const FIRST_LOOK_MINIMUM: u32 = 5;
-/// How precise the median of a first look need be, as a share: who is far behind is not looked at again.
+/// How precise the median of a first look need be, as a share: a candidate far behind is not looked at again.
 const FIRST_LOOK_PRECISION: f64 = 0.1;
 
 /// With less of the budget left than this nothing more is explored on this machine: programs take that long to
@@ -52,8 +52,8 @@ pub(crate) fn repetition(
     repetition
 }
 
-/// A turn's share of a time of which some is left, if there are so many launches, turns in each, and launches
-/// left.
+/// The slice of a turn, if `whole` seconds are for `launches` launches of `turns` turns, and `left` of them for
+/// `launches_left`.
 fn slice_seconds(
     campaign: &Campaign,
     whole: f64,
@@ -138,8 +138,8 @@ pub(crate) fn spent_seconds(
 }
 
 impl Agenda {
-    /// The least budget with which all that is still to be confirmed would be, by what measuring has taken so far;
-    /// absent if nothing is.
+    /// The least budget that would suffice to confirm everything, estimated by what measuring has taken so far;
+    /// absent if nothing is left to confirm.
     pub(crate) fn needed_budget(
         &self,
         campaign: &Campaign,
@@ -156,7 +156,7 @@ impl Agenda {
         if self.is_explored(&stock) {
             return Ok(Some(needed));
         }
-        // A larger budget is for exploring too.
+        // Exploring has its share of a larger budget too.
         let confirmed = spent(Some(Purpose::Confirming))? + confirming.seconds;
         let share = confirming_seconds(campaign) / campaign.budget_seconds;
         Ok(Some(needed.max(confirmed / share)))

@@ -22,7 +22,7 @@ struct Item<'a> {
 }
 
 impl Agenda {
-    /// Everything with what the store has of it, unless there is nobody left to compare.
+    /// Everything with what the store has of it, unless no candidate is left to compare.
     fn items<'a>(&'a self, stock: &'a Stock) -> impl Iterator<Item = Item<'a>> {
         const ALONE: &[Candidate] = &[Candidate::Default];
         let experiments = self
@@ -64,7 +64,7 @@ impl Agenda {
         }))
     }
 
-    /// What choices are to be confirmed of by now: everything, or what there is time for.
+    /// The trials that confirm choices: all that are open, or those that there is time for.
     fn trials(&self, trials: fn(&Confirming) -> &[Trial]) -> impl Iterator<Item = Item<'_>> {
         self.confirming.iter().flat_map(move |confirming| {
             trials(confirming).iter().map(|trial| Item {
@@ -106,8 +106,8 @@ impl Agenda {
     }
 
     /// The tasks of the next launch: whatever has been measured in the fewest launches so far, so
-    /// that all cells advance together and an interrupted launch is made up for first; all that is open where
-    /// there is no time to confirm everything, so that nothing begun waits for something new. Experiments
+    /// that all cells advance together and an interrupted launch is made up for first. If there is no time to
+    /// confirm everything, all affordable trials, so that none that is begun waits for a new one. Experiments
     /// that were never made come alone. Empty when everything is done.
     pub(crate) fn next(&self, stock: &Stock) -> Vec<Task> {
         let undone = self.undone(stock);
@@ -147,7 +147,7 @@ impl Agenda {
             .collect()
     }
 
-    /// What an interrupted launch of a search left undone, without those who failed since.
+    /// What an interrupted launch of a search left undone, without candidates that failed since.
     fn undone(&self, stock: &Stock) -> Vec<Task> {
         let undone = self.search.iter().flat_map(|search| &search.undone);
         let able = undone.filter_map(|task| {

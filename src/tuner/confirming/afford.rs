@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fit::Stake;
 use vocabulary::Cell;
 
-/// The share of the time that is left for what takes longer than expected when something more is begun.
+/// The share of the time that is kept back, as measuring may take longer than expected, before a new cell is begun.
 const RESERVE: f64 = 0.1;
 
 /// What a cell still needs.
@@ -19,13 +19,13 @@ pub(super) struct Rest {
     pub(super) is_begun: bool,
 }
 
-/// The cells to confirm in so many seconds, those first at which most is at stake.
+/// The cells to confirm in `left` seconds, those with most at stake first.
 ///
-/// `stakes` are series of neighbouring sizes; `rests` has those that are still to be measured; each launch takes
-/// `starting` seconds beside its turns. Runs of sizes are taken, one after the other, at which most is at stake on
-/// average and for which there is time: what is at stake between two sizes counts if both are taken. What is begun
-/// is brought to an end before anything else is begun, that first which needs the fewest launches; what needs more
-/// launches has to pay for their starts.
+/// `stakes` are series of neighbouring sizes; `rests` has the cells that are still to be measured; each launch takes
+/// `starting` seconds beside its turns. Runs of sizes are taken one after the other, always the one with most at
+/// stake on average among those for which there is time; what is at stake between two sizes counts if both are taken.
+/// Cells that are begun are finished before others, first those that need the fewest launches; a cell that needs
+/// further launches pays for their starts.
 pub(super) fn affordable(
     stakes: &[Vec<Stake>],
     rests: &BTreeMap<Cell, Rest>,

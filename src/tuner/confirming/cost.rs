@@ -1,4 +1,4 @@
-//! What fresh launches take.
+//! How long fresh launches take.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use statistics::median;
 use store::{Store, StoreError};
 use vocabulary::{Cell, Library, Pattern};
 
-/// What a candidate's turns in a cell take in one launch.
+/// How long a candidate's turns in a cell take in one launch, in seconds.
 pub(super) struct Turns<'a> {
     /// By pattern of calls and cell, the median of the launches that have measured it.
     measured: Vec<BTreeMap<Cell, f64>>,
     expected: Expected<'a>,
 }
 
-/// What turns take by what is asked of them.
+/// How long turns are expected to take before any is measured.
 struct Expected<'a> {
     patterns: &'a [Pattern],
     /// The time of a call.
@@ -48,7 +48,7 @@ impl<'a> Turns<'a> {
         Ok(Self { measured, expected })
     }
 
-    /// What the launches take that a trial still needs, `launches` in all, where a turn has a slice.
+    /// How long a trial's turns take in those of `launches` launches that it still needs, if each turn has a slice.
     pub(super) fn seconds(&self, trial: &Trial, launches: u32, slice_seconds: f64) -> f64 {
         let (cell, pattern) = (&trial.cell, trial.pattern);
         let expected = || self.likely(cell, pattern, slice_seconds);
@@ -57,7 +57,7 @@ impl<'a> Turns<'a> {
         launches * trial.candidates.len() as f64 * turn.unwrap_or_else(expected)
     }
 
-    /// What is expected, times how much longer than expected it took in the nearest cell that was measured.
+    /// The expected time, corrected by the ratio of measured to expected time in the nearest measured cell.
     fn likely(&self, cell: &Cell, pattern: usize, slice_seconds: f64) -> f64 {
         let distance = |other: &Cell| {
             let ratio = |a: u64, b: u64| (a.max(1) as f64 / b.max(1) as f64).ln().abs();

@@ -8,7 +8,7 @@ use store::Outcome;
 use vocabulary::Purpose;
 use wire::{Finish, Plan};
 
-use super::{Measuring, SubmittedJob, Verdict};
+use super::{AfterLaunch, Measuring, SubmittedJob};
 use crate::agenda::{LITTLE_BUDGET_SECONDS, spent_seconds};
 use crate::confirming::confirms;
 use crate::launch::{Ended, Watch};
@@ -41,7 +41,7 @@ impl Measuring<'_> {
         fruitful: bool,
         goes_on: bool,
         is_ours: bool,
-    ) -> Result<Verdict, TunerError> {
+    ) -> Result<AfterLaunch, TunerError> {
         if goes_on {
             return self.leave(plan, ended?, is_ours);
         }
@@ -71,13 +71,18 @@ impl Measuring<'_> {
                 }
             }
         }
-        Ok(Verdict::GoOn)
+        Ok(AfterLaunch::GoOn)
     }
 
     /// It goes on, with or without somebody who wanted to wait for it.
-    fn leave(&mut self, plan: &Plan, ended: Ended, is_new: bool) -> Result<Verdict, TunerError> {
+    fn leave(
+        &mut self,
+        plan: &Plan,
+        ended: Ended,
+        is_new: bool,
+    ) -> Result<AfterLaunch, TunerError> {
         let Ended::GoesOn { id, standing } = ended else {
-            return Ok(Verdict::Left);
+            return Ok(AfterLaunch::Left);
         };
         self.left = Some(SubmittedJob {
             launch: plan.launch,
@@ -87,12 +92,12 @@ impl Measuring<'_> {
         });
         match self.watch {
             Watch::Follow => Err(TunerError::Left { id, standing }),
-            Watch::Own | Watch::Submit => Ok(Verdict::Left),
+            Watch::Own | Watch::Submit => Ok(AfterLaunch::Left),
         }
     }
 
     /// The driver stopped in time, which was that of the budget or that of its job.
-    fn at_deadline(&mut self, plan: &Plan, fruitful: bool) -> Result<Verdict, TunerError> {
+    fn at_deadline(&mut self, plan: &Plan, fruitful: bool) -> Result<AfterLaunch, TunerError> {
         let (campaign, library) = (&self.at.campaign, &self.at.library);
         let (whole, purpose) = match plan.purpose {
             Some(Purpose::Exploring)
@@ -108,15 +113,15 @@ impl Measuring<'_> {
             (true, true) => {
                 let number = plan.launch;
                 self.observer.notice(Event::WallTime { number });
-                Ok(Verdict::GoOn)
+                Ok(AfterLaunch::GoOn)
             }
             (true, false) => {
                 self.lack_wall_time()?;
-                Ok(Verdict::GoOn)
+                Ok(AfterLaunch::GoOn)
             }
-            (false, true) => Ok(Verdict::GoOn),
+            (false, true) => Ok(AfterLaunch::GoOn),
             // What was left of the budget did not even suffice for starting up.
-            (false, false) => Ok(Verdict::NothingBegan),
+            (false, false) => Ok(AfterLaunch::NothingBegan),
         }
     }
 

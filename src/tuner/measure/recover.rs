@@ -3,7 +3,7 @@
 use store::Outcome;
 use wire::Plan;
 
-use super::{Measuring, Verdict};
+use super::{AfterLaunch, Measuring};
 use crate::allotment::Allotment;
 use crate::launch::Launch;
 use crate::{Event, Progress, TunerError};
@@ -16,7 +16,7 @@ impl Measuring<'_> {
         for plan in self.store.unfinished_launches()? {
             if self.at.launcher.outlives() {
                 match self.resume(&plan)? {
-                    Some(Verdict::Left) => return Ok(false),
+                    Some(AfterLaunch::Left) => return Ok(false),
                     Some(_) => continue,
                     None => {}
                 }
@@ -32,7 +32,7 @@ impl Measuring<'_> {
         Ok(true)
     }
 
-    fn resume(&mut self, plan: &Plan) -> Result<Option<Verdict>, TunerError> {
+    fn resume(&mut self, plan: &Plan) -> Result<Option<AfterLaunch>, TunerError> {
         let progress = self.progress()?;
         let allotment = Allotment::again(&self.at.campaign, plan, self.watch);
         let mut launch = Launch::new(plan, &mut self.store, self.observer, progress);

@@ -19,7 +19,7 @@ const PIPELINE: &str = "1\n7\n1\n0\n2\n0 0 0 0\n1000 3 0 256\n";
 struct Site {
     place: Place,
     variables: Vec<(String, String)>,
-    /// What is said of it.
+    /// The note that names what is overridden.
     told: String,
 }
 
@@ -71,7 +71,7 @@ impl Site {
         point.and_then(speedup).unwrap_or_else(|| panic!("{found}"))
     }
 
-    /// `check` finds nothing wrong where nothing can be found but what is broken.
+    /// `check` finds nothing wrong, with tolerances that leave only failures to find.
     fn assert_holds(&self) {
         let ran = self.run(&[
             "check",
@@ -89,7 +89,7 @@ impl Site {
     }
 }
 
-/// The rules that are deployed, as the table has them: each is slower than the default.
+/// The rules of [`PIPELINE`] as rules of a table. They are slow: a measured speed-up shows whether they are in force.
 fn pipelined() -> Vec<Rule> {
     vec![
         Rule::new(0, Candidate::Default, None, Confidence::High),
@@ -188,7 +188,7 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=DIR/selection.json is set in the environment"
             .to_owned();
     site.tune(Collective::Allreduce, rules);
-    // Launches differ: fresh ones must say the same before it counts.
+    // Times of launches differ: one of three attempts has to show it.
     let mut seen = Vec::new();
     let mut is_faster = || {
         seen.push(site.speedup(64));
@@ -215,7 +215,7 @@ fn a_preloaded_table_is_not_measured_under_openmpi() {
         "{} is built with the driver",
         library.display()
     );
-    // A program with the library loaded would say that this is no table.
+    // A program that uses it warns that it cannot be read.
     place.write("table.yaml", "not a table");
     let table = place.path("table.yaml").display().to_string();
     let site = Site {

@@ -384,7 +384,7 @@ fn what_is_slower_than_the_default_is_found_and_turned_back() {
     assert!(told.contains("significantly slower at 0;"), "{told}");
 }
 
-/// Has the store say that a linear broadcast of long messages takes no time.
+/// Makes the store claim that a linear broadcast of long messages takes hardly any time.
 fn doctor(place: &Place) {
     let store = rusqlite::Connection::open(place.path(STORE)).unwrap();
     store.execute_batch("DROP TRIGGER sample_update").unwrap();
@@ -423,7 +423,7 @@ fn has_linear(place: &Place) -> bool {
     choices(place).iter().any(|(_, id)| id == "linear")
 }
 
-/// A place whose store claims of what is slow that it is fast, and so does its table.
+/// A place whose store and table claim that a slow algorithm is fast.
 fn deceived() -> Place {
     let place = Place::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuning/machines");
@@ -456,7 +456,7 @@ fn what_was_repaired_stays_repaired_when_the_table_is_made_again() {
     )
     .out;
     assert!(
-        told.contains("What was found is kept in .colltune/small.db."),
+        told.contains("The verdicts are kept in .colltune/small.db."),
         "{told}"
     );
     let repaired = place.read(TABLE);
@@ -465,14 +465,14 @@ fn what_was_repaired_stays_repaired_when_the_table_is_made_again() {
         "{repaired}"
     );
     assert!(!repaired.contains("verdicts:"), "{repaired}");
-    // Whoever decides from the store comes to the same table.
+    // Deciding from the store again gives the same table.
     let tuned = place.run(&["tune", "campaign.yaml"]);
     assert_eq!(tuned.code, Some(0), "{tuned:?}");
     assert_eq!(place.read(TABLE), repaired);
     place.run(&["decide", STORE, "--output", TABLE]).good();
     assert_eq!(place.read(TABLE), repaired);
 
-    // What changed is told without a number that nobody measured.
+    // A change back to the default has no worth.
     let diff = place.run(&["diff", "tables/before.yaml", TABLE]).good().out;
     assert!(diff.contains("default (turned back)"), "{diff}");
     assert!(diff.contains("gives up a claimed "), "{diff}");
@@ -510,7 +510,7 @@ fn without_a_store_verdicts_stay_in_the_tables_file() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         ran.out
-            .contains("What was found is kept in tables/small.yaml."),
+            .contains("The verdicts are kept in tables/small.yaml."),
         "{}",
         ran.out
     );
@@ -558,7 +558,7 @@ fn what_validating_finds_good_is_confirmed() {
     for rule in rules {
         assert!(rule.speedup.unwrap() > 1.0 && rule.confidence == table::Confidence::High);
     }
-    // Nobody has looked beyond the largest measured size.
+    // Beyond the largest measured size nothing is confirmed.
     let deployed = table.deployed(table::Policy::default()).0;
     for entry in deployed.entries() {
         assert_eq!(entry.rules.last().unwrap().candidate, Candidate::Default);

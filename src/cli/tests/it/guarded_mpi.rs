@@ -107,7 +107,7 @@ fn an_exported_table_is_validated_and_repaired_under_openmpi() {
     let repaired = run(&place, &[&validate[..], &["--repair", "--json"]].concat());
     assert_eq!(repaired.code, Some(0), "{repaired:?}");
     let found = repaired.json();
-    // It is that of the table now, or nothing is left to export.
+    // The export was written again, or the table has nothing left to export.
     let is_stale = place.read(export) == "of the table before";
     assert_eq!(is_stale, found["export"].is_null(), "{repaired:?}");
     let is_told = repaired

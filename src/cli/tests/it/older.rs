@@ -67,7 +67,7 @@ fn of_commutative(text: &str) -> Vec<(Collective, ShapeRules)> {
     for (collective, entries) in table.collectives {
         for mut entry in entries {
             entry.order = RankOrder::Unknown;
-            // It did not tell speed-ups at measured sizes.
+            // It had no speed-ups at measured sizes.
             for point in &mut entry.measured {
                 *point = MeasuredPoint::new(point.bytes, point.seconds, point.default_seconds);
             }

@@ -221,7 +221,7 @@ fn every_program_of_a_launch_is_given_the_table() {
     assert!(of_mpich.ends_with(" -n 2 a : -n 1 b\n"), "{of_mpich}");
 }
 
-/// Tells its arguments, and what its own environment and that of ranks say.
+/// Prints its arguments and what it finds in its own environment.
 const SRUN: &str = "\
 echo \"srun: ${LD_PRELOAD:-nothing} preloaded, table $COLLTUNE_TABLE, mode ${MODE:-none}\"
 for word in \"$@\"; do echo \"argument: $word\"; done
@@ -262,7 +262,7 @@ fn srun_preloads_into_ranks_alone() {
         "./program",
     ];
     place.run(&none).bad(2, &["--export=NONE", "leave it out"]);
-    // srun tells of no library.
+    // srun does not tell the MPI library.
     let other = [
         "run",
         "table.yaml",

@@ -1,4 +1,4 @@
-//! Who carries out collectives, told by `doctor` and `export`; what the measuring program says is made up here.
+//! `doctor` and `export` say which part of a library carries out collectives. The measuring program is a fake.
 
 use testkit::tables;
 

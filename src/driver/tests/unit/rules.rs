@@ -1,4 +1,4 @@
-//! Where rules are deployed.
+//! The file of settings that names a file of rules.
 
 use super::place;
 

@@ -158,7 +158,7 @@ fn files_of_rules_are_told_with_what_goes_with_them() {
         &[file, devices, bcast, forced],
         &[bcast.0, file.0, devices.0],
     );
-    // Without a file they are somebody's own settings.
+    // Without a file they are the user's own settings.
     check(&[devices, bcast, forced], &[]);
     check(&[(file.0, ""), devices], &[file.0]);
 }

@@ -284,7 +284,7 @@ fn the_environment_names_the_version_and_not_the_link() {
     );
 }
 
-/// Of the version that a job had before, of this library or another one.
+/// A job may have read the environment of another version before, of this library or another one.
 #[test]
 fn the_environment_leaves_nothing_of_another_version() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -338,7 +338,7 @@ fn the_environment_leaves_nothing_of_another_version() {
     }
 }
 
-/// Whatever a table says is no command of its files.
+/// No text of a table becomes a command in the files made from it.
 #[test]
 fn texts_of_a_table_stay_in_comments() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -328,8 +328,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
     }
 }
 
-/// A block that does not divide the vector is told by the size that its candidate has in its name, and not by the
-/// size that even blocks come to.
+/// A block that does not divide the vector has the size that its candidate's name has, not the size of even blocks.
 #[test]
 fn blocks_are_told_as_candidates_are_named() {
     let named = [3000, 1 << 20, 3 << 20];

@@ -23,8 +23,8 @@ fn all(table: &Table) -> Vec<Point> {
     all
 }
 
-/// The table after launches in which what it chooses took so long at a point, where the default takes 1, and what
-/// was confirmed. Only the points that `asked` picks were measured.
+/// The table after `launches` launches, and what was confirmed. What the table chooses at a point took `seconds`, the
+/// default 1. Only the points that `asked` picks were measured.
 fn confirmed_with(
     launches: u32,
     seconds: impl Fn(&Point, u32) -> f64,

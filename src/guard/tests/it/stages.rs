@@ -289,7 +289,7 @@ fn too_few_launches_are_no_verdict() {
     }
     assert_eq!(validated(6, 0.5).1.count("faster"), 4);
     assert_eq!(validated(6, 1.0).1.count("same"), 4);
-    // What seems slower is measured again, in launches enough.
+    // What seems slower is measured again, in enough launches.
     assert_eq!(validated(1, 1.5).1.count("slower"), 4);
 }
 

@@ -1,4 +1,4 @@
-//! Who carries out collectives as a library is set.
+//! Which part of a library carries out which collectives.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn serving(library: LibraryName, variables: &[(&str, &str)]) -> Vec<Serving> {
     library.serving(&pairs.collect::<BTreeMap<_, _>>())
 }
 
-/// Of a component, for which collectives it comes first on one node, or over several.
+/// The collectives for which a component comes first, on one node or over several.
 fn first(all: &[Serving], component: &str, over_nodes: bool) -> Vec<Collective> {
     let mut entries = all.iter();
     let is_it = |entry: &&Serving| entry.component == component && entry.over_nodes == over_nodes;
@@ -90,7 +90,7 @@ fn the_remedy_is_one_list_that_keeps_what_is_set() {
         for remedy in remedies {
             assert_eq!(remedy, format!("OMPI_MCA_coll={expected}"), "{coll}");
         }
-        // Whoever follows it has no more to do.
+        // With the remedy there is nothing left to set.
         let all = open_mpi(&[
             ("coll_han_priority", "35"),
             ("coll_sm_priority", "90"),

@@ -91,7 +91,7 @@ fn only_confirmed_rules_of_enough_confidence_are_used_under_mpi() {
         assert_eq!(text.matches(lack).count(), 1, "no `{lack}` in\n{text}");
         assert!(text.contains(&format!("{}={}", more.0, more.1)), "{text}");
         assert_eq!(warnings(&text).len(), 0, "{text}");
-        // Who has no summary is told as well.
+        // Without a summary there is a warning.
         let text = prepared.run(table, 2, &[("COLLTUNE_LOG", "0")]);
         let told = warnings(&text);
         assert!(told.len() == 1 && told[0].contains(lack), "{text}");

@@ -1,4 +1,4 @@
-//! What is said of choices that are not deployed, and of algorithms that share a name.
+//! How reports mark choices that are not deployed, and tell algorithms with the same name apart.
 
 use report::{View, render_markdown};
 use testkit::tables;
@@ -34,7 +34,7 @@ fn of_rules(rules: &[&str]) -> View {
     View::of_table(&tables::parsed(&text))
 }
 
-/// What stands in the last column of the rows that begin so.
+/// The last cells of the rows that begin with `row`.
 fn last(text: &str, row: &str) -> Vec<String> {
     let rows = text.lines().filter(|line| line.starts_with(row));
     let last = rows.filter_map(|line| line.trim_end_matches('|').rsplit('|').next());

@@ -1,4 +1,4 @@
-//! What measuring tables again has found.
+//! Verdicts of validations.
 
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};

@@ -1,4 +1,4 @@
-//! What is said of decisions that are not deployed.
+//! Why decisions are not deployed.
 
 use schedule::Collective;
 use table::{Confidence, Deployment, OperatorClass, Policy, Query, Table};

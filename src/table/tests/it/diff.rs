@@ -73,7 +73,7 @@ fn a_moved_threshold_is_one_range() {
         near(before.speedup, 1.25) && near(after.speedup, 1.0),
         "{diff:?}"
     );
-    // Nobody knows what that was worth: another promise is not kept.
+    // The speed-up expected before did not hold.
     assert_eq!((*worth, diff.changes[0].is_turned_back()), (None, true));
     // And the other way round.
     let back = changed(0, |entry| entry.rules[1].from_bytes = 5000).diff(&table());

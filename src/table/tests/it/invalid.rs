@@ -94,7 +94,7 @@ fn control_characters_in_the_library() {
         ("version", "4.1.4", r"4.1.4\nrm"),
     ] {
         let text = refusal(&edit(old, new));
-        let message = format!("`{key}` of the library has control characters, as line ends are");
+        let message = format!("`{key}` of the library has control characters, such as line ends");
         assert_eq!(text.lines().next(), Some(&*message));
         let place = format!("--> tables/t.yaml:{line}:");
         assert!(text.contains(&place), "{text}");

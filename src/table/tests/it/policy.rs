@@ -1,4 +1,4 @@
-//! What of a table is deployed.
+//! Which rules of a table are deployed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn entry(table: &Table) -> &ShapeRules {
     &table.collectives[&Collective::Bcast][0]
 }
 
-/// The sizes at which rules hold that the default has taken the place of.
+/// The rules that are withheld, as sentences.
 fn told(withheld: &[Withheld]) -> Vec<String> {
     withheld.iter().map(Withheld::to_string).collect()
 }

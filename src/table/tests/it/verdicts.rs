@@ -1,4 +1,4 @@
-//! What measuring a table again has found: in its file, and in its rules.
+//! Verdicts in a table's file, and what they make of its rules.
 
 use std::path::Path;
 

@@ -51,7 +51,7 @@ fn what_a_library_can_be_told_is_written_in_its_format() {
         panic!("no export")
     };
     assert_eq!(rules, folder.path().join("night.openmpi.json"));
-    // Nothing to tell, and nobody to tell it to.
+    // There is nothing to export, or no format.
     let is_told = |export: Export| {
         matches!(
             export,

@@ -1,4 +1,4 @@
-//! What was found when a table was measured again binds the decisions of its store.
+//! Verdicts about a table bind the decisions of its store.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -263,8 +263,8 @@ fn mpich_runs_what_an_exported_selection_file_says() {
     prove(&library, file.to_str());
 }
 
-/// With nothing but the environment file of a deployed version; on 4 ranks, which nobody measured, the library's
-/// own choice stays.
+/// The environment file of a deployed version is enough. On 4 ranks, which were not measured, the library's own
+/// choice stays.
 #[test]
 fn mpich_takes_a_deployed_table_with_its_environment_file() {
     let library = Library::find("MPICC_MPICH", "mpicc.mpich", "mpiexec.mpich", "Version:");

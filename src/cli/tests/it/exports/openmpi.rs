@@ -340,8 +340,8 @@ fn openmpi_runs_what_an_exported_rules_file_says() {
     prove(&library);
 }
 
-/// With nothing but the environment file of a deployed version; on 3 ranks, which nobody measured, the library's
-/// own choice stays.
+/// The environment file of a deployed version is enough. On 3 ranks, which were not measured, the library's own
+/// choice stays.
 #[test]
 fn openmpi_takes_a_deployed_table_with_its_environment_file() {
     let library = Library::find("MPICC_OPENMPI", "mpicc.openmpi", "mpirun.openmpi", ") ");

@@ -122,8 +122,11 @@ fn decisions(
         let chosen_in_library = of_library.map(|other| {
             let rule = rule_at(other, bytes);
             let candidate = rule.map_or(&Candidate::Default, |rule| &rule.candidate);
-            let measured = other.measured.iter().find(|other| other.bytes == bytes);
-            if let Some(other) = measured {
+            let place = other
+                .measured
+                .binary_search_by_key(&bytes, |other| other.bytes);
+            if let Ok(place) = place {
+                let other = &other.measured[place];
                 add(candidate, other.seconds, other.speedup);
             }
             candidate.clone()
@@ -154,6 +157,6 @@ fn decisions(
 
 /// The rule that holds for a size.
 fn rule_at(entry: &ShapeRules, bytes: u64) -> Option<&Rule> {
-    let holds = |rule: &&Rule| rule.from_bytes <= bytes;
-    entry.rules.iter().rfind(holds)
+    let after = entry.rules.partition_point(|rule| rule.from_bytes <= bytes);
+    entry.rules[..after].last()
 }

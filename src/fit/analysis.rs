@@ -124,10 +124,9 @@ impl Analysis {
             None => explored.decide(deployment),
         };
         let mut decisions = decide(Deployment::Colltune);
-        let is_explored = |decision: &&CellDecision| {
-            let cell = Subject::Cell(decision.cell);
-            summaries.iter().any(|summary| summary.subject == cell)
-        };
+        let subjects: BTreeSet<Subject> = summaries.iter().map(|summary| summary.subject).collect();
+        let is_explored =
+            |decision: &&CellDecision| subjects.contains(&Subject::Cell(decision.cell));
         let explored: Vec<CellDecision> = decisions.iter().filter(is_explored).cloned().collect();
         let extended = extend(
             measured.library,

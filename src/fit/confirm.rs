@@ -184,9 +184,9 @@ impl<'a> Confirmation<'a> {
 
     /// The candidates that stand at the explored points nearest to a size, on both sides.
     fn around<'p>(&self, points: &'p [Point], bytes: u64) -> Vec<&'p Candidate> {
-        let explored = || points.iter().filter(|point| point.is_explored());
-        let below = explored().rfind(|point| point.cell.bytes <= bytes);
-        let above = explored().find(|point| point.cell.bytes >= bytes);
+        let (below, above) = points::around(points, bytes);
+        let below = below.iter().rfind(|point| point.is_explored());
+        let above = above.iter().find(|point| point.is_explored());
         let both = [below, above].into_iter().flatten();
         both.filter_map(|point| self.standing(point)).collect()
     }

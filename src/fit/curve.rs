@@ -165,7 +165,10 @@ impl Curve {
     /// proportional to the size: as tables do.
     pub fn interpolated(&self, bytes: u64) -> Predicted {
         let ends = self.points.first().zip(self.points.last());
-        let measured = self.points.iter().any(|point| point.bytes == bytes);
+        let measured = self
+            .points
+            .binary_search_by_key(&bytes, |point| point.bytes)
+            .is_ok();
         let inside = ends.is_some_and(|(first, last)| first.bytes < bytes && bytes < last.bytes);
         let (how, error) = match (measured, inside) {
             (true, _) => (How::Measured, Some(0.0)),

@@ -38,13 +38,18 @@ pub fn extend(
     shapes: &[CommShape],
     merged: &BTreeMap<Cell, Vec<(Candidate, Candidate)>>,
 ) -> Vec<CellDecision> {
-    let predictor = Predictor::new(&fit_curves(summaries));
     let known: BTreeSet<CommShape> = decisions
         .iter()
         .map(|decision| decision.cell.shape)
         .collect();
+    let shapes = shapes.iter().filter(|shape| !known.contains(shape));
+    let shapes: Vec<CommShape> = shapes.copied().collect();
     let mut extended = Vec::new();
-    for &shape in shapes.iter().filter(|shape| !known.contains(shape)) {
+    if shapes.is_empty() {
+        return extended;
+    }
+    let predictor = Predictor::new(&fit_curves(summaries));
+    for shape in shapes {
         let Some(from) = nearest(&known, shape) else {
             continue;
         };

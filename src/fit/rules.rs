@@ -217,12 +217,10 @@ fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     runs.map(|run| {
         let (from_bytes, candidate) = (run[0].from_bytes, run[0].candidate);
         let is_default = *candidate == Candidate::Default;
-        let mut decisions: Vec<&CellDecision> = Vec::new();
-        for decision in run.iter().flat_map(|piece| &piece.decisions) {
-            if !decisions.iter().any(|known| known.cell == decision.cell) {
-                decisions.push(decision);
-            }
-        }
+        let all = run.iter().flat_map(|piece| &piece.decisions);
+        // By ascending size, so that the same ones stand side by side.
+        let mut decisions: Vec<&CellDecision> = all.copied().collect();
+        decisions.dedup_by_key(|decision| decision.cell);
         // What lies between two sizes at which it is chosen is as certain as these.
         if decisions
             .iter()

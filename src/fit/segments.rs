@@ -19,6 +19,8 @@ const NEGLIGIBLE_ERROR: f64 = 0.01;
 const PENALTY: f64 = 6.0;
 /// Rounds of improving a line that has got one more point.
 const ROUNDS: u32 = 6;
+/// Points among which changes are looked for: time grows with the cube of their number, memory with the square.
+pub(crate) const MOST_PLACES: usize = 96;
 
 /// The parts of a curve, each best told by a line of its own, as ranges of `points`; one part with
 /// fewer than twice [`FEWEST_SIZES`] points. The points have different, ascending places.
@@ -27,13 +29,60 @@ const ROUNDS: u32 = 6;
 /// programming over all places of the changes (Bellman 1961); the number is that with the best
 /// Bayesian information criterion, for errors of a Laplace distribution whose scale is estimated from
 /// what is left after the parameters.
+///
+/// Of more than [`MOST_PLACES`] points, so many are looked at, evenly spread: a part is found if it has
+/// [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them, to where the lines of
+/// both parts leave the least errors. So the time is proportional to the number of points.
 pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {
+    segments_with(points, &mut |part, line| {
+        reweighted::improve(part, line, ROUNDS)
+    })
+}
+
+/// Brings the line of some points nearer to the best one.
+type Improve<'a> = &'a mut dyn FnMut(&[Point], Line) -> Line;
+
+fn segments_with(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
+    let count = points.len();
+    let places = count.min(MOST_PLACES);
+    // In the middle of the points that each stands for.
+    let place = |sparse: usize| (2 * sparse + 1) * count / (2 * places);
+    let sparse: Vec<Point> = (0..places).map(|sparse| points[place(sparse)]).collect();
+    let parts = best_partition(&sparse, improve);
+    let changes = parts.windows(2).map(|pair| {
+        let first = place(pair[0].end - 1) + 1;
+        let between = &points[first..place(pair[1].start)];
+        let lines = [&pair[0], &pair[1]].map(|part| reweighted::line(&sparse[part.clone()]));
+        first + change(between, &lines)
+    });
+    let mut start = 0;
+    let ends = changes.chain([count]);
+    ends.map(|end| std::mem::replace(&mut start, end)..end)
+        .collect()
+}
+
+/// How many of the first points the first line is to tell, so that it and the second leave the least errors.
+fn change(points: &[Point], [before, after]: &[Line; 2]) -> usize {
+    let mut cost = 0.0;
+    let mut best = (0.0, 0);
+    for (point, count) in points.iter().zip(1..) {
+        let error = |line| reweighted::error(point, line).abs();
+        cost += error(before) - error(after);
+        if cost < best.0 {
+            best = (cost, count);
+        }
+    }
+    best.1
+}
+
+/// The partition with the best criterion.
+fn best_partition(points: &[Point], improve: Improve<'_>) -> Vec<Range<usize>> {
     let count = points.len();
     let most = (count / FEWEST_SIZES).clamp(1, MOST_SEGMENTS);
     if most == 1 {
         return std::iter::once(0..count).collect();
     }
-    let partitions = partitions(count, most, &costs(points));
+    let partitions = partitions(count, most, &costs(points, improve));
     let score = |(cost, parts): &(f64, Vec<Range<usize>>)| {
         let free = count - 2 * parts.len();
         let scale = (cost / free as f64).max(NEGLIGIBLE_ERROR);
@@ -48,7 +97,7 @@ pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {
 
 /// `costs[first][end]`: the sum of absolute relative errors of the points from `first` to before
 /// `end` under their line; infinite for too few points.
-fn costs(points: &[Point]) -> Vec<Vec<f64>> {
+fn costs(points: &[Point], improve: Improve<'_>) -> Vec<Vec<f64>> {
     let count = points.len();
     let mut costs = vec![vec![f64::INFINITY; count + 1]; count];
     for (first, costs) in costs.iter_mut().enumerate() {
@@ -56,7 +105,7 @@ fn costs(points: &[Point]) -> Vec<Vec<f64>> {
         for end in first + FEWEST_SIZES..=count {
             let part = &points[first..end];
             let start = line.unwrap_or_else(|| reweighted::relative_least_squares(part));
-            let better = reweighted::improve(part, start, ROUNDS);
+            let better = improve(part, start);
             let errors = part.iter().map(|p| reweighted::error(p, &better).abs());
             costs[end] = errors.sum();
             line = Some(better);
@@ -104,4 +153,51 @@ fn trace(count: usize, firsts: &[Vec<usize>]) -> Vec<Range<usize>> {
         .collect();
     parts.reverse();
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_PLACES, segments, segments_with};
+    use crate::reweighted::Point;
+
+    /// Alternately 3 % above and below two lines that change in the middle, where the second begins above.
+    fn points(count: usize) -> Vec<Point> {
+        let point = |place: usize| {
+            let at = 8.0 * (place + 1) as f64;
+            let start = if place < count / 2 { 1e-6 } else { 50e-6 };
+            let noise = if place.is_multiple_of(2) { 1.03 } else { 0.97 };
+            Point {
+                at,
+                value: noise * (start + 1e-10 * at),
+            }
+        };
+        (0..count).map(point).collect()
+    }
+
+    /// A point of a line that is looked at is a unit of work.
+    #[test]
+    fn work_is_bounded_for_any_number_of_sizes() {
+        let work = |count: usize| {
+            let mut work = 0;
+            segments_with(&points(count), &mut |part, line| {
+                work += part.len();
+                line
+            });
+            work
+        };
+        let most = work(MOST_PLACES);
+        assert!(work(MOST_PLACES - 1) < most, "up to then all are looked at");
+        for count in [MOST_PLACES + 1, 250, 500, 1000, 2000, 100_000] {
+            let work = work(count);
+            assert!(work <= most, "{count} sizes: {work} and not {most}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_at_its_place_among_many_sizes() {
+        for count in [MOST_PLACES, MOST_PLACES + 1, 1000, 20_000] {
+            let parts = segments(&points(count));
+            assert_eq!(parts, [0..count / 2, count / 2..count], "{count} sizes");
+        }
+    }
 }

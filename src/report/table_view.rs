@@ -122,8 +122,11 @@ fn decisions(
         let chosen_in_library = of_library.map(|other| {
             let rule = rule_at(&other.rules, bytes);
             let candidate = rule.map_or(&Candidate::Default, |rule| &rule.candidate);
-            let measured = other.measured.iter().find(|other| other.bytes == bytes);
-            if let Some(other) = measured {
+            let place = other
+                .measured
+                .binary_search_by_key(&bytes, |other| other.bytes);
+            if let Ok(place) = place {
+                let other = &other.measured[place];
                 add(candidate, other.seconds, other.speedup);
             }
             candidate.clone()

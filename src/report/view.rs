@@ -1,6 +1,6 @@
 //! The content of a report. Times are seconds, sizes are bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use results::{
     BlockComparison, CellDecision, MeasuringCost, ModelCurve, Pairs, ParameterEstimate,
@@ -206,10 +206,8 @@ impl Comparison {
         let is_of_library = |e: &&ShapeRules| {
             e.deployments == Deployments::Library && e.operators.overlap(operators)
         };
-        let concerns = |block: &&BlockComparison| {
-            let mut decisions = decisions.iter();
-            decisions.any(|decision| decision.cell == block.cell)
-        };
+        let cells: BTreeSet<Cell> = decisions.iter().map(|decision| decision.cell).collect();
+        let concerns = |block: &&BlockComparison| cells.contains(&block.cell);
         let has_default = |decision: &&&CellDecision| decision.default().is_some();
         Self {
             collective,

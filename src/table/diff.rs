@@ -247,8 +247,8 @@ fn default_change(
         let times = |table| default_times(table, collective, shape, order);
         let [before, after] = [before, after].map(times);
         for (bytes, seconds) in after {
-            if let Some((_, old)) = before.iter().find(|(size, _)| *size == bytes) {
-                ratios.push((seconds / old, shape, bytes));
+            if let Ok(place) = before.binary_search_by_key(&bytes, |(size, _)| *size) {
+                ratios.push((seconds / before[place].1, shape, bytes));
             }
         }
     }

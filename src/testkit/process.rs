@@ -22,6 +22,19 @@ pub struct Ended {
     pub err: String,
 }
 
+/// What became of a program that need not end well.
+#[derive(Debug)]
+pub struct Attempt {
+    /// How it has ended; absent if it had to be killed.
+    pub status: Option<ExitStatus>,
+    /// Whether it was asked to end, as it took too long.
+    pub is_late: bool,
+    /// What it wrote to standard output.
+    pub out: String,
+    /// What it wrote to standard error.
+    pub err: String,
+}
+
 /// Runs a command in a process group of its own, which ends with it.
 ///
 /// # Panics
@@ -29,6 +42,24 @@ pub struct Ended {
 /// a launcher ends its ranks, which are in groups of their own, and is killed 3 s later.
 #[track_caller]
 pub fn run(command: &mut Command, patience: Duration) -> Ended {
+    let Attempt {
+        status,
+        is_late,
+        out,
+        err,
+    } = attempt(command, patience);
+    match status.filter(|_| !is_late) {
+        Some(status) => Ended { status, out, err },
+        None => panic!("{command:?} takes longer than {patience:?}: {out}{err}"),
+    }
+}
+
+/// The same, whatever becomes of it.
+///
+/// # Panics
+/// If it cannot be started.
+#[track_caller]
+pub fn attempt(command: &mut Command, patience: Duration) -> Attempt {
     let folder = tempfile::tempdir().expect("a folder");
     let [out, err] = ["out", "err"].map(|name| folder.path().join(name));
     // Files: whoever inherits a pipe and lives on would be waited for.
@@ -42,18 +73,19 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
         Ok(child) => child,
         Err(error) => panic!("{command:?} does not start: {error}"),
     };
-    let status = wait(&mut child, patience);
+    let (status, is_late) = wait(&mut child, patience);
     let read =
         |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-    let (out, err) = (read(&out), read(&err));
-    match status {
-        Some(status) => Ended { status, out, err },
-        None => panic!("{command:?} takes longer than {patience:?}: {out}{err}"),
+    Attempt {
+        status,
+        is_late,
+        out: read(&out),
+        err: read(&err),
     }
 }
 
-/// Waits for a child and ends its group; `None` if the child had to be killed.
-fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+/// Waits for a child and ends its group: how it has ended, unless it had to be killed, and whether it was asked to.
+fn wait(child: &mut Child, patience: Duration) -> (Option<ExitStatus>, bool) {
     let group = Pid::from_raw(child.id().cast_signed());
     let mut end = Instant::now() + patience;
     let mut is_late = false;
@@ -73,7 +105,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     };
     let _ = killpg(group, Signal::SIGKILL);
     let _ = child.wait();
-    status.filter(|_| !is_late)
+    (status, is_late)
 }
 
 /// Where a program is: itself if it is a path, otherwise what `$PATH` has first.

@@ -58,9 +58,9 @@ pub(super) fn points(
     measured: &BTreeSet<Cell>,
 ) -> Vec<Point> {
     let mut points: Vec<Point> = decisions.into_iter().map(Point::of).collect();
-    let is_known = |points: &[Point], bytes: u64| points.iter().any(|p| p.cell.bytes == bytes);
+    let mut known: BTreeSet<u64> = points.iter().map(|point| point.cell.bytes).collect();
     for cell in grid {
-        if !is_known(&points, cell.bytes) {
+        if known.insert(cell.bytes) {
             points.push(Point::unexplored(*cell));
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn points(
         })
     });
     for cell in probes.into_iter().chain(measured) {
-        if !is_known(&points, cell.bytes) {
+        if known.insert(cell.bytes) {
             points.push(Point {
                 is_probe: true,
                 ..Point::unexplored(cell)
@@ -88,6 +88,13 @@ pub(super) fn points(
     }
     points.sort_by_key(|point| point.cell.bytes);
     points
+}
+
+/// Of points by ascending size, those up to a size and those from it on; a point of that very size is in both.
+pub(super) fn around(points: &[Point], bytes: u64) -> (&[Point], &[Point]) {
+    let above = points.partition_point(|point| point.cell.bytes < bytes);
+    let below = points.partition_point(|point| point.cell.bytes <= bytes);
+    (&points[..below], &points[above..])
 }
 
 /// Of the sizes in whole elements between two, the first one at which the library takes another algorithm, or else the

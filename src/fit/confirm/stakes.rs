@@ -4,7 +4,7 @@ use results::CellDecision;
 use statistics::geometric_mean;
 use vocabulary::{Candidate, Cell};
 
-use super::points::Point;
+use super::points::{self, Point};
 use super::{Confirmation, Key};
 use crate::fresh::Finding;
 
@@ -117,13 +117,9 @@ impl Confirmation<'_> {
         let at = |point: &Point| value(point.decision.as_ref()?);
         let bytes = points[place].cell.bytes;
         let around = |points: &[Point]| {
-            let mut below = points.iter().rev().filter(|p| p.cell.bytes <= bytes);
-            let mut above = points.iter().filter(|p| p.cell.bytes >= bytes);
-            geometric_mean(
-                [below.find_map(at), above.find_map(at)]
-                    .into_iter()
-                    .flatten(),
-            )
+            let (below, above) = points::around(points, bytes);
+            let nearest = [below.iter().rev().find_map(at), above.iter().find_map(at)];
+            geometric_mean(nearest.into_iter().flatten())
         };
         let alike = |other: &Key| (other.0, other.1, other.3) == (key.0, key.1, key.3);
         let others = || {

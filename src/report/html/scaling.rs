@@ -175,11 +175,16 @@ fn telling(row: &Row<'_>, kind: Kind) -> Option<f64> {
             *sizes.entry(fixed as u64).or_default() += stake(&[*result]);
         }
     }
+    let ranges = row.shapes.iter().map(|(_, cells)| {
+        let sizes = cells.iter().map(|result| kind.fixed(result));
+        sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), size| {
+            (least.min(size), most.max(size))
+        })
+    });
+    let ranges: Vec<(f64, f64)> = ranges.collect();
     let count = |fixed: f64| {
-        let known = row.shapes.iter().filter(|(_, cells)| {
-            let sizes = || cells.iter().map(|result| kind.fixed(result));
-            sizes().any(|size| size <= fixed) && sizes().any(|size| size >= fixed)
-        });
+        let known = ranges.iter();
+        let known = known.filter(|(least, most)| *least <= fixed && fixed <= *most);
         known.count()
     };
     let best = sizes.into_iter().max_by(|(a, stake_a), (b, stake_b)| {

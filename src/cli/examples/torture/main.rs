@@ -1,0 +1,109 @@
+//! Damages every kind of file that colltune reads, and runs every verb that reads it; see `scripts/torture`.
+
+mod fixture;
+mod mutation;
+mod snapshot;
+mod trial;
+mod verbs;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+use fixture::Fixture;
+use trial::{Finding, Trial};
+
+/// Damages files with a seed, runs what reads them, and keeps what is found
+#[derive(Debug, Parser)]
+struct Args {
+    /// How long
+    #[arg(default_value_t = 60)]
+    seconds: u64,
+    /// The same seed gives the same cases; by default a new one
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Run this case alone, and keep its folder
+    #[arg(long)]
+    case: Option<u64>,
+    /// Where the folders of findings are kept
+    #[arg(long, default_value = "target/torture")]
+    keep: PathBuf,
+}
+
+/// Findings of one kind that are shown and kept.
+const SHOWN: usize = 3;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let args = Args::parse();
+    let seed = args.seed.unwrap_or_else(new_seed);
+    let fixture = Fixture::new()?;
+    let trial = Trial::new(&fixture, seed, &args.keep);
+    if let Some(case) = args.case {
+        let findings = trial.run(case, true)?;
+        show(&findings);
+        return Ok(code(findings.is_empty()));
+    }
+    let end = Instant::now() + Duration::from_secs(args.seconds);
+    let next = AtomicU64::new(0);
+    let kinds: Mutex<BTreeMap<String, usize>> = Mutex::default();
+    let work = || -> Result<(), Box<dyn Error + Send + Sync>> {
+        while Instant::now() < end {
+            let case = next.fetch_add(1, Ordering::Relaxed);
+            let mut findings = trial.run(case, false)?;
+            let mut kinds = kinds.lock().map_err(|error| error.to_string())?;
+            findings.retain(|finding| {
+                let known = kinds.entry(finding.kind()).or_default();
+                *known += 1;
+                *known <= SHOWN
+            });
+            if !findings.is_empty() {
+                trial.run(case, true)?;
+                show(&findings);
+            }
+        }
+        Ok(())
+    };
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(4);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| match worker.join() {
+                Ok(ended) => ended.map_err(|error| error.to_string()),
+                Err(_) => Err("a worker has panicked".to_owned()),
+            })
+    })?;
+    let kinds = kinds.into_inner()?;
+    let cases = next.into_inner();
+    println!(
+        "seed {seed}: {cases} cases, {} findings",
+        kinds.values().sum::<usize>()
+    );
+    for (kind, count) in &kinds {
+        println!("{count:6}  {kind}");
+    }
+    Ok(code(kinds.is_empty()))
+}
+
+fn code(is_good: bool) -> ExitCode {
+    ExitCode::from(u8::from(!is_good))
+}
+
+fn show(findings: &[Finding]) {
+    for finding in findings {
+        println!("{finding}\n");
+    }
+}
+
+fn new_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |now| now.as_secs())
+}

@@ -1,0 +1,298 @@
+//! One case: a damaged file, a verb, and what must not happen.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fastrand::Rng;
+use nix::unistd::geteuid;
+use testkit::process::{self, Attempt};
+
+use crate::fixture::Fixture;
+use crate::mutation::damage;
+use crate::snapshot::{Snapshot, copy, give, set_writable, snapshot};
+use crate::verbs::{PRELOADED, Reading};
+
+/// What a verb may take. It is far more than any takes, for machines that others use, too.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Address space in KiB, and the length of files in blocks of 512 bytes.
+const LIMITS: &str = "ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
+/// Nobody.
+const OTHER: u32 = 65534;
+/// What an error may say, in bytes, whatever the file has.
+const MOST_WORDS: usize = 8192;
+/// Verbs that take as long as they are told: if that is too long, they must end when they are asked to.
+const MEASURING: [&str; 4] = ["tune", "measure", "validate", "check"];
+/// What is put into files, and must not come out of reports as it is.
+const SCRIPT: &str = "<script>alert(1)";
+
+/// What must not have happened.
+pub(crate) struct Finding {
+    case: u64,
+    seed: u64,
+    file: &'static str,
+    command: String,
+    what: String,
+    conditions: String,
+    said: String,
+}
+
+impl Finding {
+    /// Findings of one kind have one cause, as far as that can be told.
+    pub(crate) fn kind(&self) -> String {
+        let verb = self.command.split(' ').next().unwrap_or_default();
+        format!("{} read by {verb}: {}", self.file, self.what)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "case {}: {}", self.case, self.command)?;
+        writeln!(f, "  {}", self.what)?;
+        writeln!(f, "  {}: {}", self.file, self.conditions)?;
+        for line in self.said.lines().take(4) {
+            let shown: String = line.chars().take(200).collect();
+            writeln!(f, "  | {}", shown.escape_debug())?;
+        }
+        write!(
+            f,
+            "  again: scripts/torture --seed {} --case {}",
+            self.seed, self.case
+        )
+    }
+}
+
+/// Everything that cases have in common.
+pub(crate) struct Trial<'a> {
+    fixture: &'a Fixture,
+    readings: Vec<Reading>,
+    seed: u64,
+    keep: &'a Path,
+}
+
+/// How a case is run.
+struct Conditions {
+    as_other: bool,
+    read_only: bool,
+    damage: String,
+}
+
+impl fmt::Display for Conditions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.damage)?;
+        if self.as_other {
+            write!(f, "; as user {OTHER}")?;
+        }
+        if self.read_only {
+            f.write_str("; nothing is writable")?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Trial<'a> {
+    pub(crate) fn new(fixture: &'a Fixture, seed: u64, keep: &'a Path) -> Self {
+        Self {
+            fixture,
+            readings: Reading::all(),
+            seed,
+            keep,
+        }
+    }
+
+    /// Runs a case; `keep` leaves its folder, as the verb finds it, where that can be looked at.
+    pub(crate) fn run(&self, case: u64, keep: bool) -> io::Result<Vec<Finding>> {
+        // Cases differ in all bits, so that neighbours have nothing in common.
+        let mut rng = Rng::with_seed(self.seed ^ case.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let reading = &self.readings[(case % self.readings.len() as u64) as usize];
+        if reading.is_preloaded() && !self.fixture.has_preloaded() {
+            return Ok(Vec::new());
+        }
+        let names = [
+            &b"case"[..],
+            b"a case",
+            "f\u{e4}lle".as_bytes(),
+            b"\xff\xfe",
+        ];
+        let name =
+            OsStr::from_bytes(names[rng.usize(..3 * names.len()).saturating_sub(2 * names.len())]);
+        let place = self.fixture.path("cases").join(format!("{case}-{keep}"));
+        let folder = place.join(name);
+        copy(&self.fixture.base(), &folder)?;
+        let is_root = geteuid().is_root();
+        // Whoever runs it, the same damage is drawn.
+        let (as_other, read_only) = (rng.bool(), rng.u8(..8) == 0);
+        let as_other = is_root && (as_other || read_only || reading.steers());
+        let conditions = Conditions {
+            as_other,
+            read_only,
+            damage: damage(&folder.join(reading.file), &mut rng)?,
+        };
+        if as_other {
+            give(&folder, OTHER)?;
+        }
+        if keep {
+            let kept = self.keep.join(format!("{}-{case}", self.seed));
+            let _ = fs::remove_dir_all(&kept);
+            copy(&folder, &kept)?;
+        }
+        set_writable(&folder, !conditions.read_only)?;
+        let findings = self.try_all(case, reading, &conditions, &folder);
+        set_writable(&folder, true)?;
+        fs::remove_dir_all(&place)?;
+        findings
+    }
+
+    fn try_all(
+        &self,
+        case: u64,
+        reading: &Reading,
+        conditions: &Conditions,
+        folder: &Path,
+    ) -> io::Result<Vec<Finding>> {
+        let mut found: Vec<Finding> = Vec::new();
+        for &command in &reading.commands {
+            let before = snapshot(folder)?;
+            let attempt = self.attempt(command, conditions, folder);
+            let mut faults = faults(command, &attempt);
+            let after = snapshot(folder)?;
+            let writes: &[&str] = match conditions.read_only {
+                true => &[],
+                false => &reading.writes,
+            };
+            faults.extend(changes(&before, &after, writes, reading.file));
+            if command.starts_with("report ") && shows_script(&attempt, folder) {
+                faults.push("a script gets into the report".to_owned());
+            }
+            found.extend(faults.into_iter().map(|what| Finding {
+                case,
+                seed: self.seed,
+                file: reading.file,
+                command: command.to_owned(),
+                what,
+                conditions: conditions.to_string(),
+                said: attempt.err.clone(),
+            }));
+            if !attempt.status.is_some_and(|status| status.success()) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn attempt(&self, command: &str, conditions: &Conditions, folder: &Path) -> Attempt {
+        let mut words: Vec<OsString> = Vec::new();
+        if conditions.as_other {
+            let user = [format!("--reuid={OTHER}"), format!("--regid={OTHER}")];
+            words.push("setpriv".into());
+            words.extend(user.map(OsString::from));
+            words.extend(["--clear-groups", "--"].map(OsString::from));
+        }
+        words.extend(["sh", "-c", LIMITS, "sh"].map(OsString::from));
+        if !command.starts_with(PRELOADED) {
+            words.push("colltune".into());
+        }
+        words.extend(command.split(' ').map(OsString::from));
+        process::attempt(&mut self.fixture.limited(&words, folder), PATIENCE)
+    }
+}
+
+/// What is wrong with the way in which a command has ended.
+fn faults(command: &str, attempt: &Attempt) -> Vec<String> {
+    let verb = command.split(' ').next().unwrap_or_default();
+    let mut faults = Vec::new();
+    let mut fault = |what: &str| faults.push(what.to_owned());
+    match &attempt.status {
+        None => fault("does not end, and must be killed"),
+        Some(_) if attempt.is_late && !MEASURING.contains(&verb) => fault("takes too long"),
+        Some(_) if attempt.is_late => {}
+        Some(status) => match (status.code(), status.signal()) {
+            (Some(0..=3), _) => {}
+            (Some(4), _) => fault("an internal error"),
+            (Some(101), _) => fault("a panic"),
+            (_, Some(6)) if attempt.err.contains("memory allocation") => {
+                fault("memory over the limit")
+            }
+            (_, Some(6)) => fault("a crash: aborted"),
+            (_, Some(11)) => fault("a crash: segmentation fault"),
+            (_, Some(25)) => fault("a file over the limit"),
+            (code, signal) => fault(&format!("ends with code {code:?}, signal {signal:?}")),
+        },
+    }
+    if attempt.err.contains("panicked at") {
+        fault("a panic");
+    }
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    for (name, text) in [("output", &attempt.out), ("messages", &attempt.err)] {
+        if text.contains(is_control) {
+            fault(&format!("control characters in its {name}"));
+        }
+    }
+    if attempt.err.len() > MOST_WORDS {
+        fault("messages longer than 8 KiB");
+    }
+    let has_failed = attempt
+        .status
+        .is_some_and(|status| matches!(status.code(), Some(2..)));
+    if has_failed && attempt.err.trim().is_empty() {
+        fault("fails without a word");
+    }
+    faults
+}
+
+/// What has changed and may not, and what is left over.
+fn changes(before: &Snapshot, after: &Snapshot, writes: &[&str], damaged: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (path, now) in after {
+        let name = path
+            .file_name()
+            .map(OsStr::to_string_lossy)
+            .unwrap_or_default();
+        let is_temporary = [".colltune-", ".half-written", ".next"]
+            .iter()
+            .any(|begin| name.starts_with(begin));
+        if name == "pwned" {
+            faults.push("a shell runs what the file says".to_owned());
+        }
+        let was = before.get(path);
+        if was.is_none() && (is_temporary || name.ends_with(".tmp")) {
+            faults.push("a temporary file is left".to_owned());
+        } else if was != Some(now) && !is_written(path, writes) {
+            let what = if was.is_some() { "changed" } else { "made" };
+            faults.push(format!("{} is {what}", path.display()));
+        } else if path == Path::new(damaged)
+            && was.is_some_and(|was| !is_file(was))
+            && was != Some(now)
+        {
+            faults.push(format!("{} is replaced", path.display()));
+        }
+    }
+    let gone = before
+        .keys()
+        .filter(|path| !after.contains_key(*path) && !is_written(path, writes));
+    faults.extend(gone.map(|path| format!("{} is removed", path.display())));
+    faults
+}
+
+/// Whether a snapshot tells of a regular file.
+fn is_file(identity: &str) -> bool {
+    identity.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn is_written(path: &Path, writes: &[&str]) -> bool {
+    let is_beside = |begin: &&str| path.as_os_str().as_bytes().starts_with(begin.as_bytes());
+    writes.iter().any(|begin| is_beside(begin))
+}
+
+fn shows_script(attempt: &Attempt, folder: &Path) -> bool {
+    let pages = ["page.md", "page.html"].map(|name: &str| -> PathBuf { folder.join(name) });
+    let mut texts = pages
+        .iter()
+        .filter_map(|page| fs::read_to_string(page).ok());
+    attempt.out.contains(SCRIPT) || texts.any(|text| text.contains(SCRIPT))
+}

@@ -6,6 +6,7 @@ use launcher::HostFileError;
 use schedule::{Collective, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
+use vocabulary::bounds::RANKS;
 use vocabulary::units::{UnitError, format_bytes};
 
 use crate::definition::LAUNCHERS;
@@ -68,6 +69,8 @@ pub(crate) enum Problem {
         limit: u32,
         on_node: bool,
     },
+    #[error("impossible shape {shape}: nodes and ranks on each must make {RANKS}")]
+    Unnumbered { shape: CommShape },
     #[error(transparent)]
     HostFile(#[from] HostFileError),
     #[error("there is nothing to place on one node")]
@@ -190,6 +193,8 @@ impl Problem {
             Self::Name { .. } => {
                 "use letters, digits, `-` and `_`, beginning with a letter or digit, at most 64"
             }
+            Self::Unit(UnitError::LongDuration(_)) => "write a duration within these bounds",
+            Self::Unit(UnitError::LargeSize(_)) => "write a size within these bounds",
             Self::Unit(UnitError::Duration(_)) => "the unit is required: ms, s, m, h or d",
             Self::Unit(_) => "sizes are bytes, and a range is FIRST..LAST xFACTOR with 1 <= FIRST",
             Self::Size { .. } => "write a size within these bounds",
@@ -199,7 +204,7 @@ impl Problem {
             Self::MinimumAboveMaximum { .. } => "lower the minimum or raise the maximum",
             Self::Shape { .. } => "write NODESxRANKS_PER_NODE as in 1x2, or `shapes: auto`",
             Self::TooFewRanks { .. } => "write at least 1x2; more ranks than cores are allowed",
-            Self::TooManyRanks { .. } => "use fewer ranks",
+            Self::TooManyRanks { .. } | Self::Unnumbered { .. } => "use fewer ranks",
             Self::PlacementWithoutHosts => "add `hostfile: FILE`, or remove `placement`",
             Self::HostShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x2]`",
             Self::BatchShapes => "write NODESxRANKS_PER_NODE as in `shapes: [4x1, 4x32]`",

@@ -13,6 +13,7 @@ pub(crate) use output::{inputs, keep_inputs};
 pub(crate) use shapes::auto_shapes;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
+use vocabulary::bounds::REPETITIONS;
 use vocabulary::units::parse_seconds;
 use vocabulary::{Cache, Datatype, Operator, Pattern, Synchronisation};
 
@@ -210,14 +211,9 @@ impl Check<'_> {
             .map_or(Ok(default), |text| self.seconds(&Field::of(key), text))
     }
 
-    /// A duration that is longer than nothing.
+    /// A duration.
     fn seconds(&self, field: &Field, text: &Scalar) -> Checked<f64> {
-        let seconds = parse_seconds(&text.0).map_err(|error| self.error(field, error.into()))?;
-        if seconds > 0.0 && seconds.is_finite() {
-            Ok(seconds)
-        } else {
-            Err(self.document.unfit(field, "a duration longer than nothing"))
-        }
+        parse_seconds(&text.0).map_err(|error| self.error(field, error.into()))
     }
 
     fn datatype(&self, word: &Option<Scalar>) -> Checked<Datatype> {
@@ -273,8 +269,11 @@ impl Check<'_> {
         let given = definition.cloned().unwrap_or_default();
         let minimum = given.minimum.unwrap_or(DEFAULT_MINIMUM);
         let maximum = given.maximum.unwrap_or(DEFAULT_MAXIMUM.max(minimum));
-        if minimum == 0 {
-            return Err(self.document.unfit(&field.key("minimum"), "at least 1"));
+        for (key, value) in [("minimum", minimum), ("maximum", maximum)] {
+            if !REPETITIONS.hold(value) {
+                let field = field.key(key);
+                return Err(self.document.unfit(&field, &REPETITIONS.to_string()));
+            }
         }
         if minimum > maximum {
             // A maximum was written, since the default is never below the minimum.

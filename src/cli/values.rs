@@ -8,6 +8,7 @@ use libraries::LibraryName;
 use schedule::{Collective, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
+use vocabulary::bounds::{RANKS, SHARE};
 use vocabulary::{CommShape, Library, RankOrder};
 
 /// An argument that cannot be read.
@@ -32,13 +33,16 @@ pub(crate) enum ValueError {
     )]
     NoSchedules(Collective),
     /// Not a share.
-    #[error("write a share of one, as in 0.05")]
+    #[error("write {SHARE}")]
     Share,
     /// Not a shape.
-    #[error("write nodes and ranks on each, as in 2x4")]
+    #[error("write nodes and ranks on each, as in 2x4, which make {RANKS}")]
     Shape,
+    /// Not a number of ranks or nodes.
+    #[error("write {RANKS}")]
+    Count,
     /// Not a range of numbers of ranks.
-    #[error("write a number of ranks, or a range as in 1..64 (both ends included)")]
+    #[error("write a number of ranks, or a range as in 1..64 (both ends included), of at most {}", RANKS.most())]
     Ranks,
 }
 
@@ -126,19 +130,26 @@ pub(crate) fn library_choice(text: &str) -> Result<LibraryChoice, ValueError> {
 
 /// A shape as it is displayed, `2x4`.
 pub(crate) fn shape(text: &str) -> Result<CommShape, ValueError> {
-    let number = |text: &str| text.parse().ok().filter(|number| *number > 0);
     let (nodes, ppn) = text.split_once('x').ok_or(ValueError::Shape)?;
-    match (number(nodes), number(ppn)) {
-        (Some(nodes), Some(ppn)) => Ok(CommShape { nodes, ppn }),
-        _ => Err(ValueError::Shape),
-    }
+    let shape = match (nodes.parse(), ppn.parse()) {
+        (Ok(nodes), Ok(ppn)) => CommShape::checked(nodes, ppn),
+        _ => None,
+    };
+    shape.ok_or(ValueError::Shape)
 }
 
-/// A share that is 0 or more and finite, as in 0.05.
+/// How many ranks or nodes, within [`RANKS`].
+pub(crate) fn count(text: &str) -> Result<u32, ValueError> {
+    let count = text.parse().ok().and_then(|count| RANKS.of(count));
+    count.ok_or(ValueError::Count)
+}
+
+/// A share within [`SHARE`], as in 0.05.
 pub(crate) fn share(text: &str) -> Result<f64, ValueError> {
     let share: Option<f64> = text.parse().ok();
-    let is_share = |share: &f64| share.is_finite() && *share >= 0.0;
-    share.filter(is_share).ok_or(ValueError::Share)
+    share
+        .and_then(|share| SHARE.of(share))
+        .ok_or(ValueError::Share)
 }
 
 /// One number of ranks, or all from one to another: `8`, `1..64`.
@@ -148,7 +159,7 @@ pub(crate) fn ranks(text: &str) -> Result<RangeInclusive<u32>, ValueError> {
         Some((first, last)) => (number(first)?, number(last)?),
         None => (number(text)?, number(text)?),
     };
-    if first == 0 || first > last {
+    if first > last || !RANKS.hold(first) || !RANKS.hold(last) {
         return Err(ValueError::Ranks);
     }
     Ok(first..=last)

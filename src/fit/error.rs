@@ -7,7 +7,7 @@ use vocabulary::{Candidate, Subject};
 /// Samples from which nothing can be concluded.
 #[derive(Debug, Error)]
 pub enum FitError {
-    /// A repetition lasted a negative or infinite time, or none that is a number.
+    /// A repetition lasted a time that is neither 0 nor within [`vocabulary::bounds::TIME`].
     #[error(
         "{subject}, {candidate}, launch {launch}: repetition {repetition} took {seconds} seconds, \
          which is no duration: measure again into a new store"

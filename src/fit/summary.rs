@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use vocabulary::bounds::TIME;
 use vocabulary::{Candidate, Sample, Subject};
 
 use crate::FitError;
@@ -23,7 +24,7 @@ use statistics::Interval;
 /// count.
 ///
 /// # Errors
-/// A time that is negative, infinite or not a number.
+/// A time that is neither 0 nor within [`TIME`].
 pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
     let batches = Batches::of(samples);
@@ -83,7 +84,7 @@ impl Group {
 
 fn check_times(samples: &[Sample]) -> Result<(), FitError> {
     for sample in samples {
-        let is_time = |seconds: &f64| seconds.is_finite() && *seconds >= 0.0;
+        let is_time = |seconds: &f64| TIME.hold_or_nothing(*seconds);
         if let Some(repetition) = sample.seconds.iter().position(|seconds| !is_time(seconds)) {
             return Err(FitError::NotATime {
                 subject: Box::new(sample.subject),

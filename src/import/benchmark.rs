@@ -1,6 +1,7 @@
 //! What the outputs of benchmark programs have in common.
 
 use schedule::Collective;
+use vocabulary::bounds::{BYTES, TIME};
 use vocabulary::{Cell, CommShape, Datatype, Operator};
 
 use crate::problem::LineProblem;
@@ -29,7 +30,7 @@ pub(crate) fn cell(
         Sized::Alike => bytes,
         Sized::Vector if bytes.is_multiple_of(ranks) => bytes / ranks,
         Sized::Vector => return None,
-        Sized::Part => bytes.checked_mul(ranks)?,
+        Sized::Part => BYTES.of(bytes.checked_mul(ranks)?)?,
     };
     let reduces = collective.is_reduction();
     let cell = Cell {
@@ -67,13 +68,12 @@ pub(crate) fn operator(name: &str) -> Option<Operator> {
 /// Microseconds as seconds.
 pub(crate) fn seconds(microseconds: &str) -> Result<f64, LineProblem> {
     let time = microseconds.parse().ok();
-    let time = time.filter(|time: &f64| *time > 0.0 && time.is_finite());
-    time.map(|time| time * 1e-6)
-        .ok_or_else(|| LineProblem::value(microseconds, "a time in microseconds above 0"))
+    let time = time.and_then(|time: f64| TIME.of(time * 1e-6));
+    time.ok_or_else(|| LineProblem::value(microseconds, format!("{TIME}, in microseconds")))
 }
 
 /// A size in bytes.
 pub(crate) fn bytes(field: &str) -> Result<u64, LineProblem> {
-    let size = field.parse();
-    size.map_err(|_| LineProblem::value(field, "a size in bytes"))
+    let size = field.parse().ok().and_then(|size| BYTES.of(size));
+    size.ok_or_else(|| LineProblem::value(field, format!("{BYTES}, in bytes")))
 }

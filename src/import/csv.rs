@@ -1,10 +1,13 @@
 //! Comma-separated values with a header, one row a repetition or the mean of several.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 use schedule::{Collective, Parameter, Schedule};
+use vocabulary::bounds::{BYTES, TIME};
+use vocabulary::units::{UnitError, parse_bytes};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, Parameters};
 
 use crate::error::{ImportError, OptionNeeded};
@@ -146,9 +149,8 @@ impl Reader<'_> {
         let candidate = fields.candidate(&cell)?;
         let launch = fields.positive("launch")?.unwrap_or(1);
         let seconds = fields.needed("seconds", "a time")?;
-        let time = seconds.parse().ok();
-        let time = time.filter(|time: &f64| *time > 0.0 && time.is_finite());
-        let unfit = || unfit("seconds", seconds, "a time in seconds above 0");
+        let time = seconds.parse().ok().and_then(|time| TIME.of(time));
+        let unfit = || unfit("seconds", seconds, TIME.to_string());
         let seconds = time.ok_or_else(unfit)?;
         if candidate == Candidate::Default {
             let found = fields.get("algorithm").unwrap_or("default").to_owned();
@@ -169,7 +171,7 @@ impl Reader<'_> {
     }
 }
 
-fn unfit(column: &'static str, found: &str, expected: &'static str) -> Fault {
+fn unfit(column: &'static str, found: &str, expected: impl Into<Cow<'static, str>>) -> Fault {
     (column, LineProblem::value(found, expected))
 }
 
@@ -202,8 +204,11 @@ impl<'f> Fields<'f> {
     /// A size, in bytes or as people write it.
     fn size(&self, column: &'static str) -> Result<Option<u64>, Fault> {
         let size = |text: &str| {
-            let size = vocabulary::units::parse_bytes(text);
-            size.map_err(|_| unfit(column, text, "a size, such as 4096 or 64K"))
+            let size = parse_bytes(text);
+            size.map_err(|error| match error {
+                UnitError::LargeSize(_) => unfit(column, text, BYTES.to_string()),
+                _ => unfit(column, text, "a size, such as 4096 or 64K"),
+            })
         };
         self.get(column).map(size).transpose()
     }
@@ -213,8 +218,9 @@ impl<'f> Fields<'f> {
         let collective: Collective = name
             .parse()
             .map_err(|_| ("collective", LineProblem::Collective(name.to_owned())))?;
-        let nodes = self.positive("nodes")?.or(options.nodes);
+        let nodes = self.positive("nodes")?.or(options.nodes).unwrap_or(1);
         let ppn = self.positive("ppn")?.or(options.ppn);
+        let ppn = ppn.ok_or(("ppn", LineProblem::Missing("the number of ranks on a node")))?;
         let bytes = match (self.size("bytes")?, collective.has_data()) {
             (Some(bytes), true) | (Some(bytes @ 0), false) => bytes,
             (None, true) => return Err(("bytes", LineProblem::Missing("a size"))),
@@ -234,10 +240,8 @@ impl<'f> Fields<'f> {
         }
         Ok(Cell {
             collective,
-            shape: CommShape {
-                nodes: nodes.unwrap_or(1),
-                ppn: ppn.ok_or(("ppn", LineProblem::Missing("the number of ranks on a node")))?,
-            },
+            shape: CommShape::checked(nodes, ppn)
+                .ok_or(("ppn", LineProblem::Shape { nodes, ppn }))?,
             bytes,
             datatype,
             operator,

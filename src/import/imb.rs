@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use schedule::Collective;
+use vocabulary::bounds::RANKS;
 use vocabulary::{Candidate, CommShape, Datatype, Operator, Warning};
 
 use crate::benchmark::{self, Sized};
@@ -143,8 +144,8 @@ impl Reader {
         let ranks = count
             .parse()
             .ok()
-            .filter(|ranks| *ranks > 0)
-            .ok_or_else(|| LineProblem::value(count, "a number of processes"))?;
+            .and_then(|ranks| RANKS.of(ranks))
+            .ok_or_else(|| LineProblem::value(count, RANKS.to_string()))?;
         let launch = self.runs.entry((table.collective, ranks)).or_default();
         *launch += 1;
         table.launch = *launch;

@@ -56,10 +56,10 @@ pub(crate) fn read(
     options: &ImportOptions,
 ) -> Result<Reading, ImportError> {
     let needs = |option| ImportError::needs(path, Format::Osu, option);
-    let shape = CommShape {
-        nodes: options.nodes.ok_or_else(|| needs(OptionNeeded::Nodes))?,
-        ppn: options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?,
-    };
+    let nodes = options.nodes.ok_or_else(|| needs(OptionNeeded::Nodes))?;
+    let ppn = options.ppn.ok_or_else(|| needs(OptionNeeded::Ppn))?;
+    let shape = CommShape::checked(nodes, ppn)
+        .ok_or_else(|| ImportError::at(path, 1, LineProblem::Shape { nodes, ppn }))?;
     if options.library.is_none() {
         return Err(needs(OptionNeeded::Library));
     }

@@ -1,7 +1,10 @@
 //! What can be wrong with a line.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 use vocabulary::Candidate;
+use vocabulary::bounds::RANKS;
 
 use crate::csv::{COLUMNS, NEEDED};
 
@@ -26,7 +29,7 @@ pub enum LineProblem {
         /// What stands there.
         found: String,
         /// What is meant.
-        expected: &'static str,
+        expected: Cow<'static, str>,
     },
     /// A field that must not be empty.
     #[error("there is nothing, but {0} is needed")]
@@ -84,6 +87,14 @@ pub enum LineProblem {
     /// A result that was wrong.
     #[error("the benchmark found its result to be wrong")]
     Failed,
+    /// More ranks than can be numbered.
+    #[error("{nodes} nodes with {ppn} ranks each are not {RANKS}")]
+    Shape {
+        /// The nodes.
+        nodes: u32,
+        /// The ranks on each.
+        ppn: u32,
+    },
     /// More processes than ranks.
     #[error("{ranks} processes are more than the nodes hold")]
     TooManyProcesses {
@@ -102,10 +113,10 @@ pub enum LineProblem {
 }
 
 impl LineProblem {
-    pub(crate) fn value(found: &str, expected: &'static str) -> Self {
+    pub(crate) fn value(found: &str, expected: impl Into<Cow<'static, str>>) -> Self {
         Self::Value {
             found: found.to_owned(),
-            expected,
+            expected: expected.into(),
         }
     }
 
@@ -119,7 +130,7 @@ impl LineProblem {
                     NEEDED.join("`, `")
                 )
             }
-            Self::Value { .. } | Self::Missing(_) => {
+            Self::Value { .. } | Self::Missing(_) | Self::Shape { .. } => {
                 "correct the value, or leave the row out".into()
             }
             Self::Fields { .. } => {

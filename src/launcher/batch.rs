@@ -5,6 +5,7 @@
 //! may go away and come back, on another host too: files tell what became of them, and the batch
 //! system is asked only what they do not tell.
 
+mod expression;
 mod lines;
 pub(crate) mod order;
 mod place;
@@ -22,8 +23,8 @@ use self::place::Place;
 pub use self::place::is_variable as is_shell_variable;
 use self::run::BatchRun;
 pub(super) use self::run::cancel_and_wait;
-pub use self::script::check_syntax as check_template;
 use self::script::{Purpose, Times};
+pub use self::script::{check_syntax as check_template, takes_orders};
 use super::batch_system::{JobId, Request, Status};
 use super::commands::Commands;
 use super::{Installation, Job, LaunchError, Launcher, Running, Submission};

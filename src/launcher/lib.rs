@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use vocabulary::CommShape;
 
 pub use batch::BatchLauncher;
-pub use batch::{check_template, is_shell_variable};
+pub use batch::{check_template, is_shell_variable, takes_orders};
 pub use batch_system::{BATCH_SYSTEMS, BatchSystem, Words, batch_system, switch_variables};
 pub use command_line::{CommandLine, PRELOADING};
 pub use cores::cores;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use vocabulary::bounds::{BYTE_TIME, Bounds, JITTER, LATENCY, PROBABILITY, RANKS, SLOWDOWN};
 
 /// A machine, with the keys of the machine file. SI units: seconds, and seconds per byte.
 ///
@@ -135,8 +136,10 @@ impl Machine {
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return Err(InvalidMachine::Name);
         }
-        if self.ranks_per_node == 0 {
-            return Err(InvalidMachine::NoRanks);
+        match self.ranks_per_node {
+            0 => return Err(InvalidMachine::NoRanks),
+            ranks if !RANKS.hold(ranks) => return Err(InvalidMachine::TooManyRanks { ranks }),
+            _ => {}
         }
         if self.network.is_none() && self.node.is_none() {
             return Err(InvalidMachine::NoLink);
@@ -147,7 +150,7 @@ impl Machine {
             ("copy", self.copy),
         ];
         for (key, value) in rates {
-            in_range(key, value.unwrap_or(0.0), f64::MAX)?;
+            in_range(key, value.unwrap_or(0.0), &BYTE_TIME)?;
         }
         let network = ["network.alpha", "network.overhead", "network.beta"];
         let node = ["node.alpha", "node.overhead", "node.beta"];
@@ -158,10 +161,14 @@ impl Machine {
     }
 }
 
-fn in_range(key: &'static str, value: f64, most: f64) -> Result<(), InvalidMachine> {
-    match (0.0..=most).contains(&value) {
+fn in_range(
+    key: &'static str,
+    value: f64,
+    bounds: &'static Bounds<f64>,
+) -> Result<(), InvalidMachine> {
+    match bounds.hold(value) {
         true => Ok(()),
-        false => Err(InvalidMachine::OutOfRange { key, value }),
+        false => Err(InvalidMachine::OutOfRange { key, value, bounds }),
     }
 }
 
@@ -174,9 +181,9 @@ impl Link {
     /// `keys` are what a file calls `alpha`, `overhead` and `beta`.
     fn validate(self, keys: [&'static str; 3]) -> Result<(), InvalidMachine> {
         let (alpha, overhead) = (self.alpha, self.overhead_seconds());
-        for (key, value) in keys.into_iter().zip([alpha, overhead, self.beta]) {
-            in_range(key, value, f64::MAX)?;
-        }
+        in_range(keys[0], alpha, &LATENCY)?;
+        in_range(keys[1], overhead, &LATENCY)?;
+        in_range(keys[2], self.beta, &BYTE_TIME)?;
         match overhead > alpha {
             true => Err(InvalidMachine::OverheadAboveAlpha {
                 key: keys[1],
@@ -192,11 +199,11 @@ impl Noise {
     fn validate(self) -> Result<(), InvalidMachine> {
         let spikes = (self.spike_probability, self.spike_factor);
         let launches = (self.slow_launch_probability, self.slow_launch_factor);
-        in_range("noise.jitter", self.jitter, f64::MAX)?;
-        in_range("noise.spike_probability", spikes.0, 1.0)?;
-        in_range("noise.spike_factor", spikes.1, f64::MAX)?;
-        in_range("noise.slow_launch_probability", launches.0, 1.0)?;
-        in_range("noise.slow_launch_factor", launches.1, f64::MAX)?;
+        in_range("noise.jitter", self.jitter, &JITTER)?;
+        in_range("noise.spike_probability", spikes.0, &PROBABILITY)?;
+        in_range("noise.spike_factor", spikes.1, &SLOWDOWN)?;
+        in_range("noise.slow_launch_probability", launches.0, &PROBABILITY)?;
+        in_range("noise.slow_launch_factor", launches.1, &SLOWDOWN)?;
         is_slower("noise.spike_factor", spikes)?;
         is_slower("noise.slow_launch_factor", launches)
     }
@@ -227,18 +234,24 @@ pub enum InvalidMachine {
     /// A node holds at least one rank.
     #[error("`ranks_per_node` is 0; a node has at least one rank")]
     NoRanks,
+    /// More ranks on a node than can be numbered.
+    #[error("`ranks_per_node` is {ranks}; it must be {RANKS}")]
+    TooManyRanks {
+        /// Its value.
+        ranks: u32,
+    },
     /// Neither level is described.
     #[error("neither `network` nor `node` is given; at least one of them is needed")]
     NoLink,
-    /// A parameter is negative, not a number, infinite, or a probability above 1.
-    #[error(
-        "`{key}` is {value}; it must be a finite number, not negative, a probability at most 1"
-    )]
+    /// A parameter is not a number, or outside of its range.
+    #[error("`{key}` is {value}; it must be {bounds}")]
     OutOfRange {
         /// The key, with that of the object that holds it.
         key: &'static str,
         /// Its value.
         value: f64,
+        /// Its range.
+        bounds: &'static Bounds<f64>,
     },
     /// A part that is more than the whole.
     #[error("`{key}` is {value}; it is a part of `alpha` and cannot be more than {alpha}")]
@@ -257,7 +270,7 @@ impl InvalidMachine {
     pub fn key(&self) -> &'static str {
         match self {
             Self::Name => "name",
-            Self::NoRanks => "ranks_per_node",
+            Self::NoRanks | Self::TooManyRanks { .. } => "ranks_per_node",
             Self::NoLink => "",
             Self::OutOfRange { key, .. }
             | Self::OverheadAboveAlpha { key, .. }

@@ -1,8 +1,11 @@
 //! How values of ours stand in columns.
 
-use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Row, ToSql};
 use serde::{Serialize, de::DeserializeOwned};
+use thiserror::Error;
+use vocabulary::CommShape;
+use vocabulary::bounds::{SPEEDUP, TIME};
 
 /// A serializable value as JSON text. The text of equal values is equal, so it can be a key.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -54,9 +57,51 @@ impl Repetitions {
 
 impl FromSql for Repetitions {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        entries(value.as_blob()?, f64::from_le_bytes).map(Self)
+        let seconds = entries(value.as_blob()?, f64::from_le_bytes)?;
+        match seconds.iter().find(|time| !TIME.hold_or_nothing(**time)) {
+            None => Ok(Self(seconds)),
+            Some(time) => Err(FromSqlError::other(Impossible(*time))),
+        }
     }
 }
+
+/// A shape, in a column of nodes and the next one of ranks on each.
+pub(crate) fn shape(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape> {
+    let (nodes, ppn) = (row.get(column)?, row.get(column + 1)?);
+    let impossible = || rusqlite::Error::IntegralValueOutOfRange(column, i64::from(nodes));
+    CommShape::checked(nodes, ppn).ok_or_else(impossible)
+}
+
+/// How long something took, in seconds.
+pub(crate) struct Span(pub(crate) f64);
+
+impl FromSql for Span {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let seconds = f64::column_result(value)?;
+        match (0.0..=TIME.most()).contains(&seconds) {
+            true => Ok(Self(seconds)),
+            false => Err(FromSqlError::other(Impossible(seconds))),
+        }
+    }
+}
+
+/// A ratio of times.
+pub(crate) struct Ratio(pub(crate) f64);
+
+impl FromSql for Ratio {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let ratio = f64::column_result(value)?;
+        let ratio = SPEEDUP
+            .of(ratio)
+            .ok_or_else(|| FromSqlError::other(Impossible(ratio)))?;
+        Ok(Self(ratio))
+    }
+}
+
+/// What nothing measured has.
+#[derive(Debug, Error)]
+#[error("impossible value {0:e}")]
+struct Impossible(f64);
 
 /// Which repetitions are not valid: places in [`Repetitions`], as little-endian 32-bit numbers.
 /// Nothing is stored where all are valid.

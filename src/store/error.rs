@@ -251,24 +251,31 @@ pub enum Obstacle {
 
 impl StoreError {
     /// Sorts an SQLite error by what the user can do about it.
+    ///
+    /// The queries are right, as they are those of every other store: what they do not find as it should be, a table,
+    /// a column, JSON, a row that another one refers to, is damaged.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
-        match &source {
-            rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::InvalidColumnType(..) => {
-                return Self::Corrupt {
-                    path,
-                    detail: source.to_string(),
-                };
-            }
-            _ => {}
+        let corrupt = |source: rusqlite::Error| Self::Corrupt {
+            path: path.clone(),
+            detail: source.to_string().replace('\n', " "),
+        };
+        if let rusqlite::Error::FromSqlConversionFailure(..)
+        | rusqlite::Error::IntegralValueOutOfRange(..)
+        | rusqlite::Error::InvalidColumnType(..)
+        | rusqlite::Error::Utf8Error(..)
+        | rusqlite::Error::SqlInputError { .. } = source
+        {
+            return corrupt(source);
         }
         match source.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt {
-                path,
-                detail: source.to_string(),
-            },
+            // The last is what SQLite calls an error: malformed JSON, no such column.
+            Some(
+                ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::TooBig
+                | ErrorCode::Unknown,
+            ) => corrupt(source),
             Some(ErrorCode::DiskFull) => Self::DiskFull { path },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 let source = Obstacle::Refused(source);

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use vocabulary::{CommShape, Library, RankOrder};
 use wire::Plan;
 
-use crate::columns::Json;
+use crate::columns::{Json, shape};
 use crate::{Store, StoreError};
 
 impl Store {
@@ -24,9 +24,8 @@ impl Store {
                      WHERE library_name = ?1 AND library_version = ?2",
                 )?
                 .query_map([&library.name, &library.version], |row| {
-                    let (nodes, ppn) = (row.get(0)?, row.get(1)?);
                     let Json(order) = row.get(2)?;
-                    Ok((CommShape { nodes, ppn }, order))
+                    Ok((shape(row, 0)?, order))
                 })?
                 .collect()
         })

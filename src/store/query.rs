@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
 use vocabulary::{Candidate, Cell, Left, Library, Pattern, Purpose, Sample, Subject};
 use wire::{Failure, LaunchStart, Spending};
 
-use crate::columns::{Json, Places, Repetitions};
+use crate::columns::{Json, Places, Repetitions, Span};
 use crate::ingest::column_of;
 use crate::{Outcome, Store, StoreError};
 
@@ -163,9 +164,10 @@ impl Store {
                      ORDER BY sample.launch, sample.task, sample.position",
                 ))?
                 .query_map(parameters, |row| {
-                    let (subject, candidate) = definitions.of(row)?;
+                    let (subject, candidate) = definitions.of_measured(row)?;
                     let Repetitions(mut seconds) = row.get(4)?;
                     let Places(invalid) = row.get(5)?;
+                    let residual: Option<Span> = row.get(6)?;
                     let left: Option<Json<Left>> = row.get(7)?;
                     leave_out(&mut seconds, &invalid);
                     Ok(Sample {
@@ -175,7 +177,7 @@ impl Store {
                         batch: row.get(3)?,
                         seconds,
                         invalid: invalid.len() as u32,
-                        residual_seconds: row.get(6)?,
+                        residual_seconds: residual.map(|Span(seconds)| seconds),
                         left: left.map(|Json(left)| left),
                     })
                 })?
@@ -211,7 +213,7 @@ impl Store {
                      GROUP BY 1, 2",
                 ))?
                 .query_map(params![name, version, column_of(pattern)], |row| {
-                    Ok((definitions.of(row)?, row.get(2)?))
+                    Ok((definitions.of_measured(row)?, row.get(2)?))
                 })?
                 .collect()
         })
@@ -267,7 +269,7 @@ impl Store {
                      WHERE library_name = ?1 AND library_version = ?2 AND {which}"
                 ),
                 of(library),
-                |row| row.get(0),
+                |row| row.get(0).map(|Span(seconds)| seconds),
             )
         })
     }
@@ -298,7 +300,8 @@ impl Store {
             let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 if let Subject::Cell(cell) = find(&subjects, row, 0)? {
-                    turns.entry(cell).or_default().push(row.get(1)?);
+                    let Span(seconds) = row.get(1)?;
+                    turns.entry(cell).or_default().push(seconds);
                 }
             }
             Ok(turns)
@@ -318,11 +321,14 @@ impl Store {
                  WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
                 of(library),
                 |row| {
-                    let elapsed_seconds: f64 = row.get(0)?;
+                    let [Span(elapsed_seconds), Span(preparing_seconds)] =
+                        [row.get(0)?, row.get(1)?];
+                    let [Span(starting_seconds), Span(calling_seconds)] =
+                        [row.get(2)?, row.get(3)?];
                     let spending = Spending {
-                        preparing_seconds: row.get(1)?,
-                        starting_seconds: row.get(2)?,
-                        calling_seconds: row.get(3)?,
+                        preparing_seconds,
+                        starting_seconds,
+                        calling_seconds,
                     };
                     Ok((elapsed_seconds > 0.0).then_some((elapsed_seconds, spending)))
                 },
@@ -363,7 +369,7 @@ impl Store {
                      FROM cost"
                 ),
                 params![name, version, Json(Outcome::Interrupted)],
-                |row| row.get(0),
+                |row| row.get(0).map(|Span(seconds)| seconds),
             )
         })
     }
@@ -413,6 +419,25 @@ impl Definitions {
         Ok((
             find(&self.subjects, row, 0)?,
             find(&self.candidates, row, 1)?,
+        ))
+    }
+
+    /// The same of a row that says that they were measured.
+    fn of_measured(&self, row: &Row<'_>) -> rusqlite::Result<(Subject, Candidate)> {
+        let (subject, candidate) = self.of(row)?;
+        let is_possible = match &subject {
+            Subject::Cell(cell) => cell.is_possible() && cell.admits(&candidate),
+            Subject::Experiment(_) => candidate == Candidate::Default,
+        };
+        if is_possible {
+            return Ok((subject, candidate));
+        }
+        let wrong = format!("{candidate} was never measured in {subject}");
+        let text = Type::Text;
+        Err(rusqlite::Error::FromSqlConversionFailure(
+            1,
+            text,
+            wrong.into(),
         ))
     }
 }

@@ -4,9 +4,9 @@ use rusqlite::types::Type;
 use rusqlite::{Row, params};
 use statistics::{Interval, PairedRatio};
 use table::Verdict;
-use vocabulary::{CommShape, Library};
+use vocabulary::Library;
 
-use crate::columns::{Json, Whole};
+use crate::columns::{Json, Ratio, Whole, shape};
 use crate::launch::next_number;
 use crate::{Store, StoreError};
 
@@ -71,13 +71,13 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     let collective = name.parse().map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(3, Type::Text, Box::new(error))
     })?;
-    let speedup = match row.get::<_, Option<f64>>(12)? {
+    let speedup = match row.get(12)? {
         None => None,
-        Some(median) => Some(PairedRatio {
+        Some(Ratio(median)) => Some(PairedRatio {
             median,
             interval: Interval {
-                low: row.get(13)?,
-                high: row.get(14)?,
+                low: row.get(13).map(|Ratio(low)| low)?,
+                high: row.get(14).map(|Ratio(high)| high)?,
                 coverage: row.get(15)?,
             },
             launches: row.get(16)?,
@@ -97,10 +97,7 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
         conditions: row.get(1)?,
         pattern,
         collective,
-        shape: CommShape {
-            nodes: row.get(4)?,
-            ppn: row.get(5)?,
-        },
+        shape: shape(row, 4)?,
         order,
         operators,
         deployment,

@@ -7,7 +7,8 @@ use schedule::Collective;
 use serde::Deserialize;
 use strict_yaml::{Diagnostic, Document, Field, Kind, Mistake, Scalar, Verbatim};
 use vocabulary::RankOrder;
-use vocabulary::units::parse_bytes;
+use vocabulary::bounds::{BYTES, Bounds, SPEEDUP, TIME};
+use vocabulary::units::{UnitError, parse_bytes};
 
 use crate::rule::{self, Group, RuleDefinition};
 use crate::types::ratio;
@@ -161,8 +162,11 @@ impl Place<'_> {
 }
 
 /// A size in bytes, `1500` or `64K`.
-pub(crate) fn bytes(Scalar(text): &Scalar, place: impl Fn() -> Box<Diagnostic>) -> Checked<u64> {
-    parse_bytes(text).map_err(|_| place())
+pub(crate) fn bytes<'a>(Scalar(text): &Scalar, place: impl Fn() -> Place<'a>) -> Checked<u64> {
+    parse_bytes(text).map_err(|error| match error {
+        UnitError::LargeSize(_) => place().unfit(&BYTES.to_string()),
+        _ => place().unfit(rule::SIZE),
+    })
 }
 
 /// The version of the format.
@@ -318,26 +322,25 @@ fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<Measured
     let row = place.key("bytes");
     for (index, size) in given.bytes.iter().enumerate() {
         let item = || row.index(index);
-        let bytes = bytes(size, || item().unfit(rule::SIZE))?;
+        let bytes = bytes(size, item)?;
         if let Some(previous) = sizes.last().copied().filter(|previous| *previous >= bytes) {
             return Err(item().fault(Problem::NotAscending { bytes, previous }));
         }
         sizes.push(bytes);
     }
-    let row_of = |key, given: &[Verbatim], shift, what: &str| -> Checked<Vec<f64>> {
+    let row_of = |key, given: &[Verbatim], shift, bounds: Bounds<f64>, unit| -> Checked<Vec<f64>> {
         let row = place.key(key);
         let (expected, found) = (sizes.len(), given.len());
         if found != expected {
             return Err(row.fault(Problem::RowLength { expected, found }));
         }
         let values = given.iter().enumerate().map(|(index, Verbatim(text))| {
-            let value = decimal::scaled(text, shift);
-            let value = value.filter(|value| value.is_finite() && *value > 0.0);
-            value.ok_or_else(|| row.index(index).unfit(what))
+            let value = decimal::scaled(text, shift).and_then(|value| bounds.of(value));
+            value.ok_or_else(|| row.index(index).unfit(&format!("{bounds}{unit}")))
         });
         values.collect()
     };
-    let times = |key, given: &[Verbatim]| row_of(key, given, -6, "a positive time in microseconds");
+    let times = |key, given: &[Verbatim]| row_of(key, given, -6, TIME, ", in microseconds");
     let chosen = times("microseconds", &given.microseconds)?;
     let default = times("default_microseconds", &given.default_microseconds)?;
     let points = sizes.iter().zip(chosen).zip(default);
@@ -350,7 +353,7 @@ fn points(place: &Place<'_>, given: &MeasuredDefinition) -> Checked<Vec<Measured
         })
         .collect();
     if let Some(speedups) = &given.speedup {
-        let speedups = row_of("speedup", speedups, 0, "a positive number")?;
+        let speedups = row_of("speedup", speedups, 0, SPEEDUP, "")?;
         for (point, speedup) in points.iter_mut().zip(speedups) {
             point.speedup = speedup;
         }

@@ -3,6 +3,7 @@
 use schedule::{Algorithm, Collective, Parameter, Request, Schedule, Unsupported};
 use serde::Deserialize;
 use strict_yaml::{Mistake, Scalar};
+use vocabulary::bounds::{RANKS, SPEEDUP};
 use vocabulary::{Candidate, CommShape, Parameters, out_of_order};
 
 use crate::other;
@@ -98,13 +99,13 @@ pub(crate) fn read(
     group: Group<'_>,
 ) -> Checked<Rule> {
     if let Some(ratio) = definition.speedup
-        && !(ratio.is_finite() && ratio > 0.0)
+        && !SPEEDUP.hold(ratio)
     {
-        return Err(place.key("speedup").unfit("a positive number"));
+        return Err(place.key("speedup").unfit(&SPEEDUP.to_string()));
     }
     let candidate = candidate(place, &definition, group)?;
     Ok(Rule {
-        from_bytes: bytes(&definition.from, || place.key("from").unfit(SIZE))?,
+        from_bytes: bytes(&definition.from, || place.key("from"))?,
         candidate,
         speedup: definition.speedup,
         confidence: definition.confidence,
@@ -227,14 +228,17 @@ fn refuse_unsupported(
     }
 }
 
-/// A shape; zeros are refused.
+/// A shape without zeros, of as many ranks as can be numbered.
 pub(crate) fn shape(place: &Place<'_>, nodes: u32, ppn: u32) -> Checked<CommShape> {
     for (key, value) in [("nodes", nodes), ("ppn", ppn)] {
         if value == 0 {
             return Err(place.key(key).fault(Problem::Zero { key }));
         }
     }
-    Ok(CommShape { nodes, ppn })
+    CommShape::checked(nodes, ppn).ok_or_else(|| {
+        let expected = format!("nodes that make with `ppn` {RANKS}");
+        place.key("nodes").unfit(&expected)
+    })
 }
 
 /// A number that is not zero, if it is given.
@@ -256,7 +260,7 @@ pub(crate) fn size(
     given: &Option<Scalar>,
 ) -> Checked<Option<u64>> {
     let given = given.as_ref();
-    let size = given.map(|size| bytes(size, || place.key(key).unfit(SIZE)));
+    let size = given.map(|size| bytes(size, || place.key(key)));
     count(place, key, size.transpose()?)
 }
 

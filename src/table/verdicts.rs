@@ -6,12 +6,13 @@ use schedule::Collective;
 use serde::Deserialize;
 use statistics::{Interval, PairedRatio};
 use strict_yaml::{Mistake, Scalar};
+use vocabulary::bounds::SPEEDUP;
 use vocabulary::units::format_bytes;
 use vocabulary::{Library, Pattern, RankOrder};
 
 use crate::emit::candidate;
 use crate::parse::{Checked, Place, bytes};
-use crate::rule::{self, Group, RuleDefinition, SIZE};
+use crate::rule::{self, Group, RuleDefinition};
 use crate::scalar::scalar;
 use crate::{Confidence, Deployment, Found, OperatorClass, Operators, Verdict};
 
@@ -81,7 +82,7 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
         deployments: given.deployment.into(),
         ..Group::of(collective, &given.library.name)
     };
-    let size = bytes(&given.bytes, || place.key("bytes").unfit(SIZE))?;
+    let size = bytes(&given.bytes, || place.key("bytes"))?;
     let definition = RuleDefinition {
         from: given.bytes,
         candidate: given.candidate,
@@ -129,8 +130,8 @@ fn speedup(place: &Place<'_>, given: &SpeedupDefinition) -> Checked<PairedRatio>
         ("high", given.high),
     ];
     for (key, ratio) in ratios {
-        if !(ratio.is_finite() && ratio > 0.0) {
-            return Err(place.key(key).unfit("a positive number"));
+        if !SPEEDUP.hold(ratio) {
+            return Err(place.key(key).unfit(&SPEEDUP.to_string()));
         }
     }
     if !(0.0..=1.0).contains(&given.coverage) {

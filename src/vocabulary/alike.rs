@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schedule::{ALGORITHMS, Algorithm, Collective, Request, Schedule, Unsupported, first_alike};
 
-use crate::{Candidate, Cell, Parameters};
+use crate::{Candidate, Cell, MOCKUPS, Parameters};
 
 impl Cell {
     /// For each of several candidates the place of the simplest of them that is the same schedule in this
@@ -39,6 +39,39 @@ impl Cell {
     pub fn are_alike(&self, one: &Candidate, other: &Candidate) -> bool {
         let simplest = self.simplest_alike(&[one, other]);
         one == other || simplest[0] == simplest[1]
+    }
+
+    /// Whether a candidate can have been measured here: it is of the cell's collective, and what is ours is known and
+    /// can serve the cell.
+    pub fn admits(&self, candidate: &Candidate) -> bool {
+        let Parameters {
+            block_bytes,
+            blocks,
+            segment_bytes,
+            fanout,
+            ..
+        } = candidate.parameters();
+        let is_zero = block_bytes == Some(0)
+            || segment_bytes == Some(0)
+            || blocks == Some(0)
+            || fanout == Some(0);
+        let name = candidate.algorithm();
+        let is_named = || {
+            let (_, named) = name.split_once(':').unwrap_or(("", name));
+            let of = named.split_once('/').filter(|(_, id)| !id.is_empty());
+            of.is_some_and(|(of, _)| of == self.collective.name())
+                && !name.contains(char::is_control)
+        };
+        match candidate {
+            Candidate::Default | Candidate::Placebo => true,
+            _ if is_zero || !is_named() => false,
+            Candidate::Ours { .. } => {
+                self.schedule(candidate).is_some() && (blocks.is_none() || block_bytes.is_none())
+            }
+            Candidate::Native { .. } => name.starts_with(Candidate::NATIVE),
+            Candidate::Mockup { .. } => MOCKUPS.iter().any(|mockup| mockup.name() == name),
+            Candidate::Foreign { .. } => name.contains(':'),
+        }
     }
 
     /// The schedule of a candidate; nothing for what is not ours, is not known or cannot serve the cell.

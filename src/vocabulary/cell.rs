@@ -6,10 +6,11 @@ use schedule::{Collective, Request};
 use serde::{Deserialize, Serialize};
 
 use crate::Parameters;
+use crate::bounds::{self, RANKS};
 
 /// How the ranks of a communicator stand on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Counts")]
 pub struct CommShape {
     /// Number of nodes.
     pub nodes: u32,
@@ -17,7 +18,29 @@ pub struct CommShape {
     pub ppn: u32,
 }
 
+/// A shape as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    nodes: u32,
+    ppn: u32,
+}
+
+impl TryFrom<Counts> for CommShape {
+    type Error = String;
+
+    fn try_from(Counts { nodes, ppn }: Counts) -> Result<Self, String> {
+        Self::checked(nodes, ppn).ok_or_else(|| format!("{nodes}x{ppn} is not {RANKS}"))
+    }
+}
+
 impl CommShape {
+    /// The shape, if it has as many ranks as [`RANKS`] allows.
+    pub fn checked(nodes: u32, ppn: u32) -> Option<Self> {
+        let ranks = nodes.checked_mul(ppn)?;
+        RANKS.hold(ranks).then_some(Self { nodes, ppn })
+    }
+
     /// Number of ranks; saturates instead of overflowing.
     pub fn ranks(self) -> u32 {
         self.nodes.saturating_mul(self.ppn)
@@ -122,6 +145,7 @@ pub struct Cell {
     /// (contribution, result, or the block for one rank of an alltoall) where
     /// [`Collective::is_sized_by_part`], of the whole vector otherwise, which is one rank's input in
     /// a scan; 0 without [`Collective::has_data`].
+    #[serde(deserialize_with = "bounds::bytes")]
     pub bytes: u64,
     /// Element type: [`Datatype::Byte`] where nothing is combined.
     pub datatype: Datatype,
@@ -134,6 +158,15 @@ impl Cell {
     /// Whether contributions may be combined in any order; true where nothing is combined.
     pub fn commutes(&self) -> bool {
         self.operator.is_none_or(Operator::commutes)
+    }
+
+    /// Whether there can be such a call: whole elements, with an operator and of numbers where something is combined.
+    pub fn is_possible(&self) -> bool {
+        let reduces = self.collective.is_reduction();
+        reduces == self.operator.is_some()
+            && reduces == (self.datatype != Datatype::Byte)
+            && self.bytes.is_multiple_of(self.datatype.size_bytes())
+            && (self.collective.has_data() || self.bytes == 0)
     }
 
     /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall what

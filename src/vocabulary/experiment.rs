@@ -13,6 +13,7 @@ pub struct Experiment {
     /// The ranks of the launch. Of some kinds all take part, of the others the first two or the first.
     pub shape: CommShape,
     /// Message or vector size.
+    #[serde(deserialize_with = "crate::bounds::bytes")]
     pub bytes: u64,
 }
 

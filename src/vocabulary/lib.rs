@@ -5,6 +5,7 @@
 //! Times are seconds, sizes are bytes.
 
 mod alike;
+pub mod bounds;
 mod candidate;
 mod cell;
 mod experiment;

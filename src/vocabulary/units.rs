@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::bounds::{BYTES, DURATION};
+
 /// A size or duration that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnitError {
@@ -11,6 +13,12 @@ pub enum UnitError {
     /// Not a duration.
     #[error("`{0}` is not a duration; write it as in 90s, 20m, 1h30m or 500ms")]
     Duration(String),
+    /// A size that nothing has.
+    #[error("`{0}` is not {BYTES}")]
+    LargeSize(String),
+    /// A duration that nobody can wait for.
+    #[error("`{0}` is not {DURATION}")]
+    LongDuration(String),
     /// Not a range of sizes.
     #[error("`{0}` is not a range of sizes; write it as in 8..4M x8 (both ends included)")]
     Range(String),
@@ -18,7 +26,7 @@ pub enum UnitError {
 
 const SIZE_UNITS: [(&str, u32); 4] = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
 
-/// Reads a size: `512`, `64K`, `1M`, `8MiB`; factors are powers of 1024.
+/// Reads a size within [`BYTES`]: `512`, `64K`, `1M`, `8MiB`; factors are powers of 1024.
 ///
 /// ```
 /// assert_eq!(vocabulary::units::parse_bytes("64K"), Ok(65536));
@@ -32,7 +40,9 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| error())?;
+    if number.is_empty() {
+        return Err(error());
+    }
     let unit = unit.trim();
     let shift = match unit
         .strip_suffix("iB")
@@ -48,7 +58,13 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
             known.ok_or_else(error)?.1
         }
     };
-    number.checked_mul(1 << shift).ok_or_else(error)
+    let bytes = number
+        .parse()
+        .ok()
+        .and_then(|number: u64| number.checked_mul(1 << shift));
+    bytes
+        .and_then(|bytes| BYTES.of(bytes))
+        .ok_or_else(|| UnitError::LargeSize(text.to_owned()))
 }
 
 /// Writes a size with the largest unit that divides it: `65536` is `64K`, `1000` stays `1000`.
@@ -94,7 +110,7 @@ const TIME_UNITS: [(&str, f64); 5] = [
     ("d", 86400.0),
 ];
 
-/// Reads a duration in seconds: `90s`, `20m`, `1h30m`, `500ms`, `3 days`.
+/// Reads a duration within [`DURATION`] in seconds: `90s`, `20m`, `1h30m`, `500ms`, `3 days`.
 ///
 /// ```
 /// assert_eq!(vocabulary::units::parse_seconds("1h30m"), Ok(5400.0));
@@ -130,7 +146,9 @@ pub fn parse_seconds(text: &str) -> Result<f64, UnitError> {
         total += number * known.1;
         rest = tail.trim_start();
     }
-    Ok(total)
+    DURATION
+        .of(total)
+        .ok_or_else(|| UnitError::LongDuration(text.to_owned()))
 }
 
 /// Writes a duration as people ask for one, rounded up: `90s`, `12m`, `3h`.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use vocabulary::bounds;
 use vocabulary::{
     Cache, Candidate, Cell, Experiment, Library, Pattern, Purpose, Racing, Repetition,
     Synchronisation,
@@ -47,9 +48,14 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leash: Option<PathBuf>,
     /// No task is started later than this after the launch's start.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounds::optional_span"
+    )]
     pub deadline_seconds: Option<f64>,
     /// How long one candidate's turn may last before it counts as hung.
+    #[serde(deserialize_with = "bounds::span")]
     pub watchdog_seconds: f64,
     /// When a candidate has been repeated often enough.
     pub repetition: Repetition,

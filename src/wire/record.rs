@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use vocabulary::bounds;
 use vocabulary::units::format_bytes;
 use vocabulary::{Candidate, Left, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning};
 
@@ -214,6 +215,7 @@ pub struct TaskDone {
     #[serde(default, skip_serializing_if = "RankOrder::is_unknown")]
     pub order: RankOrder,
     /// Wall-clock time of the task, warm-up and synchronisation included.
+    #[serde(deserialize_with = "bounds::span")]
     pub elapsed_seconds: f64,
     /// Where that went; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,6 +291,7 @@ pub struct Measurement {
     pub batch: u32,
     /// Seconds a call, one entry a repetition, in the order they were taken: what the task's pattern
     /// ([`vocabulary::Pattern`]) calls their time, divided by `batch`.
+    #[serde(deserialize_with = "bounds::times")]
     pub seconds: Vec<f64>,
     /// Which of these are not to be used, by place, ascending: a rank was late for the common
     /// start, or not done when the next one was due.
@@ -296,7 +299,11 @@ pub struct Measurement {
     pub invalid: Vec<u32>,
     /// By how much the ranks' clocks disagreed at most, as far as could be seen; absent without a
     /// global clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounds::optional_span"
+    )]
     pub residual_seconds: Option<f64>,
     /// Set if it was not measured to the end, because another was faster for certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -90,6 +90,9 @@ impl Check<'_> {
                 }),
             },
             (CommShape { nodes: 1, ppn: 1 }, _) => Problem::TooFewRanks { shape },
+            (CommShape { nodes, ppn }, _) if CommShape::checked(nodes, ppn).is_none() => {
+                Problem::Unnumbered { shape }
+            }
             (shape, _) if ranks > limit => Problem::TooManyRanks {
                 shape,
                 limit,

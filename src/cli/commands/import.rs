@@ -50,10 +50,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::library)]
     library: Option<Library>,
     /// Number of nodes; needed for osu, and for csv without that column
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
     nodes: Option<u32>,
     /// Ranks on each node; needed for osu and imb, and for csv without that column
-    #[arg(long, short = 'k', value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'k', value_name = "K", value_parser = values::count)]
     ppn: Option<u32>,
     /// What stands for the default where that was not measured, as in mvapich:ring; decisions are
     /// made against it, and call it `default`

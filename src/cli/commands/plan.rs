@@ -3,6 +3,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::HumanDuration;
+use launcher::takes_orders;
 use schedule::Collective;
 use serde_json::{Value, json};
 use store::Store;
@@ -51,6 +52,10 @@ Examples:
   colltune plan tuning/quickstart.yaml
   colltune plan --render tuning/cluster.yaml";
 
+/// What is wrong with a script in which nothing takes orders.
+const IDLE: &str = "jobs with this script measure nothing: the template lacks the line `{{ serve }}`, which takes \
+                    colltune's orders (jobs/README.md)";
+
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.workplace.prepare()?;
@@ -62,6 +67,10 @@ impl Args {
         };
         if self.render && scripts.is_empty() {
             return Err(CliError::NothingSubmitted);
+        }
+        let takes_orders = scripts.iter().all(|script| takes_orders(&script.text));
+        if !takes_orders {
+            console.warn(IDLE);
         }
         if self.render && !self.json {
             for script in scripts {
@@ -80,6 +89,9 @@ impl Args {
             let mut answer = plan.to_json();
             if self.render {
                 answer["scripts"] = scripts.iter().map(to_json).collect();
+                if let (false, Some(warnings)) = (takes_orders, answer["warnings"].as_array_mut()) {
+                    warnings.push(IDLE.into());
+                }
             }
             console.json(&answer)?;
         } else {

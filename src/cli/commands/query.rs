@@ -19,10 +19,10 @@ pub(super) struct QueryArgs {
     #[arg(long, short, value_parser = values::collective())]
     collective: Collective,
     /// Number of nodes
-    #[arg(long, short, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, value_parser = values::count)]
     nodes: u32,
     /// Ranks on each node
-    #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'k', value_parser = values::count)]
     ppn: u32,
     /// In which order the ranks stand on the nodes: `block` (a node is filled before the next one),
     /// `cyclic` (dealt to the nodes in turn) or `other`; without it, rules for any order answer

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "RANGE", value_parser = count_range)]
     nodes: Option<Counts>,
     /// Ranks on each node [default: what the machine says]
-    #[arg(long, short = 'k', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'k', value_parser = values::count)]
     ppn: Option<u32>,
     /// Length of the call, a size as in 64K or a range as in 1K..4M x4: of one rank's part in gather,
     /// scatter, allgather and reduce_scatter_block, of the whole vector in others

@@ -8,7 +8,7 @@ use serde::Serialize;
 use vocabulary::quote;
 
 use super::order::Folder;
-use super::place;
+use super::{expression, place};
 use crate::LaunchError;
 use crate::{BatchOptions, Template};
 
@@ -21,6 +21,9 @@ const MOST_MARGIN: Duration = Duration::from_secs(300);
 const MARGIN_PART: u32 = 20;
 /// A launch is not begun if there is less time to measure.
 const LEAST_MEASURING: Duration = Duration::from_secs(60);
+
+/// The longest template: the engine counts lines and columns with 16 bits.
+const MOST_BYTES: usize = 32 << 10;
 
 /// What a script is made for.
 pub(super) struct Purpose<'a> {
@@ -136,7 +139,23 @@ pub(super) fn render(options: &BatchOptions, purpose: &Purpose<'_>) -> Result<St
 /// # Errors
 /// The line and what is wrong there.
 pub fn check_syntax(text: &str) -> Result<(), (usize, String)> {
+    if text.len() > MOST_BYTES {
+        return Err((1, format!("it has more than {MOST_BYTES} bytes")));
+    }
+    if let Some(line) = expression::too_long(text) {
+        let most = expression::MOST_OPERATORS;
+        return Err((
+            line,
+            format!("an expression with more than {most} operators"),
+        ));
+    }
     engine().template_from_str(text).map(drop).map_err(blame)
+}
+
+/// Whether a job with this script takes orders: it has what `{{ serve }}` stands for.
+pub fn takes_orders(script: &str) -> bool {
+    let first = SERVE.lines().next();
+    first.is_some_and(|line| script.contains(line))
 }
 
 fn fill(file: &Path, text: &str, known: Value) -> Result<String, LaunchError> {

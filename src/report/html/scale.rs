@@ -73,8 +73,8 @@ impl Scale {
         };
         Some(Self {
             quantity,
-            low: low / room,
-            high: high * room,
+            low: (low / room).max(f64::MIN_POSITIVE),
+            high: (high * room).min(f64::MAX),
             from,
             to,
         })

@@ -128,7 +128,13 @@ fn mistakes_are_shown_where_they_stand() {
         "block, cyclic",
     );
     check("spread: 3", 28, "spread", "not a duration", "unit");
-    check("spread: 0s", 28, "spread", "longer than nothing", "");
+    check(
+        "spread: 0s",
+        28,
+        "spread",
+        "is not a duration from 1.00 us",
+        "",
+    );
     check(
         "environment: {A-B: c}",
         34,
@@ -205,7 +211,7 @@ fn mistakes_are_shown_where_they_stand() {
             "wall_time: 400 days",
             37,
             "wall_time",
-            "between a minute and a year, found `400 days`",
+            "`400 days` is not a duration from 1.00 us to 366 days",
         ),
         ("wall_time: 90", 37, "wall_time", "not a duration"),
         (

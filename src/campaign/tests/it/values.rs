@@ -166,8 +166,52 @@ fn values_make_sense() {
         "name: x\nwatchdog: 0s\n",
         (2, 11),
         "watchdog",
-        "longer than nothing",
-        "",
+        "`0s` is not a duration from 1.00 us to 366 days (no campaign takes longer)",
+        "within these bounds",
+    );
+    for (key, value, column) in [
+        ("budget", "18446744073709551615s", 9),
+        ("watchdog", "18446744073709551615s", 11),
+        ("budget", "367d", 9),
+        ("watchdog", "0.000000000001ms", 11),
+    ] {
+        check(
+            &format!("name: x\n{key}: {value}\n"),
+            (2, column),
+            key,
+            &format!("`{value}` is not a duration from 1.00 us to 366 days"),
+            "within these bounds",
+        );
+    }
+    check(
+        "name: x\nrepetitions: {slice: 99999999h}\n",
+        (2, 22),
+        "repetitions.slice",
+        "is not a duration",
+        "within these bounds",
+    );
+    for (key, column) in [("minimum", 24), ("maximum", 24)] {
+        check(
+            &format!("name: x\nrepetitions: {{{key}: 4294967295}}\n"),
+            (2, column),
+            &format!("repetitions.{key}"),
+            "expected a whole number from 1 to 1000000 (the time of each is kept), found `4294967295`",
+            "",
+        );
+    }
+    check(
+        "name: x\nlauncher: slurm\nshapes: 4294967295x1024\n",
+        (3, 9),
+        "shapes[0]",
+        "4294967295x1024: nodes and ranks on each must make a number of ranks from 1 to 2147483647",
+        "fewer ranks",
+    );
+    check(
+        "name: x\nsizes: 2048T\n",
+        (2, 8),
+        "sizes",
+        "`2048T` is not a size from 0 to 1024T",
+        "within these bounds",
     );
     check(
         "name: x\nsynchronisation: windows\n",

@@ -4,6 +4,7 @@ use schedule::{Algorithm, Blocks, Parameters, Rank, Request};
 
 use super::named;
 use crate::error::CliError;
+use crate::values;
 
 /// The arguments that say which algorithm is meant, on which communicator, how.
 #[derive(Debug, clap::Args)]
@@ -12,7 +13,7 @@ pub(super) struct CallArgs {
     #[arg(value_name = "NAME")]
     name: String,
     /// Ranks in the communicator
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = values::count)]
     pub(super) ranks: u32,
     /// The root, of collectives that have one
     #[arg(long, default_value_t = 0)]

@@ -4,11 +4,13 @@
 
 mod agreement;
 mod cluster;
+mod damaged;
 mod deployed;
 mod deployed_mpi;
 mod environment;
 mod evaluate;
 mod exports;
+mod extremes;
 mod faulty;
 mod guarded;
 mod guarded_mpi;
@@ -21,6 +23,7 @@ mod jobs;
 mod killed;
 mod made;
 mod mpi;
+mod nesting;
 mod older;
 mod outputs;
 mod page;

@@ -49,6 +49,30 @@ fn scripts_are_printed_and_nothing_is_submitted() {
 }
 
 #[test]
+fn a_template_without_the_line_that_takes_orders_is_warned_of() {
+    let warned = "the template lacks the line `{{ serve }}`";
+    let with = |template: &str| {
+        let place = place(&format!("template: {{text: \"{template}\"}}\n"));
+        let run = |args: &[&str]| {
+            let ran = place.run(&[&["plan", "--render"], args].concat());
+            assert_eq!(ran.code, Some(0), "{}", ran.err);
+            ran
+        };
+        let (text, json) = (run(&["campaign.yaml"]), run(&["--json", "campaign.yaml"]));
+        assert!(text.out.starts_with("hosts=()"), "{}", text.out);
+        let warnings = json.json()["warnings"].to_string();
+        [
+            text.err.contains(warned),
+            json.err.contains(warned),
+            warnings.contains(warned),
+        ]
+    };
+    assert_eq!(with("hosts=()\\necho served"), [true; 3]);
+    assert_eq!(with("hosts=()\\n{{ serve }}"), [false; 3]);
+    assert_eq!(with("hosts=()\\n{{ serve | indent }}"), [false; 3]);
+}
+
+#[test]
 fn scripts_that_cannot_be_made_are_refused() {
     let place = place("template: {text: \"{{ patition }}\"}\n");
     place.run(&["plan", "--render", "campaign.yaml"]).bad(

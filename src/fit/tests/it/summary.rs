@@ -107,7 +107,7 @@ fn impossible_times_are_named() {
         let error = summarise(&[sample(5, subject, &Candidate::Default, seconds.to_vec())]);
         error.expect_err("impossible")
     };
-    for wrong in [f64::NAN, f64::INFINITY, -1e-9] {
+    for wrong in [f64::NAN, f64::INFINITY, -1e-9, 1e-320, 1e308] {
         assert!(matches!(
             with(&[1e-6, wrong]),
             FitError::NotATime {

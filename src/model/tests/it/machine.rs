@@ -60,6 +60,21 @@ fn values_out_of_range_are_named() {
         }
     };
     check("\"gamma\": 1e-10", "\"gamma\": -1e-10", "gamma");
+    check("\"gamma\": 1e-10", "\"gamma\": 1e308", "gamma");
+    check("\"copy\": 5e-11", "\"copy\": 1.1", "copy");
+    check(
+        "\"injection_beta\": 2e-10",
+        "\"injection_beta\": 2",
+        "injection_beta",
+    );
+    check("\"beta\": 1e-10", "\"beta\": 1e300", "network.beta");
+    check("\"alpha\": 3e-7", "\"alpha\": 1e9", "node.alpha");
+    check("\"jitter\": 0.05", "\"jitter\": 1e9", "noise.jitter");
+    check(
+        "\"spike_factor\": 10",
+        "\"spike_factor\": 1e300",
+        "noise.spike_factor",
+    );
     check("\"alpha\": 2e-6", "\"alpha\": -1", "network.alpha");
     check("\"overhead\": 1e-7", "\"overhead\": -1", "node.overhead");
     check(

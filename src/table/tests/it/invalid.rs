@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use table::{Table, TableError};
+use vocabulary::bounds::{BYTES, RANKS, SPEEDUP, TIME};
 
 const GOOD: &str = r#"format: colltune-table 2
 name: good
@@ -292,12 +293,22 @@ fn types() {
         "29:20 (collectives.allreduce.shapes[0].rules[1].from)",
         size,
     );
+    check(
+        "from: 1500",
+        "from: 1025T",
+        &format!("expected {BYTES}, found `1025T`"),
+        "29:20 (collectives.allreduce.shapes[0].rules[1].from)",
+        &format!("write {BYTES}"),
+    );
     let place = "20:59 (collectives.bcast.shapes[0].rules[0].speedup)";
+    let ratio = SPEEDUP.to_string();
+    let ratio = ratio.as_str();
     for (bad, expected) in [
-        ("0", "a positive number"),
-        ("-1.5", "a positive number"),
-        (".inf", "a positive number"),
-        (".nan", "a positive number"),
+        ("0", ratio),
+        ("-1.5", ratio),
+        (".inf", ratio),
+        (".nan", ratio),
+        ("1e25", ratio),
         ("inf", "a number"),
         ("NaN", "a number"),
         ("fast", "a number"),
@@ -319,19 +330,21 @@ fn types() {
         "1e",
         "e5",
         "1e999",
+        "1e308",
+        "1e-314",
         "1e-999",
         "1e99999999999",
         "0x10",
         "1_000",
         "1 2",
     ] {
-        let message = format!("expected a positive time in microseconds, found `{bad}`");
+        let message = format!("expected {TIME}, in microseconds, found `{bad}`");
         check(
             "0.75]",
             &format!("{bad}]"),
             &message,
             place,
-            "write a positive time in microseconds",
+            &format!("write {TIME}, in microseconds"),
         );
     }
 }
@@ -508,6 +521,14 @@ fn sizes_and_shapes() {
         "`nodes` must not be zero",
         "35:16 (collectives.allreduce.shapes[1].nodes)",
         "write a positive number",
+    );
+    let ranks = format!("nodes that make with `ppn` {RANKS}");
+    check(
+        "      - nodes: 2",
+        "      - nodes: 4294967295",
+        &format!("expected {ranks}, found `4294967295`"),
+        "35:16 (collectives.allreduce.shapes[1].nodes)",
+        &format!("write {ranks}"),
     );
     check(
         "      - nodes: 2",

@@ -12,16 +12,16 @@ use table::{
     Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
+use vocabulary::bounds::BYTES;
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
+/// What all times and their ratios may be.
 fn positive() -> impl Strategy<Value = f64> {
-    prop_oneof![
-        (1e-9..1e3_f64),
-        (prop::num::f64::POSITIVE | prop::num::f64::SUBNORMAL)
-            .prop_map(f64::abs)
-            .prop_filter("a time is positive and finite", |x| *x > 0.0
-                && x.is_finite()),
-    ]
+    (-15.0..9.0_f64).prop_map(|power| 10_f64.powf(power))
+}
+
+fn size() -> impl Strategy<Value = u64> {
+    0..=BYTES.most()
 }
 
 fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
@@ -34,7 +34,7 @@ fn id_of(collective: Collective) -> impl Strategy<Value = Option<String>> {
 fn ours(algorithm: &'static Algorithm) -> impl Strategy<Value = Candidate> {
     let cut = prop_oneof![
         Just((None, None)),
-        (1..=u64::MAX).prop_map(|bytes| (Some(bytes), None)),
+        (1..=BYTES.most()).prop_map(|bytes| (Some(bytes), None)),
         (1..=u32::MAX).prop_map(|blocks| (None, Some(blocks))),
     ];
     let radix = prop::option::of(schedule::Parameters::RADICES);
@@ -81,7 +81,7 @@ fn candidate(collective: Collective, operators: Operators) -> impl Strategy<Valu
 /// Native algorithms, mock-ups, and what was imported.
 fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
     let parameters = (
-        prop::option::of(1..=u64::MAX),
+        prop::option::of(1..=BYTES.most()),
         prop::option::of(1..=u32::MAX),
     );
     let source = select(&["native", "hydra", "a b"][..]);
@@ -126,9 +126,9 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
         select(vec![Confidence::High, Confidence::Medium, Confidence::Low]),
         any::<bool>(),
     );
-    let sizes = btree_set(any::<u64>(), 0..4);
+    let sizes = btree_set(size(), 0..4);
     let times = (positive(), positive(), prop::option::of(positive()));
-    let points = btree_map(any::<u64>(), times, 0..20);
+    let points = btree_map(size(), times, 0..20);
     let deployments = select(&DEPLOYMENTS[..]);
     let source = select(vec![RuleSource::Measured, RuleSource::Model]);
     use RankOrder::{Block, Cyclic, Other, Unknown};
@@ -154,7 +154,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                         bytes,
                         seconds,
                         default_seconds,
-                        speedup: speedup.unwrap_or(ratio.clamp(f64::MIN_POSITIVE, f64::MAX)),
+                        speedup: speedup.unwrap_or(ratio),
                     }
                 };
             ShapeRules {

@@ -1,5 +1,6 @@
 //! Sizes and durations as people write them.
 
+use vocabulary::bounds::{BYTES, DURATION};
 use vocabulary::units::{
     format_bytes, format_count, format_seconds, parse_byte_range, parse_bytes, parse_seconds,
 };
@@ -53,8 +54,37 @@ fn what_is_no_size_or_duration_is_refused() {
 }
 
 #[test]
+fn what_nobody_can_have_or_wait_for_is_refused_with_the_range() {
+    let sizes = [
+        "1025T",
+        "1125899906842625",
+        "18446744073709551615",
+        "18446744073709551616",
+    ];
+    for text in sizes {
+        let error = parse_bytes(text).expect_err(text).to_string();
+        assert_eq!(error, format!("`{text}` is not {BYTES}"));
+    }
+    assert_eq!(
+        BYTES.to_string(),
+        "a size from 0 to 1024T (no machine has more memory)"
+    );
+    let nines = format!("{}s", "9".repeat(400));
+    for text in ["0s", "0.0001ms", "367d", "18446744073709551615s", &nines] {
+        let error = parse_seconds(text).expect_err(text).to_string();
+        assert_eq!(error, format!("`{text}` is not {DURATION}"));
+    }
+    assert_eq!(
+        DURATION.to_string(),
+        "a duration from 1.00 us to 366 days (no campaign takes longer)"
+    );
+    assert_eq!(parse_seconds("366 days"), Ok(366.0 * 86400.0));
+    assert_eq!(parse_seconds("0.001ms"), Ok(1e-6));
+}
+
+#[test]
 fn sizes_survive_being_written_and_read() {
-    for bytes in [0, 1, 1000, 1024, 65536, 3 << 20, u64::MAX] {
+    for bytes in [0, 1, 1000, 1024, 65536, 3 << 20, BYTES.most()] {
         assert_eq!(parse_bytes(&format_bytes(bytes)), Ok(bytes));
     }
 }

@@ -1,0 +1,75 @@
+//! Expressions that are too long for the engine of templates.
+
+/// The engine goes a step deeper with every operator, without an end. No job needs as many in one expression.
+pub(super) const MOST_OPERATORS: usize = 200;
+
+/// The line in which an expression or statement of a template begins that has too many operators; `None` if none has.
+///
+/// Strings are not looked into. Where a tag ends follows the engine: not in a string, and not in brackets.
+pub(super) fn too_long(template: &str) -> Option<usize> {
+    let mut rest = template;
+    while let Some(start) = ["{{", "{%", "{#"]
+        .iter()
+        .filter_map(|tag| rest.find(tag))
+        .min()
+    {
+        let line = 1 + template[..template.len() - rest.len() + start]
+            .matches('\n')
+            .count();
+        let (tag, inside) = rest[start..].split_at(2);
+        if tag == "{#" {
+            rest = inside.split_once("#}")?.1;
+            continue;
+        }
+        let end = if tag == "{{" { "}}" } else { "%}" };
+        let length = match inside_of(inside, end) {
+            (operators, _) if operators > MOST_OPERATORS => return Some(line),
+            (_, length) => length,
+        };
+        let words = inside[..length].trim_matches(['-', '+', ' ']);
+        rest = &inside[length..];
+        if tag == "{%" && words == "raw" {
+            rest = rest.split_once("endraw")?.1;
+        }
+    }
+    None
+}
+
+/// The operators until a tag's end, and where that is.
+fn inside_of(text: &str, end: &str) -> (usize, usize) {
+    let (mut operators, mut open) = (0, 0_usize);
+    let mut word = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+            continue;
+        }
+        if ["not", "and", "or", "if", "in", "is"].contains(&word.as_str()) {
+            operators += 1;
+        }
+        word.clear();
+        match c {
+            _ if open == 0 && text[at..].starts_with(end) => return (operators, at),
+            '"' | '\'' => {
+                let mut is_escaped = false;
+                let _ = chars.find(|(_, other)| {
+                    let ends = *other == c && !is_escaped;
+                    is_escaped = *other == '\\' && !is_escaped;
+                    ends
+                });
+                continue;
+            }
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => {
+                open = open.saturating_sub(1);
+                continue;
+            }
+            ',' | ':' => continue,
+            c if c.is_whitespace() => continue,
+            _ => {}
+        }
+        operators += 1;
+    }
+    (operators, text.len())
+}

@@ -1,0 +1,224 @@
+//! What quantities may be: one range for each kind of quantity that files, options and variables hold, with its reason.
+//!
+//! Readers refuse what is outside, in the words of the range's `Display`. So no sum of durations, product of sizes or
+//! ratio of times that is made of them is infinite.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use crate::units::{format_bytes, format_seconds};
+
+/// The range of a kind of quantity, both ends included.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds<T> {
+    /// What is meant, with its article.
+    what: &'static str,
+    least: T,
+    most: T,
+    show: fn(T) -> String,
+    /// Why nothing else is accepted.
+    reason: &'static str,
+}
+
+const DAY_SECONDS: f64 = 86_400.0;
+
+/// What people ask for in durations, in seconds: budgets, watchdogs, wall times.
+pub const DURATION: Bounds<f64> = Bounds {
+    what: "a duration",
+    least: 1e-6,
+    most: 366.0 * DAY_SECONDS,
+    show: |seconds| match seconds < DAY_SECONDS {
+        true => format_seconds(seconds),
+        false => format!("{} days", seconds / DAY_SECONDS),
+    },
+    reason: "no campaign takes longer",
+};
+
+/// What was measured, in seconds; also what is computed from a machine's parameters.
+pub const TIME: Bounds<f64> = Bounds {
+    what: "a time",
+    least: 1e-15,
+    most: 1e9,
+    show: |seconds| format!("{seconds:e} s"),
+    reason: "no clock tells less, and nobody waits longer",
+};
+
+/// The ratio of two times.
+pub const SPEEDUP: Bounds<f64> = Bounds {
+    what: "a number",
+    least: TIME.least / TIME.most,
+    most: TIME.most / TIME.least,
+    show: |ratio| format!("{ratio:e}"),
+    reason: "it is the ratio of two times",
+};
+
+/// A share of one that may exceed one, as a tolerance.
+pub const SHARE: Bounds<f64> = Bounds {
+    what: "a share of one",
+    least: 0.0,
+    most: 1000.0,
+    show: |share| share.to_string(),
+    reason: "0.05 is 5 %",
+};
+
+/// The length of a message, vector, block or segment.
+pub const BYTES: Bounds<u64> = Bounds {
+    what: "a size",
+    least: 0,
+    most: 1 << 50,
+    show: format_bytes,
+    reason: "no machine has more memory",
+};
+
+/// Ranks: on a node, and in all.
+pub const RANKS: Bounds<u32> = Bounds {
+    what: "a number of ranks",
+    least: 1,
+    most: i32::MAX as u32,
+    show: |ranks| ranks.to_string(),
+    reason: "MPI numbers ranks with 31 bits",
+};
+
+/// Repetitions of a candidate in a launch.
+pub const REPETITIONS: Bounds<u32> = Bounds {
+    what: "a whole number",
+    least: 1,
+    most: 1_000_000,
+    show: |repetitions| repetitions.to_string(),
+    reason: "the time of each is kept",
+};
+
+/// Seconds to start a message.
+pub const LATENCY: Bounds<f64> = Bounds {
+    what: "seconds a message",
+    least: 0.0,
+    most: 1000.0,
+    show: |seconds| seconds.to_string(),
+    reason: "messages of no machine take longer to start",
+};
+
+/// Seconds a byte: of sending, combining, copying.
+pub const BYTE_TIME: Bounds<f64> = Bounds {
+    what: "seconds a byte",
+    least: 0.0,
+    most: 1.0,
+    show: |seconds| seconds.to_string(),
+    reason: "no machine takes longer for a byte",
+};
+
+/// The standard deviation of the logarithm of a disturbed time.
+pub const JITTER: Bounds<f64> = Bounds {
+    what: "a standard deviation of logarithms",
+    least: 0.0,
+    most: 3.0,
+    show: |deviation| deviation.to_string(),
+    reason: "with 3 it is common that times differ by a factor of 20",
+};
+
+/// How many times longer a disturbed time is.
+pub const SLOWDOWN: Bounds<f64> = Bounds {
+    what: "a factor",
+    least: 0.0,
+    most: 1e6,
+    show: |factor| factor.to_string(),
+    reason: "what is slower has stopped",
+};
+
+/// A probability.
+pub const PROBABILITY: Bounds<f64> = Bounds {
+    what: "a probability",
+    least: 0.0,
+    most: 1.0,
+    show: |probability| probability.to_string(),
+    reason: "1 is always",
+};
+
+impl<T: PartialEq> PartialEq for Bounds<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.what, &self.least, &self.most) == (other.what, &other.least, &other.most)
+    }
+}
+
+impl<T: Copy + PartialOrd> Bounds<T> {
+    /// Whether a value is within the range; what is not a number is not.
+    pub fn hold(&self, value: T) -> bool {
+        self.least <= value && value <= self.most
+    }
+
+    /// The value, if it is within the range.
+    pub fn of(&self, value: T) -> Option<T> {
+        self.hold(value).then_some(value)
+    }
+
+    /// The largest value.
+    pub const fn most(&self) -> T {
+        self.most
+    }
+}
+
+impl Bounds<f64> {
+    /// Whether a value is within the range or 0, where something may not have taken any time.
+    pub fn hold_or_nothing(&self, value: f64) -> bool {
+        value == 0.0 || self.hold(value)
+    }
+}
+
+/// As in `a duration from 1.00 us to 366 days (no campaign takes longer)`.
+impl<T: Copy> fmt::Display for Bounds<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = [self.least, self.most].map(self.show);
+        let Self { what, reason, .. } = self;
+        write!(f, "{what} from {least} to {most} ({reason})")
+    }
+}
+
+/// Reads how long something took, from 0 to the most of [`TIME`], for `#[serde(deserialize_with = "...")]`.
+///
+/// # Errors
+/// Another number.
+pub fn span<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    checked_span(f64::deserialize(from)?)
+}
+
+/// The same where it may be absent, which also needs `default`.
+///
+/// # Errors
+/// Another number.
+pub fn optional_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    Option::deserialize(from)?.map(checked_span).transpose()
+}
+
+fn checked_span<E: Error>(seconds: f64) -> Result<f64, E> {
+    match (0.0..=TIME.most).contains(&seconds) {
+        true => Ok(seconds),
+        false => Err(E::custom(format!(
+            "{seconds:e} s is no time that anything took"
+        ))),
+    }
+}
+
+/// Reads times that are each 0 or within [`TIME`].
+///
+/// # Errors
+/// Another number, with the range.
+pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+    let times: Vec<f64> = Vec::deserialize(from)?;
+    let wrong = times
+        .iter()
+        .find(|seconds| !TIME.hold_or_nothing(**seconds));
+    match wrong {
+        None => Ok(times),
+        Some(seconds) => Err(D::Error::custom(format!("{seconds:e} s is not {TIME}"))),
+    }
+}
+
+/// Reads a size within [`BYTES`].
+///
+/// # Errors
+/// Another number, with the range.
+pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let bytes = u64::deserialize(from)?;
+    let refused = || D::Error::custom(format!("{bytes} is not {BYTES}"));
+    BYTES.of(bytes).ok_or_else(refused)
+}

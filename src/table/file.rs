@@ -1,6 +1,5 @@
 //! Tables on disk.
 
-use std::fs;
 use std::path::Path;
 
 use crate::{Table, TableError};

@@ -37,7 +37,7 @@ impl Policy {
             Candidate::Default => None,
             _ if !rule.confirmed && !self.unconfirmed => Some(Lack::Confirmation),
             _ if rule.confidence < least => Some(Lack::Confidence(rule.confidence)),
-            _ if of.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
+            _ if provenance.library.is_simulated() && !self.unconfirmed => Some(Lack::Measurement),
             _ => None,
         }
     }

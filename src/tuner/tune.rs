@@ -1,5 +1,6 @@
 //! Everything in one go.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 

@@ -173,9 +173,7 @@ fn is_damage(error: &TunerError) -> bool {
     matches!(
         error,
         TunerError::Store(
-            StoreError::Spool { .. }
-                | StoreError::OtherOrder { .. }
-                | StoreError::Unplanned { .. }
+            StoreError::Spool { .. } | StoreError::OtherOrder { .. } | StoreError::Unplanned { .. }
         )
     )
 }

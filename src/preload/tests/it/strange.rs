@@ -14,7 +14,7 @@ use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
 
 /// What a rank may take with a table that is refused, in MiB: the largest table, and MPI.
-const MOST_MIB: u64 = 500;
+const MOST_MIB: u64 = 300;
 
 /// Far less than anybody would wait for a FIFO.
 const PATIENCE: Duration = Duration::from_secs(60);

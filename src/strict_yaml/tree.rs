@@ -16,8 +16,9 @@ use crate::plain::Meaning;
 /// Nesting beyond this is no sensible file. Whatever walks a tree may recurse so deep.
 const MAXIMUM_DEPTH: usize = 16;
 
-/// Nor is a file of so many values, which take up to fifty times the memory of their text.
-const MAXIMUM_VALUES: usize = 2 << 20;
+/// Nor is a file with so many characters that stand between values. The parser keeps what is between two brackets, and
+/// takes some hundred times the memory of its text.
+const MAXIMUM_VALUES: usize = 1 << 20;
 
 /// A place in the text: line and column from 1, start and length in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +126,11 @@ impl<'a> Node<'a> {
 
 /// Reads the only document of a text; `None` if there is nothing in it.
 pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
-    let mut reader = Reader {
-        parser: Parser::new_from_str(text),
-        values: 0,
-    };
+    let separators = text.bytes().filter(|byte| b",:[{\n".contains(byte));
+    if separators.count() > MAXIMUM_VALUES {
+        return Err(refuse("such a number of values", Extent::START));
+    }
+    let mut reader = Reader(Parser::new_from_str(text));
     let mut root = None;
     loop {
         match reader.next()? {
@@ -142,15 +144,11 @@ pub(crate) fn read(text: &str) -> Result<Option<Node<'_>>, Error> {
     }
 }
 
-struct Reader<'a> {
-    parser: Parser<'a, StrInput<'a>>,
-    /// Read so far.
-    values: usize,
-}
+struct Reader<'a>(Parser<'a, StrInput<'a>>);
 
 impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), Error> {
-        let error = match self.parser.next() {
+        let error = match self.0.next() {
             None => return Ok((Event::StreamEnd, Span::default())),
             Some(Ok((Event::Nothing, _))) => return self.next(),
             Some(Ok(next)) => return Ok(next),
@@ -163,10 +161,6 @@ impl<'a> Reader<'a> {
     /// The node that begins with an event, within `depth` others.
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Error> {
         let extent = Extent::from(span);
-        self.values += 1;
-        if self.values > MAXIMUM_VALUES {
-            return Err(refuse("such a number of values", extent));
-        }
         // The start of a collection spans its bracket at most; a caret there says enough.
         let bracket = Extent {
             length: 1,

@@ -135,6 +135,8 @@ const READINGS: [&[Reading<'_>]; 9] = [
             "bcast",
             "--ranks",
             "4",
+            "--bytes",
+            "8",
             "--machine",
             "FILE",
         ]),
@@ -315,7 +317,7 @@ fn nothing_is_measured_in_a_folder_whose_name_is_not_utf8() {
         assert!(text.contains("the path is not UTF-8"), "{verb}: {text}");
         assert!(text.contains("measure in another folder"), "{verb}: {text}");
     }
-    assert!(!folder.join("tables").exists());
+    assert!(!folder.join("tables/made.yaml").exists());
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn values_make_sense() {
     check(
         "name: x\nlauncher: slurm\nshapes: 4294967295x1024\n",
         (3, 9),
-        "shapes[0]",
+        "shapes",
         "4294967295x1024: nodes and ranks on each must make a number of ranks from 1 to 2147483647",
         "fewer ranks",
     );

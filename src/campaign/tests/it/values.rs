@@ -273,7 +273,7 @@ fn values_make_sense() {
         "name: x\nrepetitions: {minimum: 0}\n",
         (2, 24),
         "repetitions.minimum",
-        "expected at least 1, found `0`",
+        "expected a whole number from 1 to 1000000 (the time of each is kept), found `0`",
         "",
     );
     check(

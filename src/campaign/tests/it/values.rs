@@ -202,7 +202,7 @@ fn values_make_sense() {
     check(
         "name: x\nlauncher: slurm\nshapes: 4294967295x1024\n",
         (3, 9),
-        "shapes[0]",
+        "shapes",
         "4294967295x1024: nodes and ranks on each must make a number of ranks from 1 to 2147483647",
         "fewer ranks",
     );
@@ -273,7 +273,7 @@ fn values_make_sense() {
         "name: x\nrepetitions: {minimum: 0}\n",
         (2, 24),
         "repetitions.minimum",
-        "expected at least 1, found `0`",
+        "expected a whole number from 1 to 1000000 (the time of each is kept), found `0`",
         "",
     );
     check(

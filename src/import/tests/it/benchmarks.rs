@@ -156,7 +156,7 @@ fn what_osu_leaves_open_must_be_said() {
     check(
         &broken,
         all.clone(),
-        "times:6: `-` is not a time in microseconds above 0",
+        "times:6: `-` is not a time from 1e-15 s to 1e9 s",
     );
     let cut = OSU.replace("# Size", "");
     check(

@@ -139,7 +139,7 @@ fn mistakes_in_a_file_have_a_place_and_a_remedy() {
         "  beta: 0.06e-9",
         "  beta: -1",
         "beta: -1",
-        &["node.beta", "not negative"],
+        &["node.beta", "seconds a byte from 0 to 1"],
     );
     check(
         "overhead: 0.4e-6",

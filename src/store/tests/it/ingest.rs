@@ -149,7 +149,7 @@ fn launches_that_explore_and_that_confirm_are_kept_apart() {
 
 #[test]
 fn samples_come_back_bit_for_bit_in_the_order_of_content() {
-    let (one, awkward) = (first_plan(2), [0.1 + 0.2, 5e-324, 1e-6, f64::MAX]);
+    let (one, awkward) = (first_plan(2), [0.1 + 0.2, 0.0, 1e-15, 1e-6, 1e9]);
     let mut store = store_with(&one);
     // Task 2 before task 1, the experiment last, a second launch after the first.
     store
@@ -509,4 +509,20 @@ fn where_the_time_went_is_added_up_over_tasks_that_tell() {
     let shares = sum.shares(elapsed_seconds);
     assert_eq!((shares.calls, shares.starts), (0.5, 0.125));
     assert_eq!((shares.preparing, shares.own), (0.25, 0.125));
+}
+
+#[test]
+fn times_that_nothing_takes_are_damage() {
+    for impossible in [-1e-9, 1e-320, 1e10, f64::MAX, f64::INFINITY, f64::NAN] {
+        let one = first_plan(2);
+        let mut store = store_with(&one);
+        store
+            .ingest(&one, &done(1, &[vec![1e-6, impossible], vec![]]))
+            .expect("stored");
+        let read = store.samples(&library("openmpi"), Pattern::Together);
+        assert!(
+            matches!(read, Err(StoreError::Corrupt { .. })),
+            "{impossible}: {read:?}"
+        );
+    }
 }

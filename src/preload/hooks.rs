@@ -33,7 +33,7 @@ macro_rules! own {
 /// nothing that other calls need costs it anything: these have a function of their own.
 macro_rules! intercept {
     ($(
-        $name:ident $library:ident $ours:ident $fortran:ident $newer:ident
+        $name:ident $library:ident $ours:ident []
         ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
     )*) => {$(
         unsafe extern "C" {

@@ -38,7 +38,7 @@ unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> 
 
 macro_rules! define {
     ($(
-        $name:ident $library:ident $ours:ident $fortran:ident $newer:ident
+        $name:ident $library:ident $ours:ident []
         ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
     )*) => {$(
         /// See `include/colltune.h`.

@@ -109,7 +109,7 @@ macro_rules! in_c {
 
 macro_rules! collectives {
     ($(
-        $name:ident $library:ident $ours:ident $fortran:ident $newer:ident
+        $name:ident $library:ident $ours:ident [$fortran:ident $newer:ident]
         ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
     )*) => {$(
         fortran!(
@@ -122,7 +122,17 @@ macro_rules! collectives {
     )*};
 }
 
-capi::for_each_collective!(collectives);
+capi::for_each_collective!(
+    collectives,
+    [mpi_bcast_ ompi_bcast_f]
+    [mpi_reduce_ ompi_reduce_f]
+    [mpi_allreduce_ ompi_allreduce_f]
+    [mpi_gather_ ompi_gather_f]
+    [mpi_scatter_ ompi_scatter_f]
+    [mpi_allgather_ ompi_allgather_f]
+    [mpi_reduce_scatter_ ompi_reduce_scatter_f]
+    [mpi_reduce_scatter_block_ ompi_reduce_scatter_block_f]
+);
 
 /// Whether handles are not those of this build.
 fn is_of_another_library() -> bool {

@@ -33,7 +33,7 @@ macro_rules! own {
 /// there are functions of their own, so that what these need costs the former nothing.
 macro_rules! intercept {
     ($(
-        $name:ident $library:ident $ours:ident $fortran:ident $newer:ident
+        $name:ident $library:ident $ours:ident []
         ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
     )*) => {$(
         unsafe extern "C" {

@@ -112,10 +112,6 @@ impl Args {
             baseline: self.baseline.clone(),
             materiality: self.materiality,
         };
-        tuner::keep_apart(
-            &[("`--store`", Some(&self.store))],
-            &[("FILE", Some(&self.file))],
-        )?;
         let imported = import::import(&self.file, &self.store, &options)?;
         self.warn(&imported, console);
         if self.json {

@@ -9,5 +9,6 @@ mod order;
 mod policy;
 mod reload;
 mod repeats;
+mod secure;
 mod stress;
 mod unlike;

@@ -8,9 +8,12 @@ use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
 
-/// What is set and not empty.
+/// What is set and not empty; nothing in a program that runs with other rights than its caller's, as by a setuid
+/// bit, since the caller must not choose which files it reads and writes.
 pub fn given(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+    // SAFETY: reads a number that the kernel gave the process when it began.
+    let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+    std::env::var_os(name).filter(|value| !is_secure && !value.is_empty())
 }
 
 /// Whether something is switched on.

@@ -20,7 +20,7 @@ const PENALTY: f64 = 6.0;
 /// Rounds of improving a line that has got one more point.
 const ROUNDS: u32 = 6;
 /// Points among which changes are looked for: time grows with the cube of their number, memory with the square.
-pub(crate) const MOST_PLACES: usize = 96;
+pub(crate) const MOST_PLACES: usize = 64;
 
 /// The parts of a curve, each best told by a line of its own, as ranges of `points`; one part with
 /// fewer than twice [`FEWEST_SIZES`] points. The points have different, ascending places.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// Each by the name that tests use, and where it comes from.
-const REQUIREMENTS: [(&str, &str); 17] = [
+const REQUIREMENTS: [(&str, &str); 18] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -36,6 +36,10 @@ const REQUIREMENTS: [(&str, &str); 17] = [
     ("Open MPI 4.1", SETUP),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
     ("smpirun", SETUP),
+    (
+        "setuid programs",
+        "they need root, and a folder for temporary files that is not mounted with nosuid",
+    ),
     ("shellcheck", SETUP),
     ("Tcl", SETUP),
     ("valgrind", SETUP),

@@ -55,7 +55,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let work = || -> Result<(), Box<dyn Error + Send + Sync>> {
         while Instant::now() < end {
             let case = next.fetch_add(1, Ordering::Relaxed);
-            let mut findings = trial.run(case, false)?;
+            let failed = |error| format!("case {case} of seed {seed} cannot be run: {error}");
+            let mut findings = trial.run(case, false).map_err(failed)?;
             let mut kinds = kinds.lock().map_err(|error| error.to_string())?;
             findings.retain(|finding| {
                 let known = kinds.entry(finding.kind()).or_default();

@@ -90,11 +90,15 @@ pub(crate) fn set_writable(folder: &Path, writable: bool) -> io::Result<()> {
     walk(folder, &mut |path| set(path))
 }
 
-/// Visits everything below a folder, folders before what is in them.
+/// Visits everything below a folder, folders before what is in them. What goes meanwhile, as by a process that was
+/// killed late, is passed over.
 fn walk(folder: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        visit(&path)?;
+        match visit(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            visited => visited?,
+        }
         if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
             walk(&path, visit)?;
         }

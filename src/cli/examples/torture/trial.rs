@@ -286,7 +286,7 @@ fn is_file(identity: &str) -> bool {
 
 fn is_written(path: &Path, writes: &[&str]) -> bool {
     let is_beside = |begin: &&str| path.as_os_str().as_bytes().starts_with(begin.as_bytes());
-    writes.iter().any(|begin| is_beside(begin))
+    writes.iter().any(is_beside)
 }
 
 fn shows_script(attempt: &Attempt, folder: &Path) -> bool {

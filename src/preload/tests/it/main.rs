@@ -10,5 +10,6 @@ mod policy;
 mod reload;
 mod repeats;
 mod strange;
+mod secure;
 mod stress;
 mod unlike;

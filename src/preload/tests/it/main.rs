@@ -9,7 +9,7 @@ mod order;
 mod policy;
 mod reload;
 mod repeats;
-mod strange;
 mod secure;
+mod strange;
 mod stress;
 mod unlike;

@@ -9,6 +9,7 @@ pub mod collectives;
 pub mod header;
 mod identity;
 mod settings;
+mod signatures;
 
 pub use identity::{built_for, other_library};
 pub use settings::{given, is_set, read, warn};

@@ -88,123 +88,50 @@ fortran!(
     MPI_Finalize()
 );
 
-fortran!(
-    /// `MPI_Bcast`.
-    mpi_bcast_,
-    ompi_bcast_f,
-    (data, count, datatype, root, on),
-    MPI_Bcast(buffer(data), int(count), kind(datatype), int(root), communicator(on))
-);
+/// An argument as C has it.
+macro_rules! in_c {
+    (Int $argument:ident) => {
+        int($argument)
+    };
+    (Type $argument:ident) => {
+        kind($argument)
+    };
+    (Operator $argument:ident) => {
+        operator($argument)
+    };
+    (Counts $argument:ident) => {
+        $argument.cast()
+    };
+    ($buffer:ident $argument:ident) => {
+        buffer($argument)
+    };
+}
 
-fortran!(
-    /// `MPI_Reduce`.
-    mpi_reduce_,
-    ompi_reduce_f,
-    (send, recv, count, datatype, by, root, on),
-    MPI_Reduce(
-        buffer(send),
-        buffer(recv),
-        int(count),
-        kind(datatype),
-        operator(by),
-        int(root),
-        communicator(on)
-    )
-);
+macro_rules! collectives {
+    ($(
+        $name:ident $library:ident $ours:ident [$fortran:ident $newer:ident]
+        ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+    )*) => {$(
+        fortran!(
+            #[doc = concat!("`", stringify!($name), "`.")]
+            $fortran,
+            $newer,
+            ($($argument,)* $communicator),
+            $name($(in_c!($kind $argument),)* communicator($communicator))
+        );
+    )*};
+}
 
-fortran!(
-    /// `MPI_Allreduce`.
-    mpi_allreduce_,
-    ompi_allreduce_f,
-    (send, recv, count, datatype, by, on),
-    MPI_Allreduce(
-        buffer(send),
-        buffer(recv),
-        int(count),
-        kind(datatype),
-        operator(by),
-        communicator(on)
-    )
-);
-
-fortran!(
-    /// `MPI_Gather`.
-    mpi_gather_,
-    ompi_gather_f,
-    (send, send_count, send_type, recv, recv_count, recv_type, root, on),
-    MPI_Gather(
-        buffer(send),
-        int(send_count),
-        kind(send_type),
-        buffer(recv),
-        int(recv_count),
-        kind(recv_type),
-        int(root),
-        communicator(on)
-    )
-);
-
-fortran!(
-    /// `MPI_Scatter`.
-    mpi_scatter_,
-    ompi_scatter_f,
-    (send, send_count, send_type, recv, recv_count, recv_type, root, on),
-    MPI_Scatter(
-        buffer(send),
-        int(send_count),
-        kind(send_type),
-        buffer(recv),
-        int(recv_count),
-        kind(recv_type),
-        int(root),
-        communicator(on)
-    )
-);
-
-fortran!(
-    /// `MPI_Allgather`.
-    mpi_allgather_,
-    ompi_allgather_f,
-    (send, send_count, send_type, recv, recv_count, recv_type, on),
-    MPI_Allgather(
-        buffer(send),
-        int(send_count),
-        kind(send_type),
-        buffer(recv),
-        int(recv_count),
-        kind(recv_type),
-        communicator(on)
-    )
-);
-
-fortran!(
-    /// `MPI_Reduce_scatter`.
-    mpi_reduce_scatter_,
-    ompi_reduce_scatter_f,
-    (send, recv, counts, datatype, by, on),
-    MPI_Reduce_scatter(
-        buffer(send),
-        buffer(recv),
-        counts.cast(),
-        kind(datatype),
-        operator(by),
-        communicator(on)
-    )
-);
-
-fortran!(
-    /// `MPI_Reduce_scatter_block`.
-    mpi_reduce_scatter_block_,
-    ompi_reduce_scatter_block_f,
-    (send, recv, count, datatype, by, on),
-    MPI_Reduce_scatter_block(
-        buffer(send),
-        buffer(recv),
-        int(count),
-        kind(datatype),
-        operator(by),
-        communicator(on)
-    )
+capi::for_each_collective!(
+    collectives,
+    [mpi_bcast_ ompi_bcast_f]
+    [mpi_reduce_ ompi_reduce_f]
+    [mpi_allreduce_ ompi_allreduce_f]
+    [mpi_gather_ ompi_gather_f]
+    [mpi_scatter_ ompi_scatter_f]
+    [mpi_allgather_ ompi_allgather_f]
+    [mpi_reduce_scatter_ ompi_reduce_scatter_f]
+    [mpi_reduce_scatter_block_ ompi_reduce_scatter_block_f]
 );
 
 /// Whether handles are not those of this build.

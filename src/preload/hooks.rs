@@ -8,15 +8,36 @@ use schedule::Collective;
 use crate::handle::Handle;
 use crate::lifetime::tuner;
 
-/// Defines a function of MPI's name. A call that is known to be left to the library goes there at once, and
+// The kinds of arguments.
+type Input = *const c_void;
+type Output = *mut c_void;
+type Int = c_int;
+type Counts = *const c_int;
+type Type = Handle;
+type Operator = Handle;
+
+/// An argument as this build's library has it.
+macro_rules! own {
+    (Type $argument:ident) => {
+        $argument.datatype()
+    };
+    (Operator $argument:ident) => {
+        $argument.operator()
+    };
+    ($kind:ident $argument:ident) => {
+        $argument
+    };
+}
+
+/// Defines functions of MPI's names. A call that is known to be left to the library goes there at once, and
 /// nothing that other calls need costs it anything: these have a function of their own.
 macro_rules! intercept {
-    (
-        $name:ident, $library:ident($($argument:ident: $kind:ty),* $(,)?),
-        on $communicator:ident, $call:expr
-    ) => {
+    ($(
+        $name:ident $library:ident $ours:ident []
+        ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+    )*) => {$(
         unsafe extern "C" {
-            fn $library($($argument: $kind),*) -> c_int;
+            fn $library($($argument: $kind,)* $communicator: Handle) -> c_int;
         }
 
         #[doc = concat!("`", stringify!($name), "`.")]
@@ -25,154 +46,43 @@ macro_rules! intercept {
         ///
         /// MPI's own conditions.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
+        pub unsafe extern "C" fn $name($($argument: $kind,)* $communicator: Handle) -> c_int {
+            #[inline(always)]
+            fn raw($($argument: $kind),*) -> RawCall {
+                let ($($argument,)*) = ($(own!($kind $argument),)*);
+                $call
+            }
+
             #[inline(never)]
-            unsafe extern "C" fn decide($($argument: $kind),*) -> c_int {
+            unsafe extern "C" fn decide(
+                $($argument: $kind,)*
+                $communicator: Handle,
+            ) -> c_int {
                 // SAFETY: the caller's.
                 unsafe {
                     match tuner() {
-                        Some(tuner) => tuner.call($communicator.communicator(), $call),
-                        None => $library($($argument),*),
+                        Some(tuner) => {
+                            tuner.call($communicator.communicator(), raw($($argument),*))
+                        }
+                        None => $library($($argument,)* $communicator),
                     }
                 }
             }
+
             // SAFETY: the caller's.
             unsafe {
                 match tuner() {
-                    Some(tuner) if !tuner.passes_on($communicator.communicator(), &$call) => {
-                        decide($($argument),*)
+                    Some(tuner)
+                        if !tuner
+                            .passes_on($communicator.communicator(), &raw($($argument),*)) =>
+                    {
+                        decide($($argument,)* $communicator)
                     }
-                    _ => $library($($argument),*),
+                    _ => $library($($argument,)* $communicator),
                 }
             }
         }
-    };
+    )*};
 }
 
-intercept!(
-    MPI_Bcast,
-    PMPI_Bcast(
-        buffer: *mut c_void,
-        count: c_int,
-        datatype: Handle,
-        root: c_int,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Bcast, std::ptr::null(), buffer, count, datatype.datatype()).at(root)
-);
-
-intercept!(
-    MPI_Reduce,
-    PMPI_Reduce(
-        send: *const c_void,
-        recv: *mut c_void,
-        count: c_int,
-        datatype: Handle,
-        operator: Handle,
-        root: c_int,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Reduce, send, recv, count, datatype.datatype())
-        .by(operator.operator())
-        .at(root)
-);
-
-intercept!(
-    MPI_Allreduce,
-    PMPI_Allreduce(
-        send: *const c_void,
-        recv: *mut c_void,
-        count: c_int,
-        datatype: Handle,
-        operator: Handle,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Allreduce, send, recv, count, datatype.datatype())
-        .by(operator.operator())
-);
-
-intercept!(
-    MPI_Gather,
-    PMPI_Gather(
-        send: *const c_void,
-        send_count: c_int,
-        send_type: Handle,
-        recv: *mut c_void,
-        recv_count: c_int,
-        recv_type: Handle,
-        root: c_int,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Gather, send, recv, recv_count, recv_type.datatype())
-        .sending(send_count, send_type.datatype())
-        .at(root)
-);
-
-intercept!(
-    MPI_Scatter,
-    PMPI_Scatter(
-        send: *const c_void,
-        send_count: c_int,
-        send_type: Handle,
-        recv: *mut c_void,
-        recv_count: c_int,
-        recv_type: Handle,
-        root: c_int,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Scatter, send, recv, recv_count, recv_type.datatype())
-        .sending(send_count, send_type.datatype())
-        .at(root)
-);
-
-intercept!(
-    MPI_Allgather,
-    PMPI_Allgather(
-        send: *const c_void,
-        send_count: c_int,
-        send_type: Handle,
-        recv: *mut c_void,
-        recv_count: c_int,
-        recv_type: Handle,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::Allgather, send, recv, recv_count, recv_type.datatype())
-        .sending(send_count, send_type.datatype())
-);
-
-intercept!(
-    MPI_Reduce_scatter,
-    PMPI_Reduce_scatter(
-        send: *const c_void,
-        recv: *mut c_void,
-        counts: *const c_int,
-        datatype: Handle,
-        operator: Handle,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::ReduceScatter, send, recv, 0, datatype.datatype())
-        .by(operator.operator())
-        .parts(counts)
-);
-
-intercept!(
-    MPI_Reduce_scatter_block,
-    PMPI_Reduce_scatter_block(
-        send: *const c_void,
-        recv: *mut c_void,
-        count: c_int,
-        datatype: Handle,
-        operator: Handle,
-        communicator: Handle,
-    ),
-    on communicator,
-    RawCall::new(Collective::ReduceScatterBlock, send, recv, count, datatype.datatype())
-        .by(operator.operator())
-);
+capi::for_each_collective!(intercept);

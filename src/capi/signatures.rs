@@ -1,0 +1,64 @@
+//! What MPI's collectives take.
+
+/// Calls the macro `$define` with all collectives that tables decide about. Of each it gets the names in MPI, of what
+/// that hides and in `include/colltune.h`; further names, if they are given for each, in this order; the arguments
+/// with their kinds; the argument behind them, the communicator; and the [`runtime::RawCall`] that they make, handles
+/// as this build has them.
+#[macro_export]
+macro_rules! for_each_collective {
+    ($define:ident) => {
+        $crate::for_each_collective!($define, [] [] [] [] [] [] [] []);
+    };
+    ($define:ident, $bcast:tt $reduce:tt $allreduce:tt $gather:tt $scatter:tt $allgather:tt
+     $reduce_scatter:tt $reduce_scatter_block:tt) => {
+        $define! {
+            MPI_Bcast PMPI_Bcast colltune_bcast $bcast
+                (data: Output, count: Int, datatype: Type, root: Int; on)
+                RawCall::new(Collective::Bcast, std::ptr::null(), data, count, datatype)
+                    .at(root);
+
+            MPI_Reduce PMPI_Reduce colltune_reduce $reduce
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator, root: Int; on)
+                RawCall::new(Collective::Reduce, send, recv, count, datatype)
+                    .by(by)
+                    .at(root);
+
+            MPI_Allreduce PMPI_Allreduce colltune_allreduce $allreduce
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
+                RawCall::new(Collective::Allreduce, send, recv, count, datatype)
+                    .by(by);
+
+            MPI_Gather PMPI_Gather colltune_gather $gather
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, recv_count: Int, recv_type: Type, root: Int; on)
+                RawCall::new(Collective::Gather, send, recv, recv_count, recv_type)
+                    .sending(send_count, send_type)
+                    .at(root);
+
+            MPI_Scatter PMPI_Scatter colltune_scatter $scatter
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, recv_count: Int, recv_type: Type, root: Int; on)
+                RawCall::new(Collective::Scatter, send, recv, recv_count, recv_type)
+                    .sending(send_count, send_type)
+                    .at(root);
+
+            MPI_Allgather PMPI_Allgather colltune_allgather $allgather
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, recv_count: Int, recv_type: Type; on)
+                RawCall::new(Collective::Allgather, send, recv, recv_count, recv_type)
+                    .sending(send_count, send_type);
+
+            MPI_Reduce_scatter PMPI_Reduce_scatter colltune_reduce_scatter $reduce_scatter
+                (send: Input, recv: Output, counts: Counts, datatype: Type, by: Operator; on)
+                RawCall::new(Collective::ReduceScatter, send, recv, 0, datatype)
+                    .by(by)
+                    .parts(counts);
+
+            MPI_Reduce_scatter_block PMPI_Reduce_scatter_block colltune_reduce_scatter_block
+            $reduce_scatter_block
+                (send: Input, recv: Output, count: Int, datatype: Type, by: Operator; on)
+                RawCall::new(Collective::ReduceScatterBlock, send, recv, count, datatype)
+                    .by(by);
+        }
+    };
+}

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, Launching, SimulatedOptions};
 use launcher::{
-    BatchLauncher, Discovery, Installation, LaunchError, Launcher, LocalLauncher, discover,
-    driver_directories, find_driver, list_natives, select,
+    BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
+    LocalOptions, discover, driver_directories, find_driver, list_natives, select,
 };
-use launcher::{BatchOptions, LibraryChoice, LocalOptions};
 use simulated::SimulatedLauncher;
 use vocabulary::{Library, NativeAlgorithm, Warning};
 
@@ -82,16 +81,27 @@ impl Workplace {
         library: Option<LibraryChoice>,
         places: &Places,
     ) -> Result<Self, TunerError> {
-        // Not written into the campaign: it asks for the same measurements of whichever library,
-        // so its digest must not change.
         match campaign.launcher.clone() {
             Launching::Local(options) => {
-                let library = library.unwrap_or_else(|| campaign.library.clone());
-                Self::local(campaign, options, &library, places)
+                let here = launcher::cores();
+                let cores = cores_of_nodes(&options, here);
+                let warnings = campaign.warnings(cores);
+                let at = Self::of_library(campaign, library, places, |installation| {
+                    Box::new(LocalLauncher::new(installation, options, here))
+                })?;
+                Ok(Self {
+                    cores,
+                    warnings,
+                    ..at
+                })
             }
             Launching::Batch(options) => {
-                let library = library.unwrap_or_else(|| campaign.library.clone());
-                Self::batch(campaign, options, &library, places)
+                let relocated = relocated(&campaign, &places.homes);
+                let (name, path) = (campaign.name.clone(), places.path.clone());
+                let at = Self::of_library(campaign, library, places, |installation| {
+                    Box::new(BatchLauncher::new(installation, options, name, path))
+                })?;
+                Ok(Self { relocated, ..at })
             }
             Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
             Launching::Simulated(options) => Self::simulated(campaign, &options),
@@ -123,77 +133,16 @@ impl Workplace {
         })
     }
 
-    fn batch(
+    /// With a library that the campaign can measure here, or with the one that is asked for instead.
+    fn of_library(
         campaign: Campaign,
-        options: BatchOptions,
-        choice: &LibraryChoice,
+        library: Option<LibraryChoice>,
         places: &Places,
+        launcher: impl FnOnce(Installation) -> Box<dyn Launcher>,
     ) -> Result<Self, TunerError> {
-        let MeasuredLibrary {
-            installation,
-            library,
-            driver,
-            natives,
-        } = MeasuredLibrary::find(&campaign, choice, places)?;
-        let name = campaign.name.clone();
-        let launcher = BatchLauncher::new(installation, options, name, places.path.clone());
-        Ok(Self {
-            library,
-            driver: Some(driver),
-            natives,
-            cores: None,
-            launcher: Box::new(launcher),
-            environment: Vec::new(),
-            relocated: relocated(&campaign, &places.homes),
-            warnings: Vec::new(),
-            campaign,
-        })
-    }
-
-    fn local(
-        campaign: Campaign,
-        options: LocalOptions,
-        choice: &LibraryChoice,
-        places: &Places,
-    ) -> Result<Self, TunerError> {
-        let MeasuredLibrary {
-            installation,
-            library,
-            driver,
-            natives,
-        } = MeasuredLibrary::find(&campaign, choice, places)?;
-        let cores = launcher::cores();
-        let planned = cores_of_nodes(&options, cores);
-        let warnings = campaign.warnings(planned);
-        let launcher = LocalLauncher::new(installation, options, cores);
-        Ok(Self {
-            campaign,
-            library,
-            driver: Some(driver),
-            natives,
-            cores: planned,
-            launcher: Box::new(launcher),
-            environment: Vec::new(),
-            relocated: None,
-            warnings,
-        })
-    }
-}
-
-/// A library that a campaign can measure here.
-struct MeasuredLibrary {
-    installation: Installation,
-    library: Library,
-    driver: PathBuf,
-    natives: Vec<NativeAlgorithm>,
-}
-
-impl MeasuredLibrary {
-    fn find(
-        campaign: &Campaign,
-        choice: &LibraryChoice,
-        places: &Places,
-    ) -> Result<Self, TunerError> {
+        // Not written into the campaign: it asks for the same measurements of whichever library,
+        // so its digest must not change.
+        let choice = library.as_ref().unwrap_or(&campaign.library);
         let directories = places.driver_directories();
         let installation = choose(choice, discover(&places.path), &directories)?;
         let library = installation.library();
@@ -204,10 +153,15 @@ impl MeasuredLibrary {
             false => Vec::new(),
         };
         Ok(Self {
-            installation,
+            campaign,
             library,
-            driver,
+            driver: Some(driver),
             natives,
+            cores: None,
+            launcher: launcher(installation),
+            environment: Vec::new(),
+            relocated: None,
+            warnings: Vec::new(),
         })
     }
 }

@@ -67,15 +67,7 @@ pub fn measure(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Measured, TunerError> {
-    let lock = CampaignLock::of(at)?;
-    let store = open(at)?;
-    let agenda = of_campaign(at);
-    let mut measuring = Measuring::new(at, &agenda, store, &lock, observer, stop, Watch::Follow);
-    measuring.carry_out()?;
-    Ok(Measured {
-        launches: measuring.launches,
-        progress: measuring.progress()?,
-    })
+    Ok(of_campaign(at, observer, stop, Watch::Follow)?.0)
 }
 
 /// Takes in what launches have measured by now, and submits the next one if none is under way; waits for
@@ -88,15 +80,9 @@ pub fn submit(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Submitted, TunerError> {
-    let lock = CampaignLock::of(at)?;
-    let store = open(at)?;
-    let agenda = of_campaign(at);
-    let mut measuring = Measuring::new(at, &agenda, store, &lock, observer, stop, Watch::Submit);
-    measuring.carry_out()?;
-    Ok(Submitted {
-        job: measuring.left.take(),
-        progress: measuring.progress()?,
-    })
+    let (measured, job) = of_campaign(at, observer, stop, Watch::Submit)?;
+    let progress = measured.progress;
+    Ok(Submitted { job, progress })
 }
 
 /// Measures each of these cells with its candidates, the default among them, until the store has it from
@@ -120,29 +106,29 @@ pub fn measure_cells(
     let store = Store::open_or_create(at.store())?;
     let pattern = at.campaign.pattern;
     let of_cells = |_: &Store| Ok(Agenda::of_cells(cells, launches, pattern));
-    let mut measuring = Measuring::new(at, &of_cells, store, &lock, observer, stop, Watch::Own);
-    measuring.carry_out()?;
-    Ok(Measured {
-        launches: measuring.launches,
-        progress: measuring.progress()?,
-    })
+    let measuring = Measuring::new(at, &of_cells, store, &lock, observer, stop, Watch::Own);
+    Ok(measuring.carry_out()?.0)
 }
 
-fn open(at: &Workplace) -> Result<Store, TunerError> {
+/// Measures what the campaign asks for; with the launch that goes on without us.
+fn of_campaign(
+    at: &Workplace,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+    watch: Watch,
+) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
+    let lock = CampaignLock::of(at)?;
     let mut store = Store::open_or_create(at.store())?;
     if at.relocated.is_some() {
         adopt::adopt(&mut store, at)?;
     }
     check_conditions(&store, at)?;
-    Ok(store)
+    let agenda = |store: &Store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives);
+    Measuring::new(at, &agenda, store, &lock, observer, stop, watch).carry_out()
 }
 
 /// What there is to do, given what a store has.
 type AgendaOf<'a> = dyn Fn(&Store) -> Result<Agenda, TunerError> + 'a;
-
-fn of_campaign(at: &Workplace) -> impl Fn(&Store) -> Result<Agenda, TunerError> + '_ {
-    |store| Agenda::new(&at.campaign, Some(store), &at.library, &at.natives)
-}
 
 /// Measurements under other launcher options or another environment are other measurements: the
 /// store must not hold any of this library. A launch that never was up has measured nothing, as where the
@@ -220,7 +206,7 @@ impl<'a> Measuring<'a> {
         }
     }
 
-    fn carry_out(&mut self) -> Result<(), TunerError> {
+    fn carry_out(mut self) -> Result<(Measured, Option<SubmittedJob>), TunerError> {
         let campaign = &self.at.campaign;
         let (digest, name) = (digest_in(&self.store, campaign)?, &campaign.name);
         self.store.record_campaign(&digest, name, campaign.text())?;
@@ -230,12 +216,18 @@ impl<'a> Measuring<'a> {
         let done = self.go_through();
         // Whoever asks about a few cells may ask again.
         if self.left.is_some() || self.watch == Watch::Own {
-            return done;
+            done?;
+        } else {
+            // Whatever else went wrong is told first.
+            let closed = self.at.launcher.close();
+            done?;
+            closed?;
         }
-        // Whatever else went wrong is told first.
-        let closed = self.at.launcher.close();
-        done?;
-        Ok(closed?)
+        let measured = Measured {
+            launches: self.launches,
+            progress: self.progress()?,
+        };
+        Ok((measured, self.left))
     }
 
     fn go_through(&mut self) -> Result<(), TunerError> {

@@ -125,9 +125,6 @@ pub(crate) enum CliError {
         /// The folders of launches looked into.
         searched: Vec<PathBuf>,
     },
-    /// A folder that cannot be listed.
-    #[error("cannot list {}: {source}", path.display())]
-    List { path: PathBuf, source: io::Error },
     /// The signals cannot be caught.
     #[error("cannot catch interrupts: {0}")]
     Signals(#[source] io::Error),
@@ -203,7 +200,6 @@ impl CliError {
             }
             Self::Unsupported(_)
             | Self::Unprovable(Unprovable::Unsupported(_))
-            | Self::List { .. }
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
             | Self::Signals(_)

@@ -128,7 +128,6 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::NotDetachable
         | CliError::NothingSubmitted
         | CliError::UnknownJob { .. }
-        | CliError::List { .. }
         | CliError::Output(_) => Code::Input,
         CliError::Signals(_)
         | CliError::NoLauncher { .. }
@@ -202,8 +201,7 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::NoCampaign { .. }
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
-        | GuardError::NoProbes
-        | GuardError::Folder { .. } => Code::Input,
+        | GuardError::NoProbes => Code::Input,
     }
 }
 

@@ -22,16 +22,6 @@ pub struct CheckOptions {
     pub tolerance: f64,
 }
 
-impl Default for CheckOptions {
-    fn default() -> Self {
-        Self {
-            launches: 3,
-            materiality: 0.05,
-            tolerance: 0.1,
-        }
-    }
-}
-
 /// What the chosen candidate is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

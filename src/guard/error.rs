@@ -1,6 +1,5 @@
 //! Why nothing can be said about a table.
 
-use std::io;
 use std::path::PathBuf;
 
 use campaign::CampaignError;
@@ -77,14 +76,6 @@ pub enum GuardError {
     /// The user asked to stop.
     #[error("interrupted; what was measured is not kept")]
     Interrupted,
-    /// The folder for measurements.
-    #[error("cannot create a folder in {}: {source}", path.display())]
-    Folder {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
 }
 
 impl GuardError {
@@ -115,7 +106,7 @@ impl GuardError {
             Self::NoProbes => "leave out `--probes 0`: the library's default may change its algorithm there"
                 .to_owned(),
             Self::NothingMeasured => "give more time with `--budget`".to_owned(),
-            Self::Interrupted | Self::NoLauncher { .. } | Self::Folder { .. } => return None,
+            Self::Interrupted | Self::NoLauncher { .. } => return None,
         })
     }
 }

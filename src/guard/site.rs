@@ -184,13 +184,14 @@ fn narrow(campaign: &mut Campaign, points: &[Point], options: &SiteOptions) {
 }
 
 /// A new folder, by its absolute path.
-fn folder(beside: &Path) -> Result<TempDir, GuardError> {
+fn folder(beside: &Path) -> Result<TempDir, TunerError> {
     let create = || {
         std::fs::create_dir_all(beside)?;
         let beside = std::path::absolute(beside)?;
         tempfile::Builder::new().prefix("table-").tempdir_in(beside)
     };
-    create().map_err(|source| GuardError::Folder {
+    create().map_err(|source| TunerError::File {
+        action: "create a folder in",
         path: beside.to_owned(),
         source,
     })

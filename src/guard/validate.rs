@@ -18,15 +18,6 @@ pub struct ValidateOptions {
     pub materiality: f64,
 }
 
-impl Default for ValidateOptions {
-    fn default() -> Self {
-        Self {
-            launches: 6,
-            materiality: 0.0,
-        }
-    }
-}
-
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
@@ -107,11 +98,6 @@ impl ValidatedPoint {
     /// Whether the default would be the better choice.
     pub fn is_wrong(&self) -> bool {
         matches!(self.judgement, Judgement::Slower | Judgement::Broken(_))
-    }
-
-    /// Whether launches found nothing wrong with what is chosen.
-    pub fn is_cleared(&self) -> bool {
-        matches!(self.judgement, Judgement::Faster | Judgement::Same)
     }
 }
 

@@ -24,14 +24,15 @@ pub(super) fn folder_of(campaign: &Path) -> Result<PathBuf, CliError> {
 /// The folders of launches of all campaigns of the working directory, by name.
 pub(super) fn folders_here() -> Result<Vec<PathBuf>, CliError> {
     let stores = Path::new(STORES);
-    let failed = |source| CliError::List {
+    let failed = |source| TunerError::File {
+        action: "list",
         path: stores.to_owned(),
         source,
     };
     let entries = match fs::read_dir(stores) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(failed(source)),
+        Err(source) => return Err(failed(source).into()),
     };
     let mut folders = Vec::new();
     for entry in entries {

@@ -6,6 +6,7 @@ use guard::{
 use table::{Confidence, Deployment, Table};
 use vocabulary::{Candidate, Cell, Datatype, Operator};
 
+use crate::VALIDATE;
 use crate::script::{Script, Take, table};
 
 const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
@@ -48,7 +49,7 @@ fn confirmed_with(
         .collect();
     let options = ValidateOptions {
         launches,
-        ..ValidateOptions::default()
+        ..VALIDATE
     };
     let validated = validate(&measured, &mut script, &options).expect("validated");
     let parts = confirm(&mut table, Deployment::Library, &all, &validated.points);
@@ -144,7 +145,7 @@ fn a_table_without_measured_sizes_is_not_confirmed() {
             0.1
         })
     });
-    let validated = validate(&all, &mut script, &ValidateOptions::default()).expect("validated");
+    let validated = validate(&all, &mut script, &VALIDATE).expect("validated");
     assert!(
         validated
             .points

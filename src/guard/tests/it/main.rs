@@ -9,3 +9,18 @@ mod repair;
 mod script;
 mod simulation;
 mod stages;
+
+use guard::{CheckOptions, ValidateOptions};
+
+/// How a table is checked unless a test says otherwise.
+const CHECK: CheckOptions = CheckOptions {
+    launches: 3,
+    materiality: 0.05,
+    tolerance: 0.1,
+};
+
+/// How a table is validated unless a test says otherwise.
+const VALIDATE: ValidateOptions = ValidateOptions {
+    launches: 6,
+    materiality: 0.0,
+};

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use guard::{CheckOptions, Checked, Point, Rivals, check, points};
+use guard::{Checked, Point, Rivals, check, points};
 use model::Noise;
 use simulated::SimulatedLauncher;
 use table::Deployment;
 use vocabulary::{Datatype, Operator};
 
+use crate::CHECK;
 use crate::simulation::{Simulation, Tuned, machine, tuned, with_noise};
 
 /// Checks of the same table.
@@ -46,7 +47,7 @@ fn run(
         launches: 0,
         repetitions,
     };
-    check(points, rivals, &mut simulation, &CheckOptions::default()).expect("checked")
+    check(points, rivals, &mut simulation, &CHECK).expect("checked")
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use guard::{
-    Against, CheckOptions, Judgement, Launches, Place, Point, Probing, Rivals, ValidateOptions,
-    add_probes, check, points, validate,
+    Against, CheckOptions, Judgement, Launches, Place, Point, Probing, Rivals, add_probes, check,
+    points, validate,
 };
 use model::{Machine, Placement};
 use simulated::SimulatedLauncher;
@@ -16,6 +16,7 @@ use vocabulary::{Candidate, Cell, Datatype, Operator};
 
 use crate::repair::circumstances;
 use crate::script::table;
+use crate::{CHECK, VALIDATE};
 
 const ELEMENTS: (Datatype, Operator) = (Datatype::Float64, Operator::Sum);
 
@@ -204,9 +205,8 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
     let folder = TempDir::new().expect("a folder");
     let mut at = workplace(&folder, "confirmation: off\n");
     let mut table = spread(&at);
-    let options = ValidateOptions::default();
     let mut judge = |points: &[Point]| {
-        apart(&mut at, |launches| validate(points, launches, &options)).expect("validated")
+        apart(&mut at, |launches| validate(points, launches, &VALIDATE)).expect("validated")
     };
     let without = judge(&looked_at(&table, 0, 0));
     assert!(
@@ -264,9 +264,8 @@ fn a_check_finds_at_probes_what_is_slower_than_the_default() {
         let points = looked_at(&table, number, 1);
         let rivals = Rivals::find(&table, &store, Deployment::Colltune, &points);
         let rivals = rivals.expect("a store");
-        let options = CheckOptions::default();
         apart(&mut at, |launches| {
-            check(&points, &rivals, launches, &options)
+            check(&points, &rivals, launches, &CHECK)
         })
         .expect("checked")
     };
@@ -303,7 +302,7 @@ fn what_could_not_be_confirmed_in_time_is_no_runner_up() {
     at.campaign.budget_seconds = 36_000.0;
     let options = CheckOptions {
         tolerance: 9.0,
-        ..CheckOptions::default()
+        ..CHECK
     };
     let checked = apart(&mut at, |launches| {
         check(&points, &rivals, launches, &options)

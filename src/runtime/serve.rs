@@ -395,10 +395,7 @@ fn class(call: &RawCall) -> Result<OperatorClass, Refused> {
     // SAFETY: the caller of the collective has given a valid one.
     let operator = unsafe { OperatorHandle::new(call.operator) };
     let operator = operator.map_err(|_| PassedOn::Invalid)?;
-    Ok(match operator.is_commutative() {
-        true => OperatorClass::Commutative,
-        false => OperatorClass::Noncommutative,
-    })
+    Ok(OperatorClass::of(operator.is_commutative()))
 }
 
 /// Calls the communicator's error handler (MPI 4.0, section 9.3), and returns the code.

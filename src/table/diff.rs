@@ -210,15 +210,11 @@ fn joined(
 ) -> Vec<(Operators, Deployments, Outcome)> {
     let mut by_class: Vec<(Operators, Deployments, Outcome)> = Vec::new();
     for (class, deployment, outcome) in found {
-        let operators = match (collective.is_reduction(), class) {
-            (false, _) => Operators::Any,
-            (true, OperatorClass::Commutative) => Operators::Commutative,
-            (true, OperatorClass::Noncommutative) => Operators::Noncommutative,
+        let operators = match collective.is_reduction() {
+            false => Operators::Any,
+            true => class.into(),
         };
-        let deployments = match deployment {
-            Deployment::Colltune => Deployments::Colltune,
-            Deployment::Library => Deployments::Library,
-        };
+        let deployments = deployment.into();
         let mut known = by_class.iter_mut();
         match known.find(|known| (known.1, &known.2) == (deployments, &outcome)) {
             Some(known) => known.0 = Operators::Any,

@@ -12,8 +12,9 @@ use crate::{
 
 /// What a rule needs to be used where calls are decided: at run time, in exported files and in
 /// deployed folders. Rules that lack it stay in their table, for reports and for [`Table::lookup`], and the
-/// library's default takes their place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// library's default takes their place. By default: confirmed rules of the confidence that the table asks for, on the
+/// shapes that were measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// The least confidence; the table's own if absent ([`Provenance::min_confidence`]).
     pub min_confidence: Option<Confidence>,
@@ -22,17 +23,6 @@ pub struct Policy {
     pub unconfirmed: bool,
     /// Whether a shape that was not measured is served by the nearest one that was.
     pub extrapolate: bool,
-}
-
-impl Default for Policy {
-    /// Confirmed rules of the confidence that the table asks for, on the shapes that were measured.
-    fn default() -> Self {
-        Self {
-            min_confidence: None,
-            unconfirmed: false,
-            extrapolate: false,
-        }
-    }
 }
 
 impl Policy {

@@ -227,13 +227,17 @@ impl Operators {
     }
 
     /// Whether the rules hold for an operator of this class.
-    pub const fn cover(self, class: OperatorClass) -> bool {
-        matches!(
-            (self, class),
-            (Self::Any, _)
-                | (Self::Commutative, OperatorClass::Commutative)
-                | (Self::Noncommutative, OperatorClass::Noncommutative)
-        )
+    pub fn cover(self, class: OperatorClass) -> bool {
+        self.overlap(class.into())
+    }
+}
+
+impl From<OperatorClass> for Operators {
+    fn from(class: OperatorClass) -> Self {
+        match class {
+            OperatorClass::Commutative => Self::Commutative,
+            OperatorClass::Noncommutative => Self::Noncommutative,
+        }
     }
 }
 
@@ -264,6 +268,14 @@ pub enum OperatorClass {
 impl OperatorClass {
     /// Every value.
     pub const ALL: [Self; 2] = [Self::Commutative, Self::Noncommutative];
+
+    /// That of an operator that commutes, or not.
+    pub const fn of(commutes: bool) -> Self {
+        match commutes {
+            true => Self::Commutative,
+            false => Self::Noncommutative,
+        }
+    }
 }
 
 /// How a program gets at the algorithms that a table chooses: what may be chosen.
@@ -339,13 +351,8 @@ impl Deployments {
     }
 
     /// Whether the rules hold for a deployment.
-    pub const fn cover(self, deployment: Deployment) -> bool {
-        matches!(
-            (self, deployment),
-            (Self::Any, _)
-                | (Self::Colltune, Deployment::Colltune)
-                | (Self::Library, Deployment::Library)
-        )
+    pub fn cover(self, deployment: Deployment) -> bool {
+        self.overlap(deployment.into())
     }
 
     /// Whether the rules may name a candidate.
@@ -353,6 +360,15 @@ impl Deployments {
         match self {
             Self::Colltune => Deployment::Colltune.offers(candidate),
             Self::Any | Self::Library => Deployment::Library.offers(candidate),
+        }
+    }
+}
+
+impl From<Deployment> for Deployments {
+    fn from(deployment: Deployment) -> Self {
+        match deployment {
+            Deployment::Colltune => Self::Colltune,
+            Deployment::Library => Self::Library,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::emit::candidate;
 use crate::parse::{Checked, Place, bytes};
 use crate::rule::{self, Group, RuleDefinition, SIZE};
 use crate::scalar::scalar;
-use crate::{Confidence, Deployment, Deployments, Found, OperatorClass, Operators, Verdict};
+use crate::{Confidence, Deployment, Found, OperatorClass, Operators, Verdict};
 
 /// A verdict as it is written.
 #[derive(Deserialize)]
@@ -76,13 +76,9 @@ fn verdict(place: &Place<'_>, given: VerdictDefinition) -> Checked<Verdict> {
         shape,
         operators: match operators {
             _ if !collective.is_reduction() => Operators::Any,
-            OperatorClass::Commutative => Operators::Commutative,
-            OperatorClass::Noncommutative => Operators::Noncommutative,
+            class => class.into(),
         },
-        deployments: match given.deployment {
-            Deployment::Colltune => Deployments::Colltune,
-            Deployment::Library => Deployments::Library,
-        },
+        deployments: given.deployment.into(),
         ..Group::of(collective, &given.library.name)
     };
     let size = bytes(&given.bytes, || place.key("bytes").unfit(SIZE))?;

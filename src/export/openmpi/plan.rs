@@ -56,10 +56,7 @@ impl Plan {
         options: &Options,
         counts: impl Fn(CommShape) -> bool,
     ) -> Self {
-        let class = match options.assume_commutative {
-            true => OperatorClass::Commutative,
-            false => OperatorClass::Noncommutative,
-        };
+        let class = OperatorClass::of(options.assume_commutative);
         let choices = Choices::of_shapes(table, &library, class, options, &counts);
         let mut plan = Self {
             notes: choices.notes,

@@ -61,43 +61,40 @@ pub(crate) fn collective_with_schedules() -> impl TypedValueParser<Value = Colle
     })
 }
 
+/// One of these, by its name.
+fn one_of<T, const N: usize>(
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all.map(name)).map(move |given| {
+        let mut found = all.into_iter().filter(|value| name(*value) == given);
+        // No other names come through.
+        found.next().unwrap_or(all[0])
+    })
+}
+
 /// `commutative` or `noncommutative`.
 pub(crate) fn operator_class() -> impl TypedValueParser<Value = OperatorClass> {
-    PossibleValuesParser::new(OperatorClass::ALL.map(<&str>::from)).map(|name| {
-        if name == OperatorClass::Noncommutative.to_string() {
-            OperatorClass::Noncommutative
-        } else {
-            OperatorClass::Commutative
-        }
-    })
+    one_of(OperatorClass::ALL, <&str>::from)
 }
 
 /// `block`, `cyclic` or `other`.
 pub(crate) fn rank_order() -> impl TypedValueParser<Value = RankOrder> {
-    PossibleValuesParser::new(RankOrder::KNOWN.map(RankOrder::name)).map(|name| {
-        let mut known = RankOrder::KNOWN.into_iter();
-        known.find(|order| order.name() == name).unwrap_or_default()
-    })
+    one_of(RankOrder::KNOWN, RankOrder::name)
 }
 
 /// A confidence.
 pub(crate) fn confidence() -> impl TypedValueParser<Value = Confidence> {
-    PossibleValuesParser::new(["low", "medium", "high"]).map(|name| match name.as_str() {
-        "low" => Confidence::Low,
-        "medium" => Confidence::Medium,
-        _ => Confidence::High,
-    })
+    let all = [Confidence::Low, Confidence::Medium, Confidence::High];
+    one_of(all, <&str>::from)
 }
 
 /// `colltune` or `library`.
 pub(crate) fn deployment() -> impl TypedValueParser<Value = Deployment> {
-    PossibleValuesParser::new(Deployment::ALL.map(<&str>::from)).map(|name| {
-        if name == Deployment::Library.to_string() {
-            Deployment::Library
-        } else {
-            Deployment::Colltune
-        }
-    })
+    one_of(Deployment::ALL, <&str>::from)
 }
 
 /// A library as it is displayed, `openmpi-4.1.4`.

@@ -387,6 +387,7 @@ impl From<Deployment> for Deployments {
     Serialize,
     Deserialize,
     Display,
+    IntoStaticStr,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use schedule::Collective;
+use serde::{Serialize, Serializer};
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
@@ -52,6 +53,13 @@ pub struct Withheld {
 impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} {}", self.place, self.candidate, self.lack)
+    }
+}
+
+/// Serialized as it is displayed.
+impl Serialize for Withheld {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
     }
 }
 

@@ -1,8 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use export::deploy::{self, Deployed, Request, Version};
+use export::deploy::{self, Deployed, Request};
 use nix::unistd::{Uid, User};
-use serde::Serialize;
 use table::Table;
 use vocabulary::quote;
 
@@ -83,20 +82,6 @@ Examples:
   mpirun -n 4 /opt/tables/current/with-table ./solver    # if deployed with --preload
   colltune deploy --rollback --to /opt/tables";
 
-/// What is printed as JSON.
-#[derive(Serialize)]
-struct Outcome<'a> {
-    version: &'a Version,
-    before: &'a Option<String>,
-    environment: &'a PathBuf,
-    modules: &'a PathBuf,
-    module: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    program: &'a Option<PathBuf>,
-    withheld: Vec<String>,
-    notes: &'a [String],
-}
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         if self.list {
@@ -142,16 +127,7 @@ impl Args {
             console.warn(format_args!("not deployed: {withheld}"));
         }
         match self.json {
-            true => console.json(&Outcome {
-                version: &deployed.version,
-                before: &deployed.before,
-                environment: &deployed.environment,
-                modules: &deployed.modules,
-                module: &deployed.module,
-                program: &deployed.program,
-                withheld: deployed.withheld.iter().map(ToString::to_string).collect(),
-                notes: &deployed.notes,
-            }),
+            true => console.json(&deployed),
             false => tell(&deployed, console),
         }
     }

@@ -48,7 +48,7 @@ pub struct Request<'a> {
 }
 
 /// What became of a [`Request`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Deployed {
     /// The version, which is current now.
     pub version: Version,
@@ -61,6 +61,7 @@ pub struct Deployed {
     /// The module's name.
     pub module: String,
     /// The script that starts programs that decide by the table themselves, by way of `current`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
     /// Rules that are not deployed.
     pub withheld: Vec<Withheld>,

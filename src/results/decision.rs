@@ -1,10 +1,9 @@
 //! What to use in a cell, and the evidence for it.
 
-use std::fmt;
-
 use serde::{Serialize, Serializer};
 use statistics::{Interval, PairedRatio};
 use table::{Confidence, Operators};
+use thiserror::Error;
 use vocabulary::{Candidate, Cell};
 
 use crate::Counts;
@@ -37,85 +36,69 @@ pub struct CellDecision {
 }
 
 /// Why a candidate was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Verdict {
     /// Its median is the fastest, and it beats the default as the options of `fit` say.
+    #[error("it is the fastest by its median and beats the default by enough to matter")]
     Fastest,
     /// It beats the default and is about as fast as the fastest of those that do; chosen so that
     /// neighbouring sizes share a rule, for its fewer blocks, or as what is faster by its median
     /// does not beat the default significantly.
+    #[error(
+        "it beats the default by enough to matter and is about as fast as the fastest that does"
+    )]
     NearFastest,
     /// The best other candidate is slower than the default: the interval of the ratio lies below 1.
+    #[error("the default is faster than the best other candidate")]
     DefaultFastest,
     /// The best other candidate is faster than the default: the interval lies above 1; but the
     /// median gains less than `materiality`.
+    #[error("the best other candidate is faster than the default, but by too little to matter")]
     Immaterial,
     /// The interval includes 1: whether the best other candidate is faster or slower than the
     /// default cannot be told.
+    #[error("the difference between the default and the best other candidate may be noise")]
     WithinNoise,
     /// A candidate beats the default here, but none is acceptable for every datatype and operator
     /// measured at this size, which tables do not tell apart.
+    #[error("no one candidate is good enough for every datatype and operator measured")]
     TypesDisagree,
     /// Nothing but the default was measured.
+    #[error("nothing else was measured")]
     NoRival,
     /// Nothing was measured on this shape: it is what the model expects.
+    #[error("nothing was measured on this shape; the model expects it")]
     Extrapolated,
     /// The default was not measured or failed, so that nothing can be compared with it.
+    #[error("the default was not measured")]
     DefaultNotMeasured,
     /// It beats the default in fresh launches, in every pattern of calls.
+    #[error("fresh launches confirm that it beats the default by enough to matter")]
     Confirmed,
     /// What beats the default in the launches that looked for candidates does not do so in fresh ones.
+    #[error(
+        "fresh launches do not confirm that another candidate beats the default by enough to \
+         matter"
+    )]
     NotConfirmed,
     /// In fresh launches a candidate beats the default in one pattern of calls and not in another.
+    #[error("another candidate beats the default in one pattern of calls and not in another")]
     PatternsDisagree,
     /// What beats the default in the launches that looked for candidates was not measured again, or not often
     /// enough.
+    #[error(
+        "another candidate may beat the default, but was not measured in enough fresh launches"
+    )]
     Unconfirmed,
     /// What would be chosen was found slower than the default, or to fail, when a table that chose it was validated.
+    #[error(
+        "`colltune validate` found the default faster than what beats it in the launches of the \
+         campaign"
+    )]
     Refuted,
     /// A table says so, and only the measurements that it was made from could tell why.
+    #[error("the table says so")]
     OfTable,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Fastest => {
-                "it is the fastest by its median and beats the default by enough to matter"
-            }
-            Self::NearFastest => {
-                "it beats the default by enough to matter and is about as fast as the fastest that \
-                 does"
-            }
-            Self::DefaultFastest => "the default is faster than the best other candidate",
-            Self::Immaterial => {
-                "the best other candidate is faster than the default, but by too little to matter"
-            }
-            Self::WithinNoise => {
-                "the difference between the default and the best other candidate may be noise"
-            }
-            Self::TypesDisagree => {
-                "no one candidate is good enough for every datatype and operator measured"
-            }
-            Self::NoRival => "nothing else was measured",
-            Self::Extrapolated => "nothing was measured on this shape; the model expects it",
-            Self::DefaultNotMeasured => "the default was not measured",
-            Self::Confirmed => "fresh launches confirm that it beats the default by enough to matter",
-            Self::NotConfirmed => {
-                "fresh launches do not confirm that another candidate beats the default by enough to matter"
-            }
-            Self::PatternsDisagree => {
-                "another candidate beats the default in one pattern of calls and not in another"
-            }
-            Self::Unconfirmed => {
-                "another candidate may beat the default, but was not measured in enough fresh launches"
-            }
-            Self::Refuted => {
-                "`colltune validate` found the default faster than what beats it in the launches of the campaign"
-            }
-            Self::OfTable => "the table says so",
-        })
-    }
 }
 
 impl CellDecision {

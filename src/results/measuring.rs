@@ -1,9 +1,8 @@
 //! What measuring has cost, and how far its times can be trusted.
 
-use std::fmt;
-
 use serde::Serialize;
 use statistics::PairedRatio;
+use thiserror::Error;
 use vocabulary::units::{format_count, format_seconds};
 use vocabulary::{Candidate, Cell};
 use wire::Shares;
@@ -40,12 +39,19 @@ pub struct Effort {
     pub nodes: u32,
 }
 
-/// How ranks were brought to common starts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How ranks were brought to common starts; displayed as a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum Starts {
     /// By a dissemination barrier before each repetition.
+    #[error("by a dissemination barrier")]
     Barrier,
     /// At times that they agreed upon, on a global clock.
+    #[error(
+        "at times agreed upon on a global clock; {} of {} repetitions invalid, clocks apart by at most {}",
+        format_count(*invalid),
+        format_count(*repetitions),
+        format_seconds(*residual_seconds)
+    )]
     Windows {
         /// Repetitions for which a rank was late, or that overran into the next one.
         invalid: u64,
@@ -54,27 +60,6 @@ pub enum Starts {
         /// By how much the ranks' clocks disagreed at most.
         residual_seconds: f64,
     },
-}
-
-impl fmt::Display for Starts {
-    /// As a clause.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Barrier => f.write_str("by a dissemination barrier"),
-            Self::Windows {
-                invalid,
-                repetitions,
-                residual_seconds,
-            } => write!(
-                f,
-                "at times agreed upon on a global clock; {} of {} repetitions invalid, clocks apart \
-                 by at most {}",
-                format_count(*invalid),
-                format_count(*repetitions),
-                format_seconds(*residual_seconds)
-            ),
-        }
-    }
 }
 
 /// What became of races, over all cells and launches.

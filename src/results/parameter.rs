@@ -1,9 +1,8 @@
 //! A machine parameter with what is known about its value.
 
-use std::fmt;
-
 use model::Level;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use thiserror::Error;
 use vocabulary::units::{format_bytes, format_seconds};
 
 /// A parameter of the machine, whether or not it could be estimated.
@@ -55,13 +54,15 @@ impl Serialize for ParameterEstimate {
 }
 
 /// Whether a parameter's value may be used.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum Status {
     /// It is determined by the measurements, and used. From a single launch this rests on the sizes
     /// measured and on its share of the time alone: how far launches differ is not known then, as
     /// the coverage of 0 says.
+    #[error("identified")]
     Identified,
     /// Too few different sizes were measured.
+    #[error("not used: {sizes} sizes were measured, at least {needed} are needed")]
     TooFewSizes {
         /// How many there are.
         sizes: usize,
@@ -69,25 +70,39 @@ pub enum Status {
         needed: usize,
     },
     /// The search for the best value did not converge.
+    #[error("not used: the search for its value did not converge")]
     NotConverged,
     /// It never contributes enough to the time to be seen.
+    #[error(
+        "not used: it is at most {:.0} % of the time at any measured size; measure sizes where it matters",
+        share * 100.0
+    )]
     Negligible {
         /// Its largest share of the time at any measured size.
         share: f64,
     },
     /// Values that differ by too much are equally possible.
+    #[error("not used: its interval spans a factor of {factor:.1}; measure more launches")]
     Uncertain {
         /// Upper end of the interval divided by the lower.
         factor: f64,
     },
     /// An overhead that is more than all of the start-up time: a burst takes longer than as many
     /// messages one by one.
+    #[error(
+        "not used: it is more than alpha, {}, of which it is a part",
+        format_seconds(*alpha)
+    )]
     AboveAlpha {
         /// The start-up time in seconds.
         alpha: f64,
     },
     /// Ranks of a node that send at once are hardly slower than one: whether they share anything
     /// cannot be seen.
+    #[error(
+        "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long as one, so that \
+         nothing is seen to be shared"
+    )]
     NotShared {
         /// How many there were.
         ranks: u32,
@@ -95,68 +110,23 @@ pub enum Status {
         factor: f64,
     },
     /// Senders wait for their receivers at all sizes measured.
+    #[error("not used: messages of {} already wait for their receiver", format_bytes(*bytes))]
     NoneEager {
         /// The smallest of them.
         bytes: u64,
     },
     /// Senders do not wait at any size measured.
+    #[error("not used: messages of {} still do not wait for their receiver", format_bytes(*bytes))]
     AllEager {
         /// The largest of them.
         bytes: u64,
     },
     /// Another parameter that it depends on is not known.
+    #[error("not used: {parameter} is not known")]
     Needs {
         /// That parameter's name.
         parameter: String,
     },
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Identified => f.write_str("identified"),
-            Self::TooFewSizes { sizes, needed } => {
-                write!(
-                    f,
-                    "not used: {sizes} sizes were measured, at least {needed} are needed"
-                )
-            }
-            Self::NotConverged => {
-                f.write_str("not used: the search for its value did not converge")
-            }
-            Self::Negligible { share } => write!(
-                f,
-                "not used: it is at most {:.0} % of the time at any measured size; measure sizes \
-                 where it matters",
-                share * 100.0
-            ),
-            Self::Uncertain { factor } => write!(
-                f,
-                "not used: its interval spans a factor of {factor:.1}; measure more launches"
-            ),
-            Self::AboveAlpha { alpha } => write!(
-                f,
-                "not used: it is more than alpha, {}, of which it is a part",
-                format_seconds(*alpha)
-            ),
-            Self::NotShared { ranks, factor } => write!(
-                f,
-                "not used: {ranks} ranks of a node that send at once take {factor:.2} times as long \
-                 as one, so that nothing is seen to be shared"
-            ),
-            Self::NoneEager { bytes } => write!(
-                f,
-                "not used: messages of {} already wait for their receiver",
-                format_bytes(*bytes)
-            ),
-            Self::AllEager { bytes } => write!(
-                f,
-                "not used: messages of {} still do not wait for their receiver",
-                format_bytes(*bytes)
-            ),
-            Self::Needs { parameter } => write!(f, "not used: {parameter} is not known"),
-        }
-    }
 }
 
 impl Status {

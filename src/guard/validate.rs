@@ -1,8 +1,7 @@
 //! What a table is worth.
 
-use std::fmt;
-
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios};
+use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::point::cells;
@@ -41,26 +40,17 @@ pub enum Judgement {
 }
 
 /// Why launches say nothing of a point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Silence {
     /// Time was up before.
+    #[error("time was up")]
     OutOfTime,
     /// The library's default fails there, as said here.
+    #[error("the default fails ({0})")]
     DefaultFails(String),
     /// No launch has valid times of both the default and what is chosen.
+    #[error("no launch has valid times of both the default and what is chosen")]
     Apart,
-}
-
-impl fmt::Display for Silence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OutOfTime => f.write_str("time was up"),
-            Self::DefaultFails(how) => write!(f, "the default fails ({how})"),
-            Self::Apart => {
-                f.write_str("no launch has valid times of both the default and what is chosen")
-            }
-        }
-    }
 }
 
 impl Judgement {

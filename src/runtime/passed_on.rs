@@ -1,60 +1,53 @@
 //! Why a call is left to the library.
 
-use std::fmt;
+use thiserror::Error;
 
 /// Why a call is left to the library. All ranks of a communicator come to the same reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum PassedOn {
     /// The table chooses the library's default.
+    #[error("default")]
     Default,
     /// The table chooses something that only the library's own settings can force.
+    #[error("default (the table's choice needs the library's own settings)")]
     Native,
     /// The algorithm cannot serve the call: an unordered one an operator that does not commute, for
     /// instance; or we cannot combine such elements: those that do not follow one another upwards in
     /// memory, and those on which an operator of MPI's is not known to be defined, complex numbers for
     /// instance.
+    #[error("default (the table's choice cannot serve the call)")]
     Unsuited,
     /// There is no data.
+    #[error("default (no data)")]
     Empty,
     /// The vector has 2 GiB or more.
+    #[error("default (2 GiB or more)")]
     TooLarge,
     /// The library will report these arguments as wrong.
+    #[error("default (wrong arguments)")]
     Invalid,
     /// An intercommunicator.
+    #[error("default (intercommunicator)")]
     Intercommunicator,
     /// One rank alone.
+    #[error("default (one rank)")]
     Alone,
     /// Ranks of another `MPI_COMM_WORLD`, which may know nothing of the table.
+    #[error("default (ranks of another world)")]
     OtherWorld,
     /// The table has nothing for the communicator's shape but the default.
+    #[error("default (the table has nothing else)")]
     NoRules,
     /// The shape, or ranks in this order on it, was not measured, and the policy does not extrapolate.
+    #[error("default (shape not measured)")]
     Shape,
     /// The table chooses something else, but the policy does not use the rule.
+    #[error("default (the table's rule is not used)")]
     Withheld,
     /// Some rank has loaded what gives out memory of accelerators, which we cannot read.
+    #[error("default (buffers may be on accelerators)")]
     Devices,
     /// Too many communicators are in use, or the library had no private one to give.
+    #[error("default (no private communicator)")]
     NoCommunicator,
-}
-
-impl fmt::Display for PassedOn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Default => "default",
-            Self::Native => "default (the table's choice needs the library's own settings)",
-            Self::Unsuited => "default (the table's choice cannot serve the call)",
-            Self::Empty => "default (no data)",
-            Self::TooLarge => "default (2 GiB or more)",
-            Self::Invalid => "default (wrong arguments)",
-            Self::Intercommunicator => "default (intercommunicator)",
-            Self::Alone => "default (one rank)",
-            Self::OtherWorld => "default (ranks of another world)",
-            Self::NoRules => "default (the table has nothing else)",
-            Self::Shape => "default (shape not measured)",
-            Self::Withheld => "default (the table's rule is not used)",
-            Self::Devices => "default (buffers may be on accelerators)",
-            Self::NoCommunicator => "default (no private communicator)",
-        })
-    }
 }

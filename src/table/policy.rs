@@ -4,6 +4,7 @@ use std::fmt;
 
 use schedule::Collective;
 use serde::{Serialize, Serializer};
+use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::lookup::rule_at;
@@ -64,11 +65,13 @@ impl Serialize for Withheld {
 }
 
 /// What a rule lacks to be deployed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Lack {
     /// No fresh launches confirmed it.
+    #[error("is not confirmed")]
     Confirmation,
     /// It is not certain enough.
+    #[error("has {0} confidence")]
     Confidence(Confidence),
 }
 
@@ -78,15 +81,6 @@ impl Lack {
         match self {
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
-        }
-    }
-}
-
-impl fmt::Display for Lack {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Confirmation => f.write_str("is not confirmed"),
-            Self::Confidence(confidence) => write!(f, "has {confidence} confidence"),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Compiles `shim.c` with the compiler of the MPI library that the bindings are for.
+//! Compiles the `shim.c` of this package, or of `capi`, with the compiler of the MPI library that the bindings are for.
 
 fn main() {
     println!("cargo:rerun-if-changed=shim.c");
     println!("cargo:rerun-if-env-changed=MPICC");
     let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+    let package = std::env::var("CARGO_PKG_NAME").expect("cargo names the package");
     cc::Build::new()
         .compiler(compiler)
         .file("shim.c")
-        .compile("colltune-exec-shim");
+        .compile(&format!("colltune-{package}-shim"));
 }

@@ -3,7 +3,7 @@
 use results::{CellDecision, MeasuringCost, Ranked, Repetitions, Verdict};
 use schedule::Collective;
 use statistics::PairedRatio;
-use table::{Confidence, Deployment, Rule, RuleSource, ShapeRules, Table};
+use table::{Confidence, Deployment, RuleSource, ShapeRules, Table, rule_at};
 use vocabulary::{Candidate, Cell, Datatype};
 use wire::Environment;
 
@@ -104,7 +104,7 @@ fn decisions(
     });
     let points = entry.measured.iter().map(|point| {
         let bytes = point.bytes;
-        let rule = rule_at(entry, bytes);
+        let rule = rule_at(&entry.rules, bytes);
         let chosen = rule.map_or(Candidate::Default, |rule| rule.candidate.clone());
         let mut ranking = Vec::new();
         let mut add = |candidate: &Candidate, seconds: f64, speedup: f64| {
@@ -120,7 +120,7 @@ fn decisions(
         add(&Candidate::Default, point.default_seconds, 1.0);
         add(&chosen, point.seconds, point.speedup);
         let chosen_in_library = of_library.map(|other| {
-            let rule = rule_at(other, bytes);
+            let rule = rule_at(&other.rules, bytes);
             let candidate = rule.map_or(&Candidate::Default, |rule| &rule.candidate);
             let measured = other.measured.iter().find(|other| other.bytes == bytes);
             if let Some(other) = measured {
@@ -150,10 +150,4 @@ fn decisions(
         }
     });
     points.collect()
-}
-
-/// The rule that holds for a size.
-fn rule_at(entry: &ShapeRules, bytes: u64) -> Option<&Rule> {
-    let holds = |rule: &&Rule| rule.from_bytes <= bytes;
-    entry.rules.iter().rfind(holds)
 }

@@ -71,7 +71,7 @@ mod verdicts;
 pub use diff::{Change, Choice, DefaultChange, Diff, Group, OnlyIn, Side};
 pub use error::TableError;
 pub use json::DecisionJson;
-pub use lookup::{Decision, Query, RulePlace, ShapeMatch};
+pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
 pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
 pub use repair::{TurnedBack, turn_back};

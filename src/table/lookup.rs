@@ -266,8 +266,8 @@ fn distance(entry: &ShapeRules, query: &Query) -> (bool, bool, f64, u32, f64, u3
     )
 }
 
-/// The last rule that starts at or below a size.
-pub(crate) fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
+/// The rule that holds for a size, of rules by ascending size: the last that starts at or below it.
+pub fn rule_at(rules: &[Rule], bytes: u64) -> Option<&Rule> {
     let after = rules.partition_point(|rule| rule.from_bytes <= bytes);
     rules.get(after.checked_sub(1)?)
 }

@@ -51,6 +51,26 @@ impl RanksRules {
         self.choices.iter().rfind(holds)?.native.as_ref()
     }
 
+    /// Those of several for a number of ranks.
+    pub(crate) fn governing(all: &[Self], ranks: u32) -> Option<&Self> {
+        all.iter()
+            .find(|rules| (rules.first..=rules.last).contains(&ranks))
+    }
+
+    /// Where files are compared with the rules, in bytes and ranks: at every threshold, to either side of it and at
+    /// further sizes, on the fewest and the most ranks, and on one rank less and more.
+    pub(crate) fn points(
+        &self,
+        further: impl IntoIterator<Item = u64>,
+    ) -> impl Iterator<Item = (u64, u32)> {
+        let Self { first, last, .. } = *self;
+        let thresholds = self.choices.iter().map(|choice| choice.from_bytes);
+        let sizes = thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]);
+        let ranks = [first.saturating_sub(1), first, last, last + 1];
+        let sizes = sizes.chain(further);
+        sizes.flat_map(move |bytes| ranks.map(|ranks| (bytes, ranks)))
+    }
+
     /// Whether the library decides about all sizes.
     pub(crate) fn is_silent(&self) -> bool {
         self.choices.iter().all(|choice| choice.native.is_none())

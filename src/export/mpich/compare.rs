@@ -7,8 +7,7 @@ use super::reader::{self, Call};
 use super::tree::Node;
 use crate::{Choices, ExportError, RanksRules};
 
-/// Looks at every threshold and to either side of it, on the fewest and the most ranks that rules are
-/// for, and on one rank more and less: there, the choice; elsewhere, what the library's own table says.
+/// Looks at [`RanksRules::points`]: there, the choice; elsewhere, what the library's own table says.
 pub(super) fn compare(
     class: OperatorClass,
     choices: &Choices,
@@ -17,37 +16,23 @@ pub(super) fn compare(
 ) -> Result<(), ExportError> {
     for (&collective, all) in &choices.collectives {
         for rules in all {
-            let thresholds = rules.choices.iter().map(|choice| choice.from_bytes);
-            let bytes = thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]);
-            for bytes in bytes {
+            for (bytes, ranks) in rules.points([]) {
                 let size = guards::size_key(collective);
-                let in_file = size.map_or(0, |size| size.in_file(bytes, rules.first));
-                for ranks in [
-                    rules.first.saturating_sub(1),
-                    rules.first,
-                    rules.last,
-                    rules.last + 1,
-                ] {
-                    let call = Call {
-                        collective,
-                        ranks,
-                        class,
-                        bytes: in_file,
-                    };
-                    // Rules of neighbours have thresholds of their own.
-                    if ranks > 0 && governing(all, ranks).is_none_or(|governs| governs == rules) {
-                        look(&call, governing(all, ranks), bytes, file, stock)?;
-                    }
+                let call = Call {
+                    collective,
+                    ranks,
+                    class,
+                    bytes: size.map_or(0, |size| size.in_file(bytes, rules.first)),
+                };
+                let governing = RanksRules::governing(all, ranks);
+                // Rules of neighbours have thresholds of their own.
+                if ranks > 0 && governing.is_none_or(|governs| governs == rules) {
+                    look(&call, governing, bytes, file, stock)?;
                 }
             }
         }
     }
     Ok(())
-}
-
-fn governing(all: &[RanksRules], ranks: u32) -> Option<&RanksRules> {
-    all.iter()
-        .find(|rules| (rules.first..=rules.last).contains(&ranks))
 }
 
 fn look(

@@ -212,31 +212,25 @@ fn expected(collective: Collective, native: Option<&crate::Native>) -> (Row, Str
     }
 }
 
-/// Looks whether a file says what it should at every threshold and to either side of it, on the
-/// fewest and the most ranks that a rule is for, and on one rank less and more.
+/// Looks whether a file says what it should at [`RanksRules::points`].
 fn compare(planned: &Planned, file: &File) -> Result<(), ExportError> {
     let collective = planned.collective;
     for of_ranks in &planned.ranks {
-        let thresholds = of_ranks.choices.iter().map(|choice| choice.from_bytes);
-        let sizes = thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]);
-        for bytes in sizes.chain([LARGEST]) {
-            let RanksRules { first, last, .. } = *of_ranks;
-            for ranks in [first.saturating_sub(1), first, last, last + 1] {
-                let governing = planned.governing(ranks);
-                let scale = governing.map_or(ranks, |rules| rules.first);
-                let in_file = in_file(collective, bytes, scale);
-                if ranks == 0 || in_file > LARGEST {
-                    continue;
-                }
-                let native = governing.and_then(|rules| rules.at(bytes));
-                let (expected, _) = expected(collective, native);
-                let found = file.row(collective, ranks, in_file);
-                if found.map(|row| Row { bytes: 0, ..row }) != Some(expected) {
-                    return Err(ExportError::Unfaithful(format!(
-                        "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
-                         instead of {expected:?}"
-                    )));
-                }
+        for (bytes, ranks) in of_ranks.points([LARGEST]) {
+            let governing = planned.governing(ranks);
+            let scale = governing.map_or(ranks, |rules| rules.first);
+            let in_file = in_file(collective, bytes, scale);
+            if ranks == 0 || in_file > LARGEST {
+                continue;
+            }
+            let native = governing.and_then(|rules| rules.at(bytes));
+            let (expected, _) = expected(collective, native);
+            let found = file.row(collective, ranks, in_file);
+            if found.map(|row| Row { bytes: 0, ..row }) != Some(expected) {
+                return Err(ExportError::Unfaithful(format!(
+                    "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
+                     instead of {expected:?}"
+                )));
             }
         }
     }

@@ -287,8 +287,7 @@ fn read(text: &str) -> Result<File, ExportError> {
     Ok(file)
 }
 
-/// Looks whether a file says what it should at every threshold and to either side of it, for every
-/// distribution, on the fewest and the most ranks that a rule is for, and on one rank less and more.
+/// Looks whether a file says what it should at [`RanksRules::points`], for every distribution.
 fn compare(
     file: &File,
     collective: Collective,
@@ -298,29 +297,24 @@ fn compare(
     let all = plans.iter().flat_map(|(_, plan)| &plan.collectives);
     let all = all.filter(|planned| planned.collective == collective);
     for of_ranks in all.flat_map(|planned| &planned.ranks) {
-        let RanksRules { first, last, .. } = *of_ranks;
-        let thresholds = of_ranks.choices.iter().map(|choice| choice.from_bytes);
-        for bytes in thresholds.flat_map(|at| [at.saturating_sub(1), at, at + 1]) {
-            for ranks in [first.saturating_sub(1), first, last, last + 1] {
-                for distribution in Distribution::ALL {
-                    let governing =
-                        |of| planned(plans, collective, of).and_then(|own| own.governing(ranks));
-                    let of_any = || governing(Distribution::Any).filter(|_| extrapolate);
-                    let rules = governing(distribution).or_else(of_any);
-                    let expected = outcome(collective, rules.and_then(|rules| rules.at(bytes)));
-                    let scale = rules.map_or(ranks, |rules| rules.first);
-                    let in_file = in_file(collective, bytes, scale);
-                    let found = decide(file, collective.name(), ranks, distribution, in_file);
-                    let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
-                    let silent = (&Algorithm::Number(0), 0, 0);
-                    if found.unwrap_or(silent)
-                        != (&expected.alg, expected.seg_size, expected.faninout)
-                    {
-                        return Err(ExportError::Unfaithful(format!(
-                            "for {collective} of {bytes} bytes on {ranks} ranks ({distribution:?}) the \
-                             file says {found:?} instead of {expected:?}"
-                        )));
-                    }
+        for (bytes, ranks) in of_ranks.points([]) {
+            for distribution in Distribution::ALL {
+                let governing =
+                    |of| planned(plans, collective, of).and_then(|own| own.governing(ranks));
+                let of_any = || governing(Distribution::Any).filter(|_| extrapolate);
+                let rules = governing(distribution).or_else(of_any);
+                let expected = outcome(collective, rules.and_then(|rules| rules.at(bytes)));
+                let scale = rules.map_or(ranks, |rules| rules.first);
+                let in_file = in_file(collective, bytes, scale);
+                let found = decide(file, collective.name(), ranks, distribution, in_file);
+                let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
+                let silent = (&Algorithm::Number(0), 0, 0);
+                if found.unwrap_or(silent) != (&expected.alg, expected.seg_size, expected.faninout)
+                {
+                    return Err(ExportError::Unfaithful(format!(
+                        "for {collective} of {bytes} bytes on {ranks} ranks ({distribution:?}) the \
+                         file says {found:?} instead of {expected:?}"
+                    )));
                 }
             }
         }

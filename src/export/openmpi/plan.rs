@@ -27,8 +27,7 @@ impl Planned {
 
     /// The rules for a number of ranks.
     pub(super) fn governing(&self, ranks: u32) -> Option<&RanksRules> {
-        let mut all = self.ranks.iter();
-        all.find(|rules| (rules.first..=rules.last).contains(&ranks))
+        RanksRules::governing(&self.ranks, ranks)
     }
 }
 

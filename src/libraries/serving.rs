@@ -17,6 +17,11 @@ pub struct Serving {
 }
 
 impl Serving {
+    /// The names of the collectives.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.collectives.iter().map(|of| of.name()).collect()
+    }
+
     /// Adds a collective to those of the same component; makes a new entry if there is none.
     pub(crate) fn add(all: &mut Vec<Self>, other: Self) {
         let same = |known: &&mut Self| {

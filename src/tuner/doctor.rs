@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use environment::{governor, judge, kernel, others_running, own_cpus, variables};
 use launcher::{Installation, discover, find_driver, list_settings, list_variables};
 use libraries::{LibraryName, Serving};
-use serde::Serialize;
 use vocabulary::{Library, Warning};
 use wire::Environment;
 
 use crate::Places;
 
 /// What [`diagnose`] found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// This machine as ranks started now would find it, without any; `cores` are those that this
     /// process may use: more ranks a node share them. Its warnings are what speaks against measuring
@@ -32,7 +31,7 @@ pub struct Diagnosis {
 }
 
 /// An MPI library and whether its measuring program is built.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct DriverFound {
     /// Name and version.
     pub library: Library,
@@ -45,7 +44,6 @@ pub struct DriverFound {
     pub settings: Option<BTreeMap<String, String>>,
     /// Who carries out collectives, by the library's control variables in this process's environment; empty
     /// without a measuring program.
-    #[serde(skip)]
     pub serving: Vec<Serving>,
 }
 

@@ -98,13 +98,9 @@ fn findings(diagnosis: &Diagnosis) -> serde_json::Value {
 }
 
 fn serving_json(serving: &Serving) -> serde_json::Value {
-    let collectives = serving
-        .collectives
-        .iter()
-        .map(|collective| collective.name());
     serde_json::json!({
         "component": serving.component,
-        "collectives": collectives.collect::<Vec<_>>(),
+        "collectives": serving.names(),
         "over_nodes": serving.over_nodes,
         "remedy": serving.remedy,
     })
@@ -112,11 +108,6 @@ fn serving_json(serving: &Serving) -> serde_json::Value {
 
 /// Who carries out which collectives, as a line.
 fn serves(serving: &Serving) -> String {
-    let collectives = serving
-        .collectives
-        .iter()
-        .map(|collective| collective.name());
-    let collectives: Vec<&str> = collectives.collect();
     let place = if serving.over_nodes {
         ", over several nodes"
     } else {
@@ -127,7 +118,7 @@ fn serves(serving: &Serving) -> String {
     format!(
         "{} comes first for {}{place}{}",
         serving.component,
-        collectives.join(", "),
+        serving.names().join(", "),
         remedy.unwrap_or_default()
     )
 }

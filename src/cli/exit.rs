@@ -253,9 +253,7 @@ fn of_store(error: &StoreError) -> Code {
         | StoreError::UnknownCampaign { .. }
         | StoreError::LaunchExists { .. }
         | StoreError::NotUnderWay { .. }
-        | StoreError::OtherLaunch { .. }
-        | StoreError::UnknownTask { .. }
-        | StoreError::UnknownCandidate { .. }
+        | StoreError::Unplanned { .. }
         | StoreError::Spool { .. } => Code::Internal,
     }
 }
@@ -268,8 +266,9 @@ mod tests {
     fn what_only_a_bug_can_cause_is_internal() {
         let panicked = guard(|| panic!("on purpose"));
         assert_eq!(panicked, ExitCode::from(Code::Internal as u8));
-        let unknown = StoreError::UnknownTask { launch: 1, task: 2 };
-        assert_eq!(of(&unknown.into()), Code::Internal);
+        let what = "reported task 2, which its plan does not have".to_owned();
+        let unplanned = StoreError::Unplanned { launch: 1, what };
+        assert_eq!(of(&unplanned.into()), Code::Internal);
         let altered = TableError::Altered { path: "t".into() };
         assert_eq!(of(&altered.into()), Code::Internal);
     }

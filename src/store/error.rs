@@ -168,20 +168,13 @@ pub enum StoreError {
         /// Its number.
         launch: u32,
     },
-    /// A record does not belong to the plan's launch.
-    #[error(
-        "launch {launch} of campaign {campaign} reported itself where launch {expected} of \
-         campaign {expected_campaign} was expected"
-    )]
-    OtherLaunch {
-        /// Launch in the record.
+    /// A record does not fit the plan of its launch.
+    #[error("launch {launch} {what}")]
+    Unplanned {
+        /// Number of the launch.
         launch: u32,
-        /// Campaign in the record.
-        campaign: String,
-        /// Launch in the plan.
-        expected: u32,
-        /// Campaign in the plan.
-        expected_campaign: String,
+        /// What it reported, as a clause.
+        what: String,
     },
     /// A launch has the ranks of a shape in another order than earlier ones.
     #[error(
@@ -203,26 +196,6 @@ pub enum StoreError {
         found: RankOrder,
         /// The order of what the store holds.
         known: RankOrder,
-    },
-    /// A record names a task that its plan lacks.
-    #[error("launch {launch} reported task {task}, which its plan does not have")]
-    UnknownTask {
-        /// Number of the launch.
-        launch: u32,
-        /// The task's id.
-        task: u32,
-    },
-    /// A record names a candidate that its task lacks.
-    #[error("launch {launch} reported candidate {candidate} of task {task}, which has {count}")]
-    UnknownCandidate {
-        /// Number of the launch.
-        launch: u32,
-        /// The task's id.
-        task: u32,
-        /// The candidate's index.
-        candidate: u32,
-        /// How many candidates the task has.
-        count: usize,
     },
     /// A complete line of a spool file is no record.
     #[error("{}:{line}: not a record that this colltune knows: {source}", path.display())]

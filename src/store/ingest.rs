@@ -18,9 +18,8 @@ impl Store {
     /// its task still counts as done.
     ///
     /// # Errors
-    /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::OtherLaunch`],
-    /// [`StoreError::UnknownTask`] and [`StoreError::UnknownCandidate`] if the record does not fit
-    /// the plan; [`StoreError::OtherOrder`] if the ranks stood in another order than those of earlier
+    /// [`StoreError::NotUnderWay`] if the launch was never begun; [`StoreError::Unplanned`] if the record does not
+    /// fit the plan; [`StoreError::OtherOrder`] if the ranks stood in another order than those of earlier
     /// measurements.
     pub fn ingest(&mut self, plan: &Plan, record: &Record) -> Result<bool, StoreError> {
         match record {
@@ -44,11 +43,12 @@ impl Store {
 
     fn ingest_start(&mut self, plan: &Plan, start: &LaunchStart) -> Result<bool, StoreError> {
         if start.launch != plan.launch || start.campaign != plan.campaign {
-            return Err(StoreError::OtherLaunch {
+            return Err(StoreError::Unplanned {
                 launch: start.launch,
-                campaign: start.campaign.clone(),
-                expected: plan.launch,
-                expected_campaign: plan.campaign.clone(),
+                what: format!(
+                    "of campaign {} reported itself where launch {} of campaign {} was expected",
+                    start.campaign, plan.launch, plan.campaign
+                ),
             });
         }
         self.write_launch(plan.launch, |transaction| {
@@ -229,9 +229,9 @@ fn task_of(plan: &Plan, id: u32) -> Result<&Task, StoreError> {
     plan.tasks
         .iter()
         .find(|task| task.id == id)
-        .ok_or(StoreError::UnknownTask {
+        .ok_or_else(|| StoreError::Unplanned {
             launch: plan.launch,
-            task: id,
+            what: format!("reported task {id}, which its plan does not have"),
         })
 }
 
@@ -257,10 +257,12 @@ fn candidate_of<'a>(plan: &Plan, task: &'a Task, index: u32) -> Result<&'a Candi
     usize::try_from(index)
         .ok()
         .and_then(|index| candidates.get(index))
-        .ok_or(StoreError::UnknownCandidate {
+        .ok_or_else(|| StoreError::Unplanned {
             launch: plan.launch,
-            task: task.id,
-            candidate: index,
-            count: candidates.len(),
+            what: format!(
+                "reported candidate {index} of task {}, which has {}",
+                task.id,
+                candidates.len()
+            ),
         })
 }

@@ -173,11 +173,7 @@ fn is_damage(error: &TunerError) -> bool {
     matches!(
         error,
         TunerError::Store(
-            StoreError::Spool { .. }
-                | StoreError::OtherLaunch { .. }
-                | StoreError::OtherOrder { .. }
-                | StoreError::UnknownTask { .. }
-                | StoreError::UnknownCandidate { .. }
+            StoreError::Spool { .. } | StoreError::OtherOrder { .. } | StoreError::Unplanned { .. }
         )
     )
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use vocabulary::Candidate;
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Parameters};
 
 use crate::decimal::shifted;
 use crate::parse::FORMAT_NAME;
@@ -176,29 +176,11 @@ fn choice(rule: &Rule) -> Result<String, fmt::Error> {
 /// A candidate's name and parameters.
 pub(crate) fn candidate(candidate: &Candidate) -> Result<String, fmt::Error> {
     let mut text = format!("candidate: {}", scalar(candidate.algorithm()));
-    let Parameters {
-        block_bytes,
-        blocks,
-        radix,
-        reduce,
-        bcast,
-        segment_bytes,
-        fanout,
-    } = candidate.parameters();
-    let number = |number: u32| number.to_string();
-    let id = |id: String| scalar(&id).into_owned();
-    let given = [
-        ("block_bytes", block_bytes.map(format_bytes)),
-        ("blocks", blocks.map(number)),
-        ("radix", radix.map(number)),
-        ("reduce", reduce.map(id)),
-        ("bcast", bcast.map(id)),
-        ("segment_bytes", segment_bytes.map(format_bytes)),
-        ("fanout", fanout.map(number)),
-    ];
-    for (key, value) in given {
-        if let Some(value) = value {
-            write!(text, ", {key}: {value}")?;
+    for (key, value) in candidate.parameters().given() {
+        match key {
+            // Ids; the others are numbers.
+            "reduce" | "bcast" => write!(text, ", {key}: {}", scalar(&value))?,
+            _ => write!(text, ", {key}: {value}")?,
         }
     }
     Ok(text)

@@ -182,6 +182,22 @@ impl Parameters {
         *self == Self::default()
     }
 
+    /// Those that are given, by name, as people write them.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let number = |number: u32| number.to_string();
+        let all = [
+            ("block_bytes", self.block_bytes.map(format_bytes)),
+            ("blocks", self.blocks.map(number)),
+            ("radix", self.radix.map(number)),
+            ("reduce", self.reduce.clone()),
+            ("bcast", self.bcast.clone()),
+            ("segment_bytes", self.segment_bytes.map(format_bytes)),
+            ("fanout", self.fanout.map(number)),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+    }
+
     /// The parameters in the schedule's units of `unit_bytes` each; a block holds at least one.
     pub fn in_units(&self, unit_bytes: u64) -> schedule::Parameters<'_> {
         let size = |bytes: u64| schedule::Blocks::Size((bytes / unit_bytes.max(1)).max(1));
@@ -199,24 +215,10 @@ impl Parameters {
 
 impl fmt::Display for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given: Vec<String> = [
-            self.block_bytes
-                .map(|b| format!("block_bytes={}", format_bytes(b))),
-            self.blocks.map(|b| format!("blocks={b}")),
-            self.radix.map(|k| format!("radix={k}")),
-            self.reduce.as_ref().map(|id| format!("reduce={id}")),
-            self.bcast.as_ref().map(|id| format!("bcast={id}")),
-            self.segment_bytes
-                .map(|b| format!("segment_bytes={}", format_bytes(b))),
-            self.fanout.map(|k| format!("fanout={k}")),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        if given.is_empty() {
-            Ok(())
-        } else {
-            write!(f, "[{}]", given.join(","))
+        if self.is_empty() {
+            return Ok(());
         }
+        let given = self.given().map(|(name, value)| format!("{name}={value}"));
+        write!(f, "[{}]", given.collect::<Vec<_>>().join(","))
     }
 }

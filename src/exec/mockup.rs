@@ -135,13 +135,21 @@ impl MockupCall {
     ) -> Result<(), ExecError> {
         match self.recipe {
             Recipe::ScatterAllgather if self.is_even => self.bcast(communicator, output),
-            Recipe::ScatterAllgather => self.padded_bcast(communicator, output),
+            Recipe::ScatterAllgather => {
+                if self.is_root {
+                    self.pad(output);
+                }
+                self.divide_and_gather(communicator, output)
+            }
             Recipe::ReduceScatterAllgather if self.is_even => {
                 let mine = &mut output[self.rank * self.part..][..self.part];
                 self.calls[0].call(communicator, input, mine)?;
                 self.calls[1].call(communicator, &[], output)
             }
-            Recipe::ReduceScatterAllgather => self.padded_allreduce(communicator, input, output),
+            Recipe::ReduceScatterAllgather => {
+                self.pad(input);
+                self.divide_and_gather(communicator, output)
+            }
             Recipe::ReduceBcast | Recipe::GatherBcast => {
                 self.calls[0].call(communicator, input, output)?;
                 self.calls[1].call(communicator, &[], output)
@@ -176,25 +184,9 @@ impl MockupCall {
         self.calls[1].call(communicator, &[], output)
     }
 
-    fn padded_bcast(
-        &mut self,
-        communicator: &Communicator,
-        output: &mut [u8],
-    ) -> Result<(), ExecError> {
-        if self.is_root {
-            self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&output[..self.whole]);
-        }
-        self.divide_and_gather(communicator, output)
-    }
-
-    fn padded_allreduce(
-        &mut self,
-        communicator: &Communicator,
-        input: &[u8],
-        output: &mut [u8],
-    ) -> Result<(), ExecError> {
-        self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&input[..self.whole]);
-        self.divide_and_gather(communicator, output)
+    /// Puts a vector into scratch, in front of the padding.
+    fn pad(&mut self, vector: &[u8]) {
+        self.scratch.as_mut_slice()[..self.whole].copy_from_slice(&vector[..self.whole]);
     }
 
     /// The first call makes of the padded vector in scratch this rank's part, the second of all parts

@@ -39,8 +39,8 @@ pub(crate) fn conditions(campaign: &Campaign) -> String {
     }
     let value = json!({
         "launcher": launcher,
-        "synchronisation": campaign.synchronisation.name(),
-        "cache": campaign.cache.name(),
+        "synchronisation": campaign.synchronisation,
+        "cache": campaign.cache,
     });
     hexadecimal(Sha256::digest(format!("conditions {}", write(value))).into())
 }
@@ -132,9 +132,9 @@ fn canonical(campaign: &Campaign) -> String {
         "max_regret": max_regret,
         "budget": budget_seconds,
         "watchdog": watchdog_seconds,
-        "synchronisation": synchronisation.name(),
+        "synchronisation": synchronisation,
         "pattern": (!pattern.is_together()).then_some(pattern.name()),
-        "cache": cache.name(),
+        "cache": cache,
         "extend_to": extend_to_nodes,
         "output": files(output),
     }))

@@ -62,16 +62,6 @@ pub enum Synchronisation {
     Window,
 }
 
-impl Synchronisation {
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Barrier => "barrier",
-            Self::Window => "window",
-        }
-    }
-}
-
 /// How the calls of a collective follow each other and how ranks arrive at them. Times of different patterns
 /// are times of different things: they are never compared.
 #[derive(
@@ -142,14 +132,6 @@ pub enum Cache {
 }
 
 impl Cache {
-    /// The name used in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warm => "warm",
-            Self::Cold => "cold",
-        }
-    }
-
     /// Whether this is [`Self::Warm`].
     pub fn is_warm(&self) -> bool {
         *self == Self::Warm

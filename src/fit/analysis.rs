@@ -143,7 +143,6 @@ impl Analysis {
             entry.order = measured.orders.of(entry.shape, entry.source);
         }
         let turned_back = table::turn_back(&mut rules, measured.verdicts);
-        table::confirm(&mut rules, measured.verdicts);
         for (deployment, decisions) in [
             (Deployment::Colltune, &mut decisions),
             (Deployment::Library, &mut library_decisions),

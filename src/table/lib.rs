@@ -74,7 +74,7 @@ pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
 pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
-pub use repair::{TurnedBack, confirm, turn_back};
+pub use repair::{TurnedBack, turn_back};
 pub use types::{
     Confidence, Deployment, Deployments, FORMAT_VERSION, MeasuredPoint, OperatorClass, Operators,
     Provenance, Rule, RuleSource, ShapeRules, Table, message_size, rounded,

@@ -98,45 +98,6 @@ pub fn turn_back(
     changes
 }
 
-/// Confirms the parts of rules whose candidate verdicts found faster than the default: from the smallest to the largest
-/// size with a verdict, if each of these sizes and each measured size between them was found faster. Of verdicts about
-/// the same size, class of operators and deployment the last one counts.
-pub fn confirm(collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>, verdicts: &[Verdict]) {
-    for (&collective, entries) in collectives {
-        for entry in entries {
-            let about = verdicts.iter().filter(|v| v.is_about(collective, entry));
-            let about: Vec<&Verdict> = about.collect();
-            if about.is_empty() || !entry.is_confirmable(collective) {
-                continue;
-            }
-            for (rule, candidate) in entry.unconfirmed() {
-                let of_rule = about.iter().filter(|verdict| {
-                    verdict.candidate == candidate && rule.contains(&verdict.bytes)
-                });
-                let of_rule: Vec<&Verdict> = of_rule.copied().collect();
-                if let Some((sizes, speedup)) = faster_sizes(entry, &of_rule) {
-                    entry.confirm(&sizes, speedup, Confidence::High);
-                }
-            }
-        }
-    }
-}
-
-/// The sizes of a rule that verdicts confirm, with the geometric mean of their speed-ups.
-fn faster_sizes(entry: &ShapeRules, verdicts: &[&Verdict]) -> Option<(Range<u64>, f64)> {
-    let last = last(verdicts);
-    let mut speedups = BTreeMap::new();
-    for verdict in last {
-        let speedup = verdict.speedup.filter(|_| verdict.found == Found::Faster)?;
-        speedups.insert(verdict.bytes, speedup.median);
-    }
-    let sizes = *speedups.first_key_value()?.0..*speedups.last_key_value()?.0 + 1;
-    let mut measured = entry.measured.iter().map(|point| point.bytes);
-    let all = measured.all(|bytes| !sizes.contains(&bytes) || speedups.contains_key(&bytes));
-    let speedup = statistics::geometric_mean(speedups.values().copied())?;
-    all.then_some((sizes, speedup))
-}
-
 /// The last verdict about each size, class of operators and deployment, or several of the same second.
 fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let is_last = |verdict: &&&Verdict| {
@@ -157,9 +118,9 @@ fn last<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
 
 /// The ranges around a rule's wrong sizes; those that touch are joined.
 fn wrong_sizes(entry: &ShapeRules, rule: &Range<u64>, verdicts: &[&Verdict]) -> Vec<Range<u64>> {
-    let last = last(verdicts).into_iter();
-    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) =
-        last.partition(|verdict| verdict.is_wrong());
+    let (wrong, cleared): (Vec<&Verdict>, Vec<&Verdict>) = last(verdicts)
+        .into_iter()
+        .partition(|verdict| verdict.is_wrong());
     let wrong: BTreeSet<u64> = wrong.iter().map(|verdict| verdict.bytes).collect();
     let measured = entry.measured.iter().map(|point| point.bytes);
     let good: BTreeSet<u64> = measured

@@ -89,11 +89,14 @@ pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
     }
     match Table::load(path) {
         Ok(table) => Ok(Some(table)),
-        Err(TableError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            Ok(None)
-        }
+        Err(TableError::Read { source, .. }) if is_absent(source.kind()) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether nothing can be there, be it that a folder on the way is none.
+fn is_absent(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// What follows measuring in [`tune`].

@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use results::Verdict as Why;
-use statistics::PairedRatio;
 use store::Store;
 use table::{Found, Table, Verdict};
 use tuner::{Analysis, Tuned};
@@ -194,38 +193,4 @@ fn a_table_that_cannot_be_read_is_not_replaced() {
     }
     let left = std::fs::read_to_string(&tuned.table_path).expect("there");
     assert_eq!(left, broken);
-}
-
-#[test]
-fn what_validation_confirmed_stays_confirmed_when_tuned_again() {
-    let further = "confirmation: off\n";
-    let first = Desk::new(further).tune();
-    let faster = Verdict {
-        found: Found::Faster,
-        speedup: Some(PairedRatio::point(2.0)),
-        ..verdict(&Desk::new(further), &first.table)
-    };
-    let beside = |found| Verdict {
-        bytes: BYTES + 1,
-        found,
-        ..faster.clone()
-    };
-    for (verdicts, expected) in [
-        (vec![], None),
-        (vec![faster.clone()], Some(BYTES..BYTES + 1)),
-        (
-            vec![faster.clone(), beside(Found::Faster)],
-            Some(BYTES..BYTES + 2),
-        ),
-        // At another size of the same rule the default is as good.
-        (vec![faster.clone(), beside(Found::Same)], None),
-    ] {
-        let desk = Desk::new(further);
-        keep(&desk, &verdicts);
-        let table = desk.tune().table;
-        let confirmed = table.entries().flat_map(|entry| entry.ranges());
-        let confirmed = confirmed.filter(|(_, rule)| rule.confirmed);
-        let ranges: Vec<_> = confirmed.map(|(sizes, _)| sizes).collect();
-        assert_eq!(ranges, Vec::from_iter(expected));
-    }
 }

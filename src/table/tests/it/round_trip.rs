@@ -145,7 +145,7 @@ fn entry(collective: Collective, operators: Operators) -> impl Strategy<Value = 
                 candidate,
                 speedup,
                 confidence,
-                confirmed,
+                confirmed: confirmed && source == RuleSource::Measured,
             };
             let point =
                 |(bytes, (seconds, default_seconds, speedup)): (u64, (f64, f64, Option<f64>))| {

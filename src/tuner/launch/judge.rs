@@ -24,9 +24,14 @@ impl Launch<'_> {
         };
         let message = described.to_string();
         if may_have_lost_nodes(exit.outcome)
-            && let Some(failed_nodes) = lost_nodes(&exit.tail)
+            && let Some(lost) = lost_nodes(&exit.tail)
         {
             let end = BatchEnd::NodeFailed;
+            // What the batch system says of its nodes counts.
+            let failed_nodes = match exit.failed_nodes.is_empty() {
+                true => lost,
+                false => exit.failed_nodes,
+            };
             let failed = LaunchError::Failed {
                 outcome: Outcome::Ended(end),
                 log: exit.log,

@@ -214,7 +214,7 @@ fn results_that_cannot_be_written_are_found_out_before_measuring() {
     std::fs::write(&file, "in the way").expect("written");
     bench.redirect("tables/bench.yaml", "file/bench.yaml");
     let error = tune(&bench.workplace(), &mut Silent, &never()).expect_err("not writable");
-    assert!(matches!(error, TunerError::File { .. }), "{error}");
+    assert!(matches!(error, TunerError::Output { .. }), "{error}");
     assert_eq!(bench.launches(), 0);
     assert_eq!(
         std::fs::read_to_string(&file).expect("readable"),

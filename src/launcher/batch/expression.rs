@@ -21,18 +21,25 @@ pub(super) fn too_long(template: &str) -> Option<usize> {
             rest = inside.split_once("#}")?.1;
             continue;
         }
-        let end = if tag == "{{" { "}}" } else { "%}" };
-        let length = match inside_of(inside, end) {
-            (operators, _) if operators > MOST_OPERATORS => return Some(line),
-            (_, length) => length,
-        };
-        let words = inside[..length].trim_matches(['-', '+', ' ']);
-        rest = &inside[length..];
-        if tag == "{%" && words == "raw" {
-            rest = rest.split_once("endraw")?.1;
+        if let Some(raw) = behind_tag(inside, "raw").filter(|_| tag == "{%") {
+            let mut tags = raw.match_indices("{%");
+            rest = tags.find_map(|(at, _)| behind_tag(&raw[at + 2..], "endraw"))?;
+            continue;
         }
+        let end = if tag == "{{" { "}}" } else { "%}" };
+        rest = match inside_of(inside, end) {
+            (operators, _) if operators > MOST_OPERATORS => return Some(line),
+            (_, length) => &inside[length..],
+        };
     }
     None
+}
+
+/// What follows `{% NAME %}` in a text that begins behind its `{%`; `None` if it is another tag.
+fn behind_tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let trimmed = |text: &'t str| text.strip_prefix(['-', '+']).unwrap_or(text);
+    let rest = trimmed(text).trim_ascii_start().strip_prefix(name)?;
+    trimmed(rest.trim_ascii_start()).strip_prefix("%}")
 }
 
 /// The operators until a tag's end, and where that is.

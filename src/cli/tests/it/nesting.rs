@@ -213,6 +213,8 @@ fn expressions_of_templates_have_an_end() {
         "{{ \"\\\\\" }}",
         "{# {{ #}",
         "{%- raw -%}{{ '{%- endraw %}",
+        "{%\traw\n%}{{ '{% endraw %}",
+        "{% raw %}endraw {{ '{% endraw %}",
         "{{ {'a': {}} }}",
     ] {
         check(&format!("{before}{deep}"), true);

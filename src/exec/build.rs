@@ -4,9 +4,8 @@ fn main() {
     println!("cargo:rerun-if-changed=shim.c");
     println!("cargo:rerun-if-env-changed=MPICC");
     let compiler = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let package = std::env::var("CARGO_PKG_NAME").expect("cargo names the package");
     cc::Build::new()
         .compiler(compiler)
         .file("shim.c")
-        .compile(&format!("colltune-{package}-shim"));
+        .compile(concat!("colltune-", env!("CARGO_PKG_NAME"), "-shim"));
 }

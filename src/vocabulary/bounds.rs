@@ -1,7 +1,7 @@
-//! What quantities may be: one range for each kind of quantity that files, options and variables hold, with its reason.
+//! The range of each kind of quantity that files, options and variables hold, with its reason.
 //!
-//! Readers refuse what is outside, in the words of the range's `Display`. So no sum of durations, product of sizes or
-//! ratio of times that is made of them is infinite.
+//! Readers refuse other values in the words of the range's `Display`. So all sums of durations, products of sizes and
+//! ratios of times that are computed from them are finite.
 
 use std::fmt;
 
@@ -21,118 +21,107 @@ pub struct Bounds<T> {
     reason: &'static str,
 }
 
+impl<T: Copy + ToString> Bounds<T> {
+    /// A range whose ends are shown as plain numbers.
+    const fn plain(what: &'static str, least: T, most: T, reason: &'static str) -> Self {
+        Self {
+            what,
+            least,
+            most,
+            show: |value| value.to_string(),
+            reason,
+        }
+    }
+
+    const fn shown(self, show: fn(T) -> String) -> Self {
+        Self { show, ..self }
+    }
+}
+
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// What people ask for in durations, in seconds: budgets, watchdogs, wall times.
-pub const DURATION: Bounds<f64> = Bounds {
-    what: "a duration",
-    least: 1e-6,
-    most: 366.0 * DAY_SECONDS,
-    show: |seconds| match seconds < DAY_SECONDS {
-        true => format_seconds(seconds),
-        false => format!("{} days", seconds / DAY_SECONDS),
-    },
-    reason: "no campaign takes longer",
-};
+pub const DURATION: Bounds<f64> = Bounds::plain(
+    "a duration",
+    1e-6,
+    366.0 * DAY_SECONDS,
+    "no campaign takes longer",
+)
+.shown(|seconds| match seconds < DAY_SECONDS {
+    true => format_seconds(seconds),
+    false => format!("{} days", seconds / DAY_SECONDS),
+});
 
 /// What was measured, in seconds; also what is computed from a machine's parameters.
-pub const TIME: Bounds<f64> = Bounds {
-    what: "a time",
-    least: 1e-15,
-    most: 1e9,
-    show: |seconds| format!("{seconds:e} s"),
-    reason: "no clock tells less, and nobody waits longer",
-};
+pub const TIME: Bounds<f64> = Bounds::plain(
+    "a time",
+    1e-15,
+    1e9,
+    "no clock shows less, and no launch lasts longer",
+)
+.shown(|seconds| format!("{seconds:e} s"));
+
+/// How long something took, in seconds, where that may be no time at all.
+pub const SPAN: Bounds<f64> = Bounds { least: 0.0, ..TIME };
 
 /// The ratio of two times.
-pub const SPEEDUP: Bounds<f64> = Bounds {
-    what: "a number",
-    least: TIME.least / TIME.most,
-    most: TIME.most / TIME.least,
-    show: |ratio| format!("{ratio:e}"),
-    reason: "it is the ratio of two times",
-};
+pub const SPEEDUP: Bounds<f64> = Bounds::plain(
+    "a number",
+    TIME.least / TIME.most,
+    TIME.most / TIME.least,
+    "it is the ratio of two times",
+)
+.shown(|ratio| format!("{ratio:e}"));
 
 /// A share of one that may exceed one, as a tolerance.
-pub const SHARE: Bounds<f64> = Bounds {
-    what: "a share of one",
-    least: 0.0,
-    most: 1000.0,
-    show: |share| share.to_string(),
-    reason: "0.05 is 5 %",
-};
+pub const SHARE: Bounds<f64> = Bounds::plain("a share of one", 0.0, 1000.0, "0.05 is 5 %");
 
 /// The length of a message, vector, block or segment.
-pub const BYTES: Bounds<u64> = Bounds {
-    what: "a size",
-    least: 0,
-    most: 1 << 50,
-    show: format_bytes,
-    reason: "no machine has more memory",
-};
+pub const BYTES: Bounds<u64> =
+    Bounds::plain("a size", 0, 1 << 50, "no machine has more memory").shown(format_bytes);
 
 /// Ranks: on a node, and in all.
-pub const RANKS: Bounds<u32> = Bounds {
-    what: "a number of ranks",
-    least: 1,
-    most: i32::MAX as u32,
-    show: |ranks| ranks.to_string(),
-    reason: "MPI numbers ranks with 31 bits",
-};
+pub const RANKS: Bounds<u32> = Bounds::plain(
+    "a number of ranks",
+    1,
+    i32::MAX as u32,
+    "MPI numbers ranks with 31 bits",
+);
 
 /// Repetitions of a candidate in a launch.
-pub const REPETITIONS: Bounds<u32> = Bounds {
-    what: "a whole number",
-    least: 1,
-    most: 1_000_000,
-    show: |repetitions| repetitions.to_string(),
-    reason: "the time of each is kept",
-};
+pub const REPETITIONS: Bounds<u32> =
+    Bounds::plain("a whole number", 1, 1_000_000, "the time of each is kept");
 
 /// Seconds to start a message.
-pub const LATENCY: Bounds<f64> = Bounds {
-    what: "seconds a message",
-    least: 0.0,
-    most: 1000.0,
-    show: |seconds| seconds.to_string(),
-    reason: "messages of no machine take longer to start",
-};
+pub const LATENCY: Bounds<f64> = Bounds::plain(
+    "seconds a message",
+    0.0,
+    1000.0,
+    "messages of no machine take longer to start",
+);
 
 /// Seconds a byte: of sending, combining, copying.
-pub const BYTE_TIME: Bounds<f64> = Bounds {
-    what: "seconds a byte",
-    least: 0.0,
-    most: 1.0,
-    show: |seconds| seconds.to_string(),
-    reason: "no machine takes longer for a byte",
-};
+pub const BYTE_TIME: Bounds<f64> = Bounds::plain(
+    "seconds a byte",
+    0.0,
+    1.0,
+    "no machine takes longer for a byte",
+);
 
 /// The standard deviation of the logarithm of a disturbed time.
-pub const JITTER: Bounds<f64> = Bounds {
-    what: "a standard deviation of logarithms",
-    least: 0.0,
-    most: 3.0,
-    show: |deviation| deviation.to_string(),
-    reason: "with 3 it is common that times differ by a factor of 20",
-};
+pub const JITTER: Bounds<f64> = Bounds::plain(
+    "a standard deviation of logarithms",
+    0.0,
+    3.0,
+    "with 3 it is common that times differ by a factor of 20",
+);
 
 /// How many times longer a disturbed time is.
-pub const SLOWDOWN: Bounds<f64> = Bounds {
-    what: "a factor",
-    least: 0.0,
-    most: 1e6,
-    show: |factor| factor.to_string(),
-    reason: "what is slower has stopped",
-};
+pub const SLOWDOWN: Bounds<f64> =
+    Bounds::plain("a factor", 0.0, 1e6, "a call that is slower does not end");
 
 /// A probability.
-pub const PROBABILITY: Bounds<f64> = Bounds {
-    what: "a probability",
-    least: 0.0,
-    most: 1.0,
-    show: |probability| probability.to_string(),
-    reason: "1 is always",
-};
+pub const PROBABILITY: Bounds<f64> = Bounds::plain("a probability", 0.0, 1.0, "1 is always");
 
 impl<T: PartialEq> PartialEq for Bounds<T> {
     fn eq(&self, other: &Self) -> bool {
@@ -173,7 +162,7 @@ impl<T: Copy> fmt::Display for Bounds<T> {
     }
 }
 
-/// Reads how long something took, from 0 to the most of [`TIME`], for `#[serde(deserialize_with = "...")]`.
+/// Reads how long something took, within [`SPAN`], for `#[serde(deserialize_with = "...")]`.
 ///
 /// # Errors
 /// Another number.
@@ -190,12 +179,8 @@ pub fn optional_span<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, 
 }
 
 fn checked_span<E: Error>(seconds: f64) -> Result<f64, E> {
-    match (0.0..=TIME.most).contains(&seconds) {
-        true => Ok(seconds),
-        false => Err(E::custom(format!(
-            "{seconds:e} s is no time that anything took"
-        ))),
-    }
+    let refused = || E::custom(format!("{seconds:e} s is not {SPAN}"));
+    SPAN.of(seconds).ok_or_else(refused)
 }
 
 /// Reads times that are each 0 or within [`TIME`].

@@ -13,10 +13,10 @@ pub enum UnitError {
     /// Not a duration.
     #[error("`{0}` is not a duration; write it as in 90s, 20m, 1h30m or 500ms")]
     Duration(String),
-    /// A size that nothing has.
+    /// A size that is not within [`BYTES`].
     #[error("`{0}` is not {BYTES}")]
     LargeSize(String),
-    /// A duration that nobody can wait for.
+    /// A duration that is not within [`DURATION`].
     #[error("`{0}` is not {DURATION}")]
     LongDuration(String),
     /// Not a range of sizes.

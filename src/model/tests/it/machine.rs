@@ -59,29 +59,23 @@ fn values_out_of_range_are_named() {
             other => panic!("{key}: {other:?}"),
         }
     };
-    check("\"gamma\": 1e-10", "\"gamma\": -1e-10", "gamma");
-    check("\"gamma\": 1e-10", "\"gamma\": 1e308", "gamma");
-    check("\"copy\": 5e-11", "\"copy\": 1.1", "copy");
-    check(
-        "\"injection_beta\": 2e-10",
-        "\"injection_beta\": 2",
-        "injection_beta",
-    );
-    check("\"beta\": 1e-10", "\"beta\": 1e300", "network.beta");
-    check("\"alpha\": 3e-7", "\"alpha\": 1e9", "node.alpha");
-    check("\"jitter\": 0.05", "\"jitter\": 1e9", "noise.jitter");
-    check(
-        "\"spike_factor\": 10",
-        "\"spike_factor\": 1e300",
-        "noise.spike_factor",
-    );
-    check("\"alpha\": 2e-6", "\"alpha\": -1", "network.alpha");
-    check("\"overhead\": 1e-7", "\"overhead\": -1", "node.overhead");
-    check(
-        "\"spike_probability\": 0.01",
-        "\"spike_probability\": 1.5",
-        "noise.spike_probability",
-    );
+    for (key, from, to) in [
+        ("gamma", "1e-10", "-1e-10"),
+        ("gamma", "1e-10", "1e308"),
+        ("copy", "5e-11", "1.1"),
+        ("injection_beta", "2e-10", "2"),
+        ("network.alpha", "2e-6", "-1"),
+        ("network.beta", "1e-10", "1e300"),
+        ("node.alpha", "3e-7", "1e9"),
+        ("node.overhead", "1e-7", "-1"),
+        ("noise.jitter", "0.05", "1e9"),
+        ("noise.spike_factor", "10", "1e300"),
+        ("noise.spike_probability", "0.01", "1.5"),
+    ] {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let of = |value| format!("\"{name}\": {value}");
+        check(&of(from), &of(to), key);
+    }
 
     let text = FULL.replace("\"overhead\": 1e-7", "\"overhead\": 4e-7");
     let machine: Machine = serde_json::from_str(&text).expect("well-formed");

@@ -1,11 +1,10 @@
 //! How values of ours stand in columns.
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Row, ToSql};
 use serde::{Serialize, de::DeserializeOwned};
-use thiserror::Error;
 use vocabulary::CommShape;
-use vocabulary::bounds::{SPEEDUP, TIME};
+use vocabulary::bounds::{Bounds, TIME};
 
 /// A serializable value as JSON text. The text of equal values is equal, so it can be a key.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -60,7 +59,7 @@ impl FromSql for Repetitions {
         let seconds = entries(value.as_blob()?, f64::from_le_bytes)?;
         match seconds.iter().find(|time| !TIME.hold_or_nothing(**time)) {
             None => Ok(Self(seconds)),
-            Some(time) => Err(FromSqlError::other(Impossible(*time))),
+            Some(time) => Err(FromSqlError::Other(impossible(*time).into())),
         }
     }
 }
@@ -72,36 +71,21 @@ pub(crate) fn shape(row: &Row<'_>, column: usize) -> rusqlite::Result<CommShape>
     CommShape::checked(nodes, ppn).ok_or_else(impossible)
 }
 
-/// How long something took, in seconds.
-pub(crate) struct Span(pub(crate) f64);
-
-impl FromSql for Span {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let seconds = f64::column_result(value)?;
-        match (0.0..=TIME.most()).contains(&seconds) {
-            true => Ok(Self(seconds)),
-            false => Err(FromSqlError::other(Impossible(seconds))),
-        }
-    }
+/// A number of a column; one that is not within the bounds is damage.
+pub(crate) fn within(row: &Row<'_>, column: usize, bounds: &Bounds<f64>) -> rusqlite::Result<f64> {
+    let value: f64 = row.get(column)?;
+    let refused = || damage(column, Type::Real, impossible(value));
+    bounds.of(value).ok_or_else(refused)
 }
 
-/// A ratio of times.
-pub(crate) struct Ratio(pub(crate) f64);
-
-impl FromSql for Ratio {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let ratio = f64::column_result(value)?;
-        let ratio = SPEEDUP
-            .of(ratio)
-            .ok_or_else(|| FromSqlError::other(Impossible(ratio)))?;
-        Ok(Self(ratio))
-    }
+fn impossible(value: f64) -> String {
+    format!("impossible value {value:e}")
 }
 
-/// What nothing measured has.
-#[derive(Debug, Error)]
-#[error("impossible value {0:e}")]
-struct Impossible(f64);
+/// The error that stands for damage in a column.
+pub(crate) fn damage(column: usize, of: Type, what: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, of, what.into())
+}
 
 /// Which repetitions are not valid: places in [`Repetitions`], as little-endian 32-bit numbers.
 /// Nothing is stored where all are valid.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Params, Row, params};
 use serde::de::DeserializeOwned;
+use vocabulary::bounds::SPAN;
 use vocabulary::{Candidate, Cell, Left, Library, Pattern, Purpose, Sample, Subject};
 use wire::{Failure, LaunchStart, Spending};
 
-use crate::columns::{Json, Places, Repetitions, Span};
+use crate::columns::{Json, Places, Repetitions, damage, within};
 use crate::ingest::column_of;
 use crate::{Outcome, Store, StoreError};
 
@@ -167,7 +168,8 @@ impl Store {
                     let (subject, candidate) = definitions.of_measured(row)?;
                     let Repetitions(mut seconds) = row.get(4)?;
                     let Places(invalid) = row.get(5)?;
-                    let residual: Option<Span> = row.get(6)?;
+                    let residual: Option<f64> = row.get(6)?;
+                    let residual = residual.map(|_| within(row, 6, &SPAN));
                     let left: Option<Json<Left>> = row.get(7)?;
                     leave_out(&mut seconds, &invalid);
                     Ok(Sample {
@@ -177,7 +179,7 @@ impl Store {
                         batch: row.get(3)?,
                         seconds,
                         invalid: invalid.len() as u32,
-                        residual_seconds: residual.map(|Span(seconds)| seconds),
+                        residual_seconds: residual.transpose()?,
                         left: left.map(|Json(left)| left),
                     })
                 })?
@@ -269,7 +271,7 @@ impl Store {
                      WHERE library_name = ?1 AND library_version = ?2 AND {which}"
                 ),
                 of(library),
-                |row| row.get(0).map(|Span(seconds)| seconds),
+                |row| within(row, 0, &SPAN),
             )
         })
     }
@@ -300,7 +302,7 @@ impl Store {
             let mut turns: BTreeMap<Cell, Vec<f64>> = BTreeMap::new();
             while let Some(row) = rows.next()? {
                 if let Subject::Cell(cell) = find(&subjects, row, 0)? {
-                    let Span(seconds) = row.get(1)?;
+                    let seconds = within(row, 1, &SPAN)?;
                     turns.entry(cell).or_default().push(seconds);
                 }
             }
@@ -321,14 +323,12 @@ impl Store {
                  WHERE library_name = ?1 AND library_version = ?2 AND spent IS NOT NULL",
                 of(library),
                 |row| {
-                    let [Span(elapsed_seconds), Span(preparing_seconds)] =
-                        [row.get(0)?, row.get(1)?];
-                    let [Span(starting_seconds), Span(calling_seconds)] =
-                        [row.get(2)?, row.get(3)?];
+                    let seconds = |column| within(row, column, &SPAN);
+                    let elapsed_seconds = seconds(0)?;
                     let spending = Spending {
-                        preparing_seconds,
-                        starting_seconds,
-                        calling_seconds,
+                        preparing_seconds: seconds(1)?,
+                        starting_seconds: seconds(2)?,
+                        calling_seconds: seconds(3)?,
                     };
                     Ok((elapsed_seconds > 0.0).then_some((elapsed_seconds, spending)))
                 },
@@ -369,7 +369,7 @@ impl Store {
                      FROM cost"
                 ),
                 params![name, version, Json(Outcome::Interrupted)],
-                |row| row.get(0).map(|Span(seconds)| seconds),
+                |row| within(row, 0, &SPAN),
             )
         })
     }
@@ -433,12 +433,7 @@ impl Definitions {
             return Ok((subject, candidate));
         }
         let wrong = format!("{candidate} was never measured in {subject}");
-        let text = Type::Text;
-        Err(rusqlite::Error::FromSqlConversionFailure(
-            1,
-            text,
-            wrong.into(),
-        ))
+        Err(damage(1, Type::Text, wrong))
     }
 }
 

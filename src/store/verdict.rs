@@ -3,10 +3,11 @@
 use rusqlite::types::Type;
 use rusqlite::{Row, params};
 use statistics::{Interval, PairedRatio};
-use table::Verdict;
-use vocabulary::Library;
+use table::{OperatorClass, Verdict};
+use vocabulary::bounds::{BYTES, PROBABILITY, SPEEDUP};
+use vocabulary::{Cell, Datatype, Library, Operator};
 
-use crate::columns::{Json, Ratio, Whole, shape};
+use crate::columns::{Json, Whole, damage, shape, within};
 use crate::launch::next_number;
 use crate::{Store, StoreError};
 
@@ -68,17 +69,15 @@ impl Store {
 
 fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     let name: String = row.get(3)?;
-    let collective = name.parse().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(3, Type::Text, Box::new(error))
-    })?;
-    let speedup = match row.get(12)? {
+    let unknown = |_| damage(3, Type::Text, format!("no collective `{name}`"));
+    let speedup = match row.get::<_, Option<f64>>(12)? {
         None => None,
-        Some(Ratio(median)) => Some(PairedRatio {
-            median,
+        Some(_) => Some(PairedRatio {
+            median: within(row, 12, &SPEEDUP)?,
             interval: Interval {
-                low: row.get(13).map(|Ratio(low)| low)?,
-                high: row.get(14).map(|Ratio(high)| high)?,
-                coverage: row.get(15)?,
+                low: within(row, 13, &SPEEDUP)?,
+                high: within(row, 14, &SPEEDUP)?,
+                coverage: within(row, 15, &PROBABILITY)?,
             },
             launches: row.get(16)?,
         }),
@@ -91,13 +90,31 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     let Json(found) = row.get(11)?;
     let Json(seed) = row.get(17)?;
     let (Whole(unix_seconds), Whole(bytes)) = (row.get(0)?, row.get(10)?);
+    let mut cell = Cell {
+        collective: name.parse().map_err(unknown)?,
+        shape: shape(row, 4)?,
+        bytes,
+        // A verdict is about all datatypes.
+        datatype: Datatype::Byte,
+        operator: Some(match operators {
+            OperatorClass::Commutative => Operator::Sum,
+            OperatorClass::Noncommutative => Operator::Noncommutative,
+        }),
+    };
+    if !cell.collective.is_reduction() {
+        cell.operator = None;
+    }
+    if !BYTES.hold(bytes) || !cell.admits(&candidate) {
+        let wrong = format!("{candidate} was never measured in {cell}");
+        return Err(damage(9, Type::Text, wrong));
+    }
     Ok(Verdict {
         unix_seconds,
         library: library.clone(),
         conditions: row.get(1)?,
         pattern,
-        collective,
-        shape: shape(row, 4)?,
+        collective: cell.collective,
+        shape: cell.shape,
         order,
         operators,
         deployment,

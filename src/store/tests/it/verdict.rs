@@ -2,9 +2,9 @@
 
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
-use store::{Import, ImportedLaunch, Store};
+use store::{Import, ImportedLaunch, Store, StoreError};
 use table::{Deployment, Found, OperatorClass, Verdict};
-use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Parameters, Pattern, RankOrder};
 use wire::Environment;
 
 use crate::fixture::library;
@@ -82,4 +82,50 @@ fn verdicts_are_kept_with_the_newest_launch() {
         store.verdicts(&library("mpich")).expect("readable"),
         [after(0, verdict("mpich"))]
     );
+}
+
+#[test]
+fn verdicts_that_no_launch_can_have_given_are_damage() {
+    let ours = |algorithm: &str| Candidate::Ours {
+        algorithm: algorithm.to_owned(),
+        parameters: Parameters::default(),
+    };
+    let known = verdict("openmpi");
+    let with = |coverage| {
+        let mut speedup = known.speedup.expect("measured");
+        speedup.interval.coverage = coverage;
+        Some(speedup)
+    };
+    for impossible in [
+        Verdict {
+            collective: Collective::Allreduce,
+            ..known.clone()
+        },
+        Verdict {
+            candidate: ours("bcast/unknown"),
+            ..known.clone()
+        },
+        Verdict {
+            collective: Collective::Allreduce,
+            operators: OperatorClass::Noncommutative,
+            candidate: ours("allreduce/ring"),
+            ..known.clone()
+        },
+        Verdict {
+            bytes: 1 << 60,
+            ..known.clone()
+        },
+        Verdict {
+            speedup: with(1.5),
+            ..known.clone()
+        },
+    ] {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let mut store = Store::open_or_create(&folder.path().join("a.db")).expect("created");
+        store
+            .record_verdicts(std::slice::from_ref(&impossible))
+            .expect("stored");
+        let read = store.verdicts(&library("openmpi"));
+        assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{read:?}");
+    }
 }

@@ -41,7 +41,7 @@ pub use holder::Holder;
 pub use import::{Import, ImportedLaunch, ImportedSample};
 pub use launch::Outcome;
 pub use lease::Lease;
-pub use lock::Lock;
+pub use lock::{Lock, beside};
 pub use open::Store;
 pub use query::{CampaignRow, LaunchRow};
 pub use spool::SpoolReader;

@@ -1,6 +1,6 @@
 //! One measuring process per store.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,6 +14,22 @@ use crate::{Holder, StoreError};
 /// Drivers take the lock in shared mode for an instant, to see whether their master still lives.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The files that are kept beside a store: SQLite's write-ahead log and its index, and the file of [`Lock`].
+pub fn beside(store: &Path) -> [PathBuf; 3] {
+    let with = |path: &Path, end: &str| {
+        let mut path = path.as_os_str().to_owned();
+        path.push(end);
+        path.into()
+    };
+    // SQLite follows links.
+    let target = fs::canonicalize(store).unwrap_or_else(|_| store.to_owned());
+    [
+        with(&target, "-wal"),
+        with(&target, "-shm"),
+        with(store, ".lock"),
+    ]
+}
 
 /// The right to measure into a store: an exclusive `flock` on the file beside it.
 ///
@@ -35,9 +51,7 @@ impl Lock {
     /// [`StoreError::Locked`] if another process holds it; [`StoreError::Folder`] and
     /// [`StoreError::File`] if the file cannot be made.
     pub fn acquire(store: &Path) -> Result<Self, StoreError> {
-        let mut path = store.as_os_str().to_owned();
-        path.push(".lock");
-        let path = PathBuf::from(path);
+        let [.., path] = beside(store);
         create_folder_of(&path)?;
         let mut file = File::options()
             .read(true)
@@ -75,7 +89,7 @@ impl Lock {
     }
 }
 
-/// A courtesy for whoever is refused.
+/// Leaves a note for a process that the lock is refused to.
 fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;

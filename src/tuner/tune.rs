@@ -8,6 +8,7 @@ use campaign::Output;
 use store::Store;
 use table::{Policy, Table, TableError, Withheld};
 
+use crate::launch::absolute;
 use crate::{
     Analysis, Deciding, Event, Export, Measured, Observer, TunerError, Workplace, export_beside,
     export_path, keep_apart, measure, probe, write,
@@ -51,9 +52,11 @@ pub fn tune(
 /// A table that cannot be written, or would replace what cannot be read, should not cost a night of measuring first.
 ///
 /// # Errors
-/// [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].
+/// [`TunerError::File`], [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].
 pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     let output = &at.campaign.output;
+    // Folders of outputs are created below: not for a campaign that cannot be measured here.
+    absolute(&output.store)?;
     let (page, export) = (page(output), export_path(&at.library, &output.table));
     let outputs = [
         ("`output.table`", Some(&*output.table)),
@@ -67,9 +70,10 @@ pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     let store = [("`output.store`", Some(at.store()))];
     let others: Vec<_> = read.chain(store).chain([outputs[1], page[0]]).collect();
     keep_apart(&beside, &others)?;
-    for outputs in [&outputs[..], &beside, &page] {
-        probe(outputs)?;
-    }
+    let all = [&outputs[..], &beside, &page];
+    all.iter()
+        .try_for_each(|outputs| keep_apart(outputs, &store))?;
+    all.iter().try_for_each(|outputs| probe(outputs))?;
     written_before(&output.table)?;
     Ok(())
 }
@@ -94,7 +98,7 @@ pub fn written_before(path: &Path) -> Result<Option<Table>, TableError> {
     }
 }
 
-/// Whether nothing can be there, be it that a folder on the way is none.
+/// Whether a file cannot be there, also because one of its folders is another file.
 fn is_absent(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -65,8 +65,9 @@ Examples:
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let outputs = [("`--output`", self.output.as_deref())];
+        let source = store_file(&self.source);
         let inputs = [
-            ("STORE|TABLE", Some(&*self.source)),
+            ("STORE|TABLE", Some(&*source)),
             ("`--store`", self.store.as_deref()),
         ];
         tuner::keep_apart(&outputs, &inputs)?;

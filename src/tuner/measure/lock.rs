@@ -2,7 +2,7 @@
 
 use store::{Lease, Lock};
 
-use crate::launch::folder;
+use crate::launch::{absolute, folder};
 use crate::{TunerError, Workplace};
 
 /// The right to measure into a campaign's store and to start its launches.
@@ -14,6 +14,8 @@ pub(crate) struct CampaignLock {
 
 impl CampaignLock {
     pub(crate) fn of(at: &Workplace) -> Result<Self, TunerError> {
+        // The lock's folder is created: not for a campaign that cannot be measured here.
+        absolute(&at.campaign.output.store)?;
         let lock = Lock::acquire(at.store())?;
         let lease = match at.launcher.outlives() {
             true => Some(Lease::acquire(&folder(&at.campaign.output.store))?),

@@ -8,6 +8,7 @@ use tuner::{MachineError, Named, TunerError, keep_apart, load_machine, parse_mac
 
 use super::SimulateError;
 use crate::commands::stored::LibraryArg;
+use crate::commands::workplace::store_file;
 use crate::error::CliError;
 
 /// What an SQLite file begins with.
@@ -26,8 +27,8 @@ pub(super) struct MachineArgs {
 impl MachineArgs {
     /// Refuses outputs that would replace the machine.
     pub(super) fn keep(&self, outputs: &[Named<'_>]) -> Result<(), CliError> {
-        let machine = [("`--machine`", self.machine.as_deref())];
-        Ok(keep_apart(outputs, &machine)?)
+        let machine = self.machine.as_deref().map(store_file);
+        Ok(keep_apart(outputs, &[("`--machine`", machine.as_deref())])?)
     }
 
     pub(super) fn load(&self) -> Result<Machine, CliError> {

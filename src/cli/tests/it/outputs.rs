@@ -455,6 +455,25 @@ fn what_is_read_is_never_replaced_whatever_it_is_called() {
 }
 
 #[test]
+fn what_is_kept_beside_a_store_is_never_replaced() {
+    let place = place();
+    let before = place.files();
+    let of_stores = WRITERS
+        .iter()
+        .filter(|writer| writer.reads.contains(&STORE) || writer.key().is_some());
+    for writer in of_stores {
+        for end in ["-wal", "-shm", ".lock"] {
+            let ran = writer.run(&place, &format!("{STORE}{end}"));
+            let context = format!("{} {end}: {ran:?}", writer.args);
+            assert_eq!(ran.code, Some(2), "{context}");
+            let named = format!("the same file as `small.db{end}` of ");
+            assert!(ran.err.contains(&named), "{context}");
+            assert!(place.files() == before, "{context}");
+        }
+    }
+}
+
+#[test]
 fn a_store_never_replaces_what_is_read() {
     let place = place();
     let times = "collective,algorithm,nodes,ppn,bytes,seconds\nallreduce,default,2,2,8,1e-6\n";

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use campaign::{Campaign, Launching, SimulatedOptions};
 use launcher::{
     BatchLauncher, Discovery, Installation, LaunchError, Launcher, LibraryChoice, LocalLauncher,
-    LocalOptions, discover, driver_directories, find_driver, list_natives, select,
+    LocalOptions, discover, driver_directories, find_driver, list_natives, select, takes_orders,
 };
 use simulated::SimulatedLauncher;
 use vocabulary::{Library, NativeAlgorithm, Warning};
 
 use crate::machine::{check_suffices, load_machine};
 use crate::shelf::relocated;
-use crate::{Homes, TunerError};
+use crate::{Homes, TunerError, scripts};
 
 /// Where to look for programs; the edge of the program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub struct Workplace {
     pub environment: Vec<(OsString, OsString)>,
     /// Where the store is if not where the campaign says: launches are beside that path all the same.
     pub relocated: Option<PathBuf>,
-    /// What is known to make the numbers less trustworthy before anything ran.
+    /// What is known before anything ran to make the numbers less trustworthy, or jobs useless.
     pub warnings: Vec<Warning>,
 }
 
@@ -101,7 +101,13 @@ impl Workplace {
                 let at = Self::of_library(campaign, library, places, |installation| {
                     Box::new(BatchLauncher::new(installation, options, name, path))
                 })?;
-                Ok(Self { relocated, ..at })
+                let mut at = Self { relocated, ..at };
+                // A template that cannot be filled in is an error where a script is needed.
+                let scripts = scripts(&at, None).unwrap_or_default();
+                if !scripts.iter().all(|script| takes_orders(&script.text)) {
+                    at.warnings.push(Warning::IdleJobs);
+                }
+                Ok(at)
             }
             Launching::Simulated(_) if library.is_some() => Err(TunerError::NoLibraryToChoose),
             Launching::Simulated(options) => Self::simulated(campaign, &options),

@@ -64,6 +64,12 @@ pub enum Warning {
         /// Where.
         host: String,
     },
+    /// Jobs would not take orders.
+    #[error(
+        "jobs of this campaign measure nothing: the template lacks the line `{{{{ serve }}}}`, which takes colltune's \
+         orders (jobs/README.md)"
+    )]
+    IdleJobs,
     /// Several nodes are one machine.
     #[error(
         "{nodes} nodes are one machine, whose {cores} cores {ranks} ranks shared: what goes between them \

@@ -3,7 +3,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::HumanDuration;
-use launcher::takes_orders;
 use schedule::Collective;
 use serde_json::{Value, json};
 use store::Store;
@@ -52,10 +51,6 @@ Examples:
   colltune plan tuning/quickstart.yaml
   colltune plan --render tuning/cluster.yaml";
 
-/// What is wrong with a script in which nothing takes orders.
-const IDLE: &str = "jobs with this script measure nothing: the template lacks the line `{{ serve }}`, which takes \
-                    colltune's orders (jobs/README.md)";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.workplace.prepare()?;
@@ -68,9 +63,8 @@ impl Args {
         if self.render && scripts.is_empty() {
             return Err(CliError::NothingSubmitted);
         }
-        let takes_orders = scripts.iter().all(|script| takes_orders(&script.text));
-        if !takes_orders {
-            console.warn(IDLE);
+        for warning in at.warnings.iter().filter(|_| self.render || !self.json) {
+            console.warn(format_args!("{warning}."));
         }
         if self.render && !self.json {
             for script in scripts {
@@ -89,15 +83,9 @@ impl Args {
             let mut answer = plan.to_json();
             if self.render {
                 answer["scripts"] = scripts.iter().map(to_json).collect();
-                if let (false, Some(warnings)) = (takes_orders, answer["warnings"].as_array_mut()) {
-                    warnings.push(IDLE.into());
-                }
             }
             console.json(&answer)?;
         } else {
-            for warning in &at.warnings {
-                console.warn(format_args!("{warning}."));
-            }
             console.print(plan.describe())?;
         }
         Ok(Answer::Good)

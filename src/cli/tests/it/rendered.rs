@@ -61,15 +61,15 @@ fn a_template_without_the_line_that_takes_orders_is_warned_of() {
         let (text, json) = (run(&["campaign.yaml"]), run(&["--json", "campaign.yaml"]));
         assert!(text.out.starts_with("hosts=()"), "{}", text.out);
         let warnings = json.json()["warnings"].to_string();
-        [
-            text.err.contains(warned),
-            json.err.contains(warned),
-            warnings.contains(warned),
-        ]
+        // It is refused before anything is submitted.
+        place.write("tables/made.yaml", "not a table");
+        let tuned = place.run(&["tune", "campaign.yaml"]);
+        assert_eq!(tuned.code, Some(2), "{}", tuned.err);
+        [text.err, json.err, warnings, tuned.err].map(|told| told.contains(warned))
     };
-    assert_eq!(with("hosts=()\\necho served"), [true; 3]);
-    assert_eq!(with("hosts=()\\n{{ serve }}"), [false; 3]);
-    assert_eq!(with("hosts=()\\n{{ serve | indent }}"), [false; 3]);
+    assert_eq!(with("hosts=()\\necho served"), [true; 4]);
+    assert_eq!(with("hosts=()\\n{{ serve }}"), [false; 4]);
+    assert_eq!(with("hosts=()\\n{{ serve | indent }}"), [false; 4]);
 }
 
 #[test]

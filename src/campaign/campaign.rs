@@ -186,7 +186,8 @@ impl Campaign {
         Self::parse(&files::read_text(path).map_err(read)?, path)
     }
 
-    /// Reads a campaign for this machine from text; `path` is for error messages only.
+    /// Reads a campaign for this machine from the text of the file `path`, which errors name and no output may
+    /// replace.
     ///
     /// # Errors
     /// What is wrong with the text and where.

@@ -40,7 +40,7 @@ pub(crate) fn start() {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
-    let Some(environment) = Environment::read() else {
+    let Some(mut environment) = Environment::read() else {
         return;
     };
     if let Some(other) = other_library() {
@@ -61,6 +61,14 @@ pub(crate) fn start() {
         return;
     }
     gather(&environment.table);
+    if let Some(Log::File(log)) = &environment.log
+        && files::is_same(log, &environment.table)
+    {
+        if is_first() {
+            warn("COLLTUNE_LOG names the table, so the summary is not written: name another file");
+        }
+        environment.log = None;
+    }
     let (loaded, settings) = read(&environment.table);
     let settings = Settings {
         timed: environment.log.is_some(),

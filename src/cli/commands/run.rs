@@ -106,8 +106,8 @@ impl Args {
             (Some(log), None) => log.clone(),
             (log, _) => own_log(log.as_deref()),
         });
+        self.check_log(line.is_some().then_some(&*log))?;
         if line.is_some() {
-            self.check_log(&log)?;
             // Another process of this number may have left it.
             let _ = std::fs::remove_file(&log);
         }
@@ -150,8 +150,9 @@ impl Args {
         Ok(Answer::Program(code(status)))
     }
 
-    /// Whether the summary will have a place: ranks write it to `own` first.
-    fn check_log(&self, own: &Path) -> Result<(), TunerError> {
+    /// Refuses a summary that would replace what is read, and, if ranks write it to `own` first, one that could not be
+    /// written.
+    fn check_log(&self, own: Option<&Path>) -> Result<(), TunerError> {
         let Some(log) = self.log.as_deref() else {
             return Ok(());
         };
@@ -164,6 +165,9 @@ impl Args {
             .chain(words)
             .collect();
         tuner::keep_apart(&output, &inputs)?;
+        let Some(own) = own else {
+            return Ok(());
+        };
         // A folder that is made here may be missing where the ranks are.
         let folder = own.parent().unwrap_or(own);
         std::fs::metadata(folder).map_err(|source| TunerError::File {

@@ -13,9 +13,9 @@ use crate::ExportError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DeployError {
-    /// There are rules that no fresh launches confirmed.
+    /// There are rules that no fresh launches confirmed, or that are simulated.
     #[error(
-        "the table has rules that no fresh launches confirmed:{}",
+        "the table has rules that are not confirmed by fresh launches on a real machine:{}",
         listed(withheld)
     )]
     Unconfirmed {

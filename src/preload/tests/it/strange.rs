@@ -103,15 +103,19 @@ fn no_table_ends_a_program_or_has_it_wait_under_mpi() {
 #[test]
 fn no_log_has_a_program_wait_or_is_replaced_under_mpi() {
     let prepared = Prepared::new();
+    let table = || fs::read(prepared.folder.path().join("table.yaml")).expect("read");
+    let before = table();
     for (log, why) in [
         ("fifo", "fifo"),
         (".", "Is a directory"),
         ("/dev/full", "No space"),
+        ("table.yaml", "COLLTUNE_LOG names the table"),
     ] {
         let text = prepared.run("table.yaml", log);
         let told = warnings(&text);
         assert!(told.len() == 1 && told[0].contains(why), "{log}: {text}");
     }
+    assert!(table() == before, "the log replaced the table");
     let text = prepared.run("table.yaml", "/dev/null");
     assert!(warnings(&text).is_empty(), "{text}");
     for device in ["/dev/null", "/dev/full"] {

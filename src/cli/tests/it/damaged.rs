@@ -1,4 +1,4 @@
-//! Stores with damage that SQLite does not see: every verb answers, or says that the store is damaged.
+//! Stores with damage that SQLite does not notice: every verb answers, or says that the store is damaged.
 
 use std::env;
 use std::fs;
@@ -13,26 +13,15 @@ const STORE: &str = ".colltune/made.db";
 const TABLE: &str = "before.yaml";
 
 /// The verbs that read a store, each damaged store with the next one.
-const VERBS: [&[&str]; 8] = [
-    &["decide", STORE],
-    &["report", STORE, "--format", "html"],
-    &["fit", STORE],
-    &["report", STORE, "--format", "csv"],
-    &["plan", "campaign.yaml"],
-    &["evaluate", STORE],
-    &["report", STORE],
-    &[
-        "explain",
-        TABLE,
-        "-c",
-        "allreduce",
-        "-n",
-        "1",
-        "-k",
-        "2",
-        "-b",
-        "8K",
-    ],
+const VERBS: [&str; 8] = [
+    "decide STORE",
+    "report STORE --format html",
+    "fit STORE",
+    "report STORE --format csv",
+    "plan campaign.yaml",
+    "evaluate STORE",
+    "report STORE",
+    "explain TABLE -c allreduce -n 1 -k 2 -b 8K",
 ];
 
 /// Overwrites some bytes behind the file's header, here and there.
@@ -62,7 +51,9 @@ fn damaged_stores_are_understood_or_refused() {
     let sound = fs::read(place.path(STORE)).unwrap();
     let seed = given("COLLTUNE_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
     let mut codes = [0; 3];
-    for (round, args) in (0..given("COLLTUNE_ROUNDS").unwrap_or(40)).zip(VERBS.iter().cycle()) {
+    for (round, verb) in (0..given("COLLTUNE_ROUNDS").unwrap_or(40)).zip(VERBS.iter().cycle()) {
+        let args = verb.replace("STORE", STORE).replace("TABLE", TABLE);
+        let args: Vec<&str> = args.split(' ').collect();
         let mut random = Rng::with_seed(seed + round);
         let mut store = sound.clone();
         damage(&mut store, &mut random);
@@ -70,7 +61,7 @@ fn damaged_stores_are_understood_or_refused() {
             let _ = fs::remove_file(place.path(&format!("{STORE}{beside}")));
         }
         place.write(STORE, &store);
-        let ran = process::run(&mut place.command(args), Duration::from_secs(60));
+        let ran = process::run(&mut place.command(&args), Duration::from_secs(60));
         let repeat = format!("COLLTUNE_SEED={} COLLTUNE_ROUNDS=1: {args:?}", seed + round);
         match ran.status.code() {
             Some(0) => codes[0] += 1,

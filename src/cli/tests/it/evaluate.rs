@@ -72,7 +72,7 @@ fn a_store_without_inner_points_is_refused_with_what_to_do() {
          bcast,default,,4,64,3e-6\nbcast,mvapich,tree,4,64,1e-6\n",
     );
     let import = "import times.csv --format csv --store few.db --library mvapich-2.3 --nodes 1";
-    place.run(&import.split(' ').collect::<Vec<_>>()).good();
+    place.run_line(import).good();
     place.run(&["evaluate", "few.db"]).bad(
         2,
         &[

@@ -1,4 +1,4 @@
-//! Numbers that nobody means: every reader refuses them with their range, or what follows from them is finite.
+//! Extreme numbers: every reader refuses them with their range, or what follows from them is finite.
 
 use std::ops::Range;
 use std::path::Path;
@@ -126,18 +126,8 @@ fn machines_name_their_bounds() {
     let text = Machine::REFERENCE.replace("gamma: 0.1e-9", "gamma: 1e308");
     let place = Place::new();
     place.write("m.yaml", text);
-    let args = [
-        "simulate",
-        "-c",
-        "allreduce",
-        "--ranks",
-        "4",
-        "-b",
-        "1K",
-        "--machine",
-        "m.yaml",
-    ];
-    place.run(&args).bad(
+    let args = "simulate -c allreduce --ranks 4 -b 1K --machine m.yaml";
+    place.run_line(args).bad(
         2,
         &[
             "`gamma` is 1",
@@ -194,23 +184,15 @@ fn reports_of_tables_are_finite() {
 }
 
 const HEADER: &str = "collective,library,algorithm,nodes,ppn,bytes,segment_bytes,launch,seconds\n";
-const IMPORT: [&str; 8] = [
-    "import",
-    "t.csv",
-    "--format",
-    "csv",
-    "--store",
-    "t.db",
-    "--library",
-    "a-1",
-];
+const IMPORT: &str = "import t.csv --format csv --store t.db --library a-1";
 
 #[test]
 fn imported_numbers_have_bounds() {
     let place = Place::new();
     let refuse = |row: &str, parts: &[&str]| {
         place.write("t.csv", format!("{HEADER}allreduce,{row}\n"));
-        place.run(&IMPORT).bad(2, &[&["t.csv:2:"], parts].concat());
+        let told = [&["t.csv:2:"], parts].concat();
+        place.run_line(IMPORT).bad(2, &told);
     };
     for seconds in ["1e-320", "1e308", "NaN", "inf", "0", "-1"] {
         let range = "is not a time from 1e-15 s to 1e9 s";
@@ -246,7 +228,7 @@ fn imported_numbers_have_bounds() {
         }
     }
     place.write("t.csv", text);
-    place.run(&IMPORT).good();
+    place.run_line(IMPORT).good();
     for format in ["html", "csv", "md"] {
         let report = place
             .run(&["report", "t.db", "--format", format])
@@ -267,18 +249,8 @@ fn options_have_bounds() {
         .run(&["decide", ".colltune/made.db", "-o", "t.yaml"])
         .good();
     let lookup = |option: &str, value: &str| {
-        let mut args = vec![
-            "lookup",
-            "t.yaml",
-            "-c",
-            "allreduce",
-            "-n",
-            "1",
-            "-k",
-            "2",
-            "-b",
-            "8",
-        ];
+        let args = "lookup t.yaml -c allreduce -n 1 -k 2 -b 8".split(' ');
+        let mut args: Vec<&str> = args.collect();
         let at = args.iter().position(|arg| *arg == option).unwrap();
         args[at + 1] = value;
         place.run(&args)
@@ -292,65 +264,36 @@ fn options_have_bounds() {
     let duration = "is not a duration from 1.00 us to 366 days";
     for (args, parts) in [
         (
-            &["check", "t.yaml", "--budget", "18446744073709551615s"][..],
+            "check t.yaml --budget 18446744073709551615s",
             [duration, "--budget"],
         ),
+        ("validate t.yaml --budget 0s", [duration, "--budget"]),
         (
-            &["validate", "t.yaml", "--budget", "0s"],
-            [duration, "--budget"],
-        ),
-        (
-            &["check", "t.yaml", "--tolerance", "1e308"],
+            "check t.yaml --tolerance 1e308",
             ["a share of one from 0 to 1000", "--tolerance"],
         ),
         (
-            &["decide", ".colltune/made.db", "--max-regret", "1e308"],
+            "decide .colltune/made.db --max-regret 1e308",
             ["a share of one", "--max-regret"],
         ),
         (
-            &[
-                "export",
-                "t.yaml",
-                "--format",
-                "c-header",
-                "--assume-shape",
-                "65536x65536",
-            ],
+            "export t.yaml --format c-header --assume-shape 65536x65536",
             ["number of ranks", "--assume-shape"],
         ),
         (
-            &["schedule", "show", "bcast/chain", "--ranks", "4294967295"],
+            "schedule show bcast/chain --ranks 4294967295",
             [ranks, "--ranks"],
         ),
         (
-            &[
-                "schedule",
-                "verify",
-                "bcast/chain",
-                "--ranks",
-                "1..4294967295",
-            ],
+            "schedule verify bcast/chain --ranks 1..4294967295",
             ["number of ranks", "--ranks"],
         ),
+        ("simulate -c bcast --ranks 4 -b 2000T", [bytes, "--bytes"]),
         (
-            &["simulate", "-c", "bcast", "--ranks", "4", "-b", "2000T"],
-            [bytes, "--bytes"],
-        ),
-        (
-            &[
-                "simulate",
-                "-c",
-                "bcast",
-                "--ranks",
-                "4",
-                "-k",
-                "4294967295",
-                "-b",
-                "8",
-            ],
+            "simulate -c bcast --ranks 4 -k 4294967295 -b 8",
             [ranks, "--ppn"],
         ),
     ] {
-        place.run(args).bad(2, &parts);
+        place.run_line(args).bad(2, &parts);
     }
 }

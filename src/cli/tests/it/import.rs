@@ -119,7 +119,7 @@ fn a_table_is_asked_for_a_barrier_without_a_size() {
          barrier,default,,4,,3e-6\nbarrier,mvapich,tree,4,,1e-6\n",
     );
     let args = "import barrier.csv --format csv --store b.db --library mpich-4.2.0";
-    let run = |text: &str| place.run(&text.split(' ').collect::<Vec<_>>());
+    let run = |text: &str| place.run_line(text);
     run(args).good();
     run("decide b.db -o t.yaml").good();
     for verb in ["lookup", "explain"] {

@@ -1,5 +1,5 @@
-//! Whatever is written under a name that somebody chose: to devices, FIFOs and through links, and never over what
-//! is read. All verbs that write are asked.
+//! Every verb that writes a file under a given name writes to devices and FIFOs in place, follows links, and never
+//! replaces a file that it reads.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -136,8 +136,7 @@ const WRITERS: &[Writer] = &[
     writer("output.report", "tune campaign.yaml", OF_CAMPAIGNS),
 ];
 
-/// What is written, and never in the place of what somebody has: a store only into a store, and a folder of versions
-/// beside those that are there.
+/// Outputs that replace nothing: a store is only added to, and versions are put beside those that are there.
 const APPENDING: &[&str] = &["output.store", "import --store", "deploy --to"];
 
 /// What is only read.
@@ -606,32 +605,16 @@ fn what_cannot_be_written_is_told_before_anything_is_measured() {
 }
 
 #[test]
-fn a_summary_that_nobody_wrote_replaces_an_older_one() {
+fn a_missing_summary_replaces_an_older_one() {
     let place = place();
     place.add_mpirun("exit 0");
     place.write("calls", "colltune: of an earlier run\n");
     let before = place.files();
     // What cannot be started leaves it.
-    let missing = [
-        "run",
-        "none.yaml",
-        "--log",
-        "calls",
-        "--",
-        "mpirun",
-        "program",
-    ];
-    place.run(&missing).bad(2, &["none.yaml"]);
+    let missing = place.run_line("run none.yaml --log calls -- mpirun program");
+    missing.bad(2, &["none.yaml"]);
     assert!(place.files() == before);
-    let ran = place.run(&[
-        "run",
-        "table.yaml",
-        "--log",
-        "calls",
-        "--",
-        "mpirun",
-        "program",
-    ]);
+    let ran = place.run_line("run table.yaml --log calls -- mpirun program");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
         place

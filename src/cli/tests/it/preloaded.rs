@@ -119,8 +119,9 @@ fn summaries_replace_files_alone() {
     );
     run("bin").bad(2, &["cannot write", "bin"]);
     let print = "run table.yaml --log ./table.yaml --print-environment";
-    let printed = place.run(&print.split(' ').collect::<Vec<_>>());
-    printed.bad(2, &["`--log`", "the same file as TABLE.yaml"]);
+    place
+        .run_line(print)
+        .bad(2, &["`--log`", "the same file as TABLE.yaml"]);
     // The summary of an earlier run is replaced, through a link.
     place.write("earlier", "colltune: a summary\n");
     symlink("earlier", place.path("link")).unwrap();

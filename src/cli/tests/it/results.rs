@@ -18,19 +18,9 @@ fn with_table() -> Place {
 
 /// A question to that table.
 fn ask<'a>(verb: &'a str, bytes: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let question = [
-        verb,
-        "tables/made.yaml",
-        "-c",
-        "allreduce",
-        "-n",
-        "1",
-        "-k",
-        "2",
-        "-b",
-        bytes,
-    ];
-    [&question, more].concat()
+    let question = "tables/made.yaml -c allreduce -n 1 -k 2 -b".split(' ');
+    let question = [verb].into_iter().chain(question).chain([bytes]);
+    question.chain(more.iter().copied()).collect()
 }
 
 #[test]
@@ -567,7 +557,7 @@ fn decide_can_be_told_what_a_shorter_table_may_cost() {
     }
     place.write("times.csv", rows);
     let import = "import times.csv --format csv --store a.db --library x-1 --nodes 1 --ppn 4";
-    place.run(&import.split(' ').collect::<Vec<_>>()).good();
+    place.run_line(import).good();
     let rules = |limit: &str| {
         let decided = place.run(&["decide", "a.db", "--json", "--max-regret", limit]);
         let rules = decided.good().json()["rules"].as_array().unwrap().clone();

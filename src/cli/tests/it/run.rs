@@ -146,6 +146,11 @@ impl Place {
         }
     }
 
+    /// Runs the binary with arguments that have no spaces.
+    pub(crate) fn run_line(&self, args: &str) -> Ran {
+        self.run(&args.split(' ').collect::<Vec<_>>())
+    }
+
     pub(crate) fn anonymous(&self, text: &[u8]) -> String {
         let folder = self.folder.path().to_str().unwrap();
         String::from_utf8_lossy(text).replace(folder, "DIR")

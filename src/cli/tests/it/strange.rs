@@ -18,7 +18,7 @@ use crate::run::Place;
 /// What a verb may take, in KiB: the largest file, what it is made into, and the threads of the process.
 const MOST_KIB: u32 = 1 << 20;
 
-/// Far more than any verb takes, and less than anybody would wait for a FIFO.
+/// Far more than any verb takes, unless it waits for a FIFO.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The longest that an error may be with its remedy, in bytes.
@@ -46,16 +46,16 @@ fn make(kind: &str, path: &Path) {
 }
 
 /// A verb that reads a file.
-struct Reading<'a> {
+struct Reading {
     /// Its arguments; `FILE` is the file, and `STORE` the same under a name of stores.
-    args: &'a [&'a str],
+    args: &'static str,
     /// What `campaign.yaml` says beside what it must, if the file is named there.
-    campaign: &'a str,
-    /// What it may read.
-    fine: &'a [&'a str],
+    campaign: &'static str,
+    /// The kinds that it accepts.
+    fine: &'static [&'static str],
 }
 
-const fn of(args: &'static [&'static str]) -> Reading<'static> {
+const fn of(args: &'static str) -> Reading {
     Reading {
         args,
         campaign: "",
@@ -63,83 +63,51 @@ const fn of(args: &'static [&'static str]) -> Reading<'static> {
     }
 }
 
-const fn named_in(campaign: &'static str, fine: &'static [&'static str]) -> Reading<'static> {
+const fn named_in(campaign: &'static str, fine: &'static [&'static str]) -> Reading {
     Reading {
-        args: &["plan", "campaign.yaml"],
+        args: "plan campaign.yaml",
         campaign,
         fine,
     }
 }
 
 /// By the reader that they share; the first one of each gets large files, too.
-const READINGS: [&[Reading<'_>]; 9] = [
+const READINGS: [&[Reading]; 9] = [
     // Campaigns.
     &[
-        of(&["plan", "FILE"]),
-        of(&["tune", "FILE"]),
-        of(&["measure", "FILE"]),
-        of(&["jobs", "FILE"]),
-        of(&["cancel", "FILE"]),
-        of(&["check", "table.yaml", "--campaign", "FILE"]),
-        of(&["validate", "table.yaml", "--campaign", "FILE"]),
+        of("plan FILE"),
+        of("tune FILE"),
+        of("measure FILE"),
+        of("jobs FILE"),
+        of("cancel FILE"),
+        of("check table.yaml --campaign FILE"),
+        of("validate table.yaml --campaign FILE"),
     ],
     // Tables.
     &[
-        of(&[
-            "lookup",
-            "FILE",
-            "-c",
-            "allreduce",
-            "-n",
-            "1",
-            "-k",
-            "2",
-            "-b",
-            "8",
-        ]),
-        of(&[
-            "explain",
-            "FILE",
-            "-c",
-            "allreduce",
-            "-n",
-            "1",
-            "-k",
-            "2",
-            "-b",
-            "8",
-        ]),
-        of(&["report", "FILE"]),
-        of(&["diff", "FILE", "table.yaml"]),
-        of(&["diff", "table.yaml", "FILE"]),
-        of(&["export", "FILE", "--format", "openmpi"]),
-        of(&["deploy", "FILE", "--to", "site"]),
-        of(&["check", "FILE"]),
-        of(&["validate", "FILE"]),
-        of(&["run", "FILE", "--", "mpirun", "a"]),
-        of(&["evaluate", ".colltune/made.db", "--table", "FILE"]),
+        of("lookup FILE -c allreduce -n 1 -k 2 -b 8"),
+        of("explain FILE -c allreduce -n 1 -k 2 -b 8"),
+        of("report FILE"),
+        of("diff FILE table.yaml"),
+        of("diff table.yaml FILE"),
+        of("export FILE --format openmpi"),
+        of("deploy FILE --to site"),
+        of("check FILE"),
+        of("validate FILE"),
+        of("run FILE -- mpirun a"),
+        of("evaluate .colltune/made.db --table FILE"),
     ],
     // Stores.
     &[
-        of(&["fit", "STORE"]),
-        of(&["decide", "STORE"]),
-        of(&["evaluate", "STORE"]),
-        of(&["report", "STORE"]),
+        of("fit STORE"),
+        of("decide STORE"),
+        of("evaluate STORE"),
+        of("report STORE"),
         named_in("output: {store: STORE}", &["empty"]),
     ],
     // Machines.
     &[
-        of(&[
-            "simulate",
-            "-c",
-            "bcast",
-            "--ranks",
-            "4",
-            "--bytes",
-            "8",
-            "--machine",
-            "FILE",
-        ]),
+        of("simulate -c bcast --ranks 4 --bytes 8 --machine FILE"),
         named_in("launcher: {simulated: {machine: FILE}}", &[]),
     ],
     // Jobs and their templates.
@@ -153,39 +121,13 @@ const READINGS: [&[Reading<'_>]; 9] = [
     )],
     // Hosts.
     &[named_in("launcher: {local: {hostfile: FILE}}", &[])],
-    // What others measured.
-    &[of(&[
-        "import", "FILE", "--format", "csv", "--store", "new.db", "--nodes", "1", "--ppn", "2",
-    ])],
+    // Imported measurements.
+    &[of(
+        "import FILE --format csv --store new.db --nodes 1 --ppn 2",
+    )],
     &[
-        of(&[
-            "import",
-            "FILE",
-            "--format",
-            "osu",
-            "--store",
-            "new.db",
-            "--nodes",
-            "1",
-            "--ppn",
-            "2",
-            "--library",
-            "openmpi-4.1.4",
-        ]),
-        of(&[
-            "import",
-            "FILE",
-            "--format",
-            "imb",
-            "--store",
-            "new.db",
-            "--nodes",
-            "1",
-            "--ppn",
-            "2",
-            "--library",
-            "openmpi-4.1.4",
-        ]),
+        of("import FILE --format osu --store new.db --nodes 1 --ppn 2 --library openmpi-4.1.4"),
+        of("import FILE --format imb --store new.db --nodes 1 --ppn 2 --library openmpi-4.1.4"),
     ],
 ];
 
@@ -223,7 +165,7 @@ shapes: [1x2]
 ";
 
 #[track_caller]
-fn check(place: &Place, reading: &Reading<'_>, kind: &str) {
+fn check(place: &Place, reading: &Reading, kind: &str) {
     let named = |text: &str| {
         let text = text.replace("FILE", &format!("{kind}.yaml"));
         text.replace("STORE", &format!("{kind}.db"))
@@ -232,8 +174,8 @@ fn check(place: &Place, reading: &Reading<'_>, kind: &str) {
         "campaign.yaml",
         format!("{CAMPAIGN}{}\n", named(reading.campaign)),
     );
-    let args: Vec<String> = reading.args.iter().map(|arg| named(arg)).collect();
-    let what = format!("{args:?} {}", named(reading.campaign));
+    let args = named(reading.args);
+    let what = format!("{args} {}", named(reading.campaign));
     let ran = process::run(&mut bounded(place, &args), PATIENCE);
     assert_eq!(ran.status.code(), Some(2), "{what}: {}{}", ran.out, ran.err);
     assert!(ran.out.is_empty(), "{what}: {}", ran.out);
@@ -245,12 +187,12 @@ fn check(place: &Place, reading: &Reading<'_>, kind: &str) {
 }
 
 /// The binary with a limit on its memory.
-fn bounded(place: &Place, args: &[String]) -> Command {
+fn bounded(place: &Place, args: &str) -> Command {
     let limit = format!("ulimit -v {MOST_KIB} && exec \"$@\"");
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &limit, "sh", env!("CARGO_BIN_EXE_colltune")])
-        .args(args)
+        .args(args.split(' '))
         .current_dir(place.path(""))
         .env_clear()
         .env("PATH", place.path("bin"))
@@ -269,32 +211,13 @@ fn a_mark_before_a_text_is_skipped() {
         .run(&["decide", ".colltune/made.db", "-o", "table.yaml"])
         .good();
     place.write("table.yaml", marked(&place.read("table.yaml")));
-    let question = [
-        "lookup",
-        "table.yaml",
-        "-c",
-        "allreduce",
-        "-n",
-        "1",
-        "-k",
-        "2",
-        "-b",
-        "8",
-    ];
-    place.run(&question).good();
+    place
+        .run_line("lookup table.yaml -c allreduce -n 1 -k 2 -b 8")
+        .good();
     let csv = "collective,library,ppn,bytes,seconds\nbcast,default,2,8,1e-6\n";
     place.write("times.csv", marked(csv));
-    let import = [
-        "import",
-        "times.csv",
-        "--format",
-        "csv",
-        "--store",
-        "new.db",
-        "--nodes",
-        "1",
-    ];
-    place.run(&import).good();
+    let import = "import times.csv --format csv --store new.db --nodes 1";
+    place.run_line(import).good();
 }
 
 /// Plans of launches name their files in UTF-8.

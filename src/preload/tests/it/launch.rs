@@ -99,7 +99,7 @@ pub(crate) fn run(
     let wrapper = folder.path().join("start");
     std::fs::write(&wrapper, script + "\n").expect("written");
     std::fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).expect("made executable");
-    // The program's one argument is that of nobody: the script has its own.
+    // The script ignores the argument: the program's are in it.
     mpi::run(&wrapper, "unused".as_ref(), ranks, PATIENCE)
 }
 
@@ -120,4 +120,12 @@ pub(crate) fn run_preloaded(
     ];
     environment.extend_from_slice(more);
     run(program, arguments, ranks, &environment)
+}
+
+/// The warnings of `libcolltune.so` in what was printed.
+pub(crate) fn warnings(text: &str) -> Vec<&str> {
+    let lines = text.lines();
+    lines
+        .filter(|line| line.contains("colltune: warning"))
+        .collect()
 }

@@ -9,7 +9,7 @@ use testkit::mpi::installation;
 use testkit::tables::{forcing, saved};
 use vocabulary::CommShape;
 
-use crate::launch::{compiled, run_preloaded};
+use crate::launch::{compiled, run_preloaded, warnings};
 
 /// A program of ten allreduces, and a table for it of two ranks alone.
 struct Prepared {
@@ -49,13 +49,6 @@ fn by(text: &str) -> (String, bool) {
     let by = words[3..].join(" ");
     let is_ours = by.starts_with("allreduce/");
     (by, is_ours)
-}
-
-fn warnings(text: &str) -> Vec<&str> {
-    let lines = text.lines();
-    lines
-        .filter(|line| line.contains("colltune: warning"))
-        .collect()
 }
 
 #[test]

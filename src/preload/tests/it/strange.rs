@@ -1,4 +1,4 @@
-//! Whatever `COLLTUNE_TABLE` and `COLLTUNE_LOG` name: programs neither end, wait nor take much memory for it.
+//! Programs neither end, wait nor take much memory, whatever `COLLTUNE_TABLE` and `COLLTUNE_LOG` name.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -11,12 +11,12 @@ use testkit::mpi::installation;
 use testkit::tables::{forcing, saved};
 
 use crate::corners::calls;
-use crate::launch::{compiled, run_preloaded};
+use crate::launch::{compiled, run_preloaded, warnings};
 
 /// What a rank may take with a table that is refused, in MiB: the largest table, and MPI.
 const MOST_MIB: u64 = 300;
 
-/// Far less than anybody would wait for a FIFO.
+/// Far more than the program takes, unless it waits for a FIFO.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Prepared {
@@ -62,13 +62,6 @@ impl Prepared {
         assert!(peak < MOST_MIB, "{table}, {log}: {text}");
         text
     }
-}
-
-fn warnings(text: &str) -> Vec<&str> {
-    let lines = text.lines();
-    lines
-        .filter(|line| line.contains("colltune: warning"))
-        .collect()
 }
 
 #[test]

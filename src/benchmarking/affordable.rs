@@ -7,19 +7,19 @@ use crate::Race;
 /// Shorter calls are always afforded: the least number of repetitions is over soon.
 const LONG_SECONDS: f64 = 1.0;
 
-/// So many slices of measuring time a single call may use up.
+/// The most slices of measuring time that a single call may use up.
 const SLICES: f64 = 10.0;
 
-/// A candidate that is so many times slower than another one has no chance.
+/// A candidate that takes this many times as long as another one has no chance.
 const TIMES_SLOWER: f64 = 20.0;
 
-/// A first call may be slow for other reasons, such as connections that are made. One that is so many
-/// times too slow is not called again to find out.
+/// A first call may be slow for other reasons, such as connections that are made. A candidate
+/// that is too slow by this factor is not called again to find out.
 const FIRST_CALL: f64 = 10.0;
 
 /// Whether a candidate is to be left out after one call because its cell cannot afford the least
 /// number of repetitions: a call lasts more than a second and ten slices, and twenty times as long as
-/// one of the fastest candidate so far. Where none is known nobody is left out: all of them may be
+/// one of the fastest candidate so far. Where none is known no candidate is left out: all of them may be
 /// slow, as are large vectors on slow networks, and one of them must be measured.
 pub fn is_too_slow(call_seconds: f64, fastest_seconds: f64, wanted: &Repetition) -> bool {
     let most_seconds = LONG_SECONDS

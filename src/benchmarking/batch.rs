@@ -3,7 +3,7 @@
 
 use statistics::clock::Clock;
 
-/// A repetition should last at least so many steps of the clock: its end is then known to 2 %.
+/// The fewest steps of the clock that a repetition should last: its end is then known to 2 %.
 const STEPS: f64 = 50.0;
 
 /// The most calls in a batch, however short they seem.
@@ -85,7 +85,7 @@ pub fn block(call_seconds: f64, slowest_seconds: f64, most_seconds: f64, clock: 
     calls
 }
 
-/// The time of a call in seconds, from that of a batch of so many.
+/// The time of a call in seconds, from that of a batch of `calls` calls.
 pub fn seconds_a_call(batch_seconds: f64, calls: u32) -> f64 {
     batch_seconds / f64::from(calls.max(1))
 }

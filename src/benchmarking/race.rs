@@ -27,10 +27,10 @@ pub struct RaceRules {
     /// whole race and all that it is compared with.
     pub error: f64,
     /// By how much the median ratio of its times to the leader's must exceed 1: the campaign's
-    /// materiality, which should be what decisions call a tie, or more: whoever leaves is measured
+    /// materiality, which should be what decisions call a tie, or more: a candidate that leaves is measured
     /// less well.
     pub materiality: f64,
-    /// Nobody leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
+    /// No candidate leaves in an earlier round. The rule for `error` itself takes 8 rounds with two
     /// entrants, 12 with ten, 15 with a hundred.
     pub minimum_rounds: u32,
 }
@@ -140,7 +140,7 @@ impl Race {
             .collect()
     }
 
-    /// Whether nobody takes turns any more.
+    /// Whether no candidate takes turns any more.
     pub fn is_over(&self) -> bool {
         !(0..self.entrants.len()).any(|entrant| self.is_running(entrant))
     }

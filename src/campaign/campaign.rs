@@ -356,7 +356,7 @@ impl Campaign {
     }
 
     /// What makes the campaign's numbers less trustworthy if ranks share nodes of this many cores;
-    /// absent where nobody knows, as of the hosts of a file.
+    /// absent where that is unknown, as for the hosts of a file.
     pub fn warnings(&self, cores: Option<u32>) -> Vec<Warning> {
         let ranks = self.shapes.iter().map(|shape| shape.ppn).max().unwrap_or(0);
         let too_few = cores.filter(|cores| ranks > *cores).into_iter();

@@ -73,7 +73,7 @@ impl Campaign {
         longest.unwrap_or(last).clamp(LONG_MESSAGE_BYTES, last)
     }
 
-    /// Messages among ranks of one level, of which `shape` tells where so many stand.
+    /// Messages among ranks of one level; `shape` places a number of ranks there.
     fn on_level(&self, shape: impl Fn(u32) -> CommShape) -> Vec<Series> {
         let pair = shape(2);
         if !self.has_room(pair) {

@@ -58,7 +58,7 @@ fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
 /// As of [`refused`].
 unsafe fn judge(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
     if !exec::is_running() {
-        // Nobody can be told.
+        // There is no error handler to call.
         return Some(ffi::MPI_ERR_OTHER as c_int);
     }
     // SAFETY: the caller's; errors without a communicator go to MPI_COMM_SELF's handler (MPI 4.0,

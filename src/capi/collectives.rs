@@ -30,7 +30,7 @@ unsafe fn call(table: *const CTable, communicator: MPI_Comm, call: &RawCall) -> 
         match table.as_ref() {
             Some(table) => table.tuner.call(communicator, *call),
             None if exec::is_running() => call.forward(communicator),
-            // There is nobody to pass it on to, nor an error handler.
+            // There is no library to pass it on to, nor an error handler.
             None => ffi::MPI_ERR_OTHER as c_int,
         }
     }

@@ -100,7 +100,8 @@ pub(crate) fn run() -> Result<Answer, CliError> {
     }
 }
 
-/// JSON has no names that are not UTF-8. What a program of the user's is given is nobody's business.
+/// Refuses arguments that are not UTF-8, which JSON could not name. Arguments of the user's program, behind `--`, may
+/// be anything.
 fn check_names_for_json() -> Result<(), CliError> {
     let args = std::env::args_os().take_while(|arg| arg != "--");
     let args: Vec<OsString> = args.collect();

@@ -23,7 +23,7 @@ impl Console {
         Self { quiet }
     }
 
-    /// Whether nothing but results, warnings and errors is wanted.
+    /// Whether only results, warnings and errors are wanted.
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
     }
@@ -78,6 +78,6 @@ const MOST: usize = 1600;
 /// Prints a line about what is going on to standard error.
 pub(crate) fn complain(kind: &str, text: impl Display) {
     let text = Plain(text).to_string();
-    // If standard error is gone there is nobody left to tell.
+    // Without standard error there is no place for the message.
     let _ = writeln!(io::stderr(), "{kind}: {}", shortened(&text, MOST));
 }

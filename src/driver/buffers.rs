@@ -100,7 +100,7 @@ impl Copies {
     }
 }
 
-/// Whose turn it is among copies: all of them before any comes again, and neighbours far apart, so
+/// The order in which copies take turns: all of them before any comes again, and neighbours far apart, so
 /// that nothing fetches the next one in advance.
 #[derive(Clone, Copy, Debug)]
 struct Rotation {

@@ -1,9 +1,9 @@
 //! The MPI program that measures. It reads one plan, appends records to the plan's spool file, and
-//! decides nothing but how often candidates are repeated.
+//! decides only how often candidates are repeated.
 //!
 //! `colltune-driver PLAN` is started by a launcher on every rank; `colltune-driver --identify`
 //! prints the library that it is linked to, `colltune-driver --natives` the algorithms that this
-//! library lets one force, and `colltune-driver --settings` what somebody has set in it. Its exit
+//! library lets one force, and `colltune-driver --settings` what users have set in it. Its exit
 //! codes are in [`wire::exit_code`].
 
 mod buffers;
@@ -64,8 +64,8 @@ fn with_forcing(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Whether making algorithms forcible leaves the default as it is: nobody has set anything that has no
-/// effect as yet, be it by variables or in files.
+/// Whether making algorithms forcible leaves the default as it is: no variable and no file sets anything that has no
+/// effect as yet.
 fn may_force(variables: &BTreeMap<String, String>) -> Result<bool, DriverError> {
     Ok(variables::may_force(variables) && !exec::is_forced_in_vain()?)
 }

@@ -186,7 +186,7 @@ impl Session<'_> {
                 return Ok(Finish::Deadline);
             }
             self.task(task)?;
-            // Whoever takes no part waits here without occupying a core.
+            // Ranks that take no part wait here without occupying a core.
             self.world.sleeping_barrier(NAP)?;
         }
         Ok(Finish::Complete)

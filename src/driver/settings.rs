@@ -1,4 +1,4 @@
-//! What somebody has set in the library.
+//! What users have set in the library.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -28,8 +28,8 @@ pub(crate) fn print_changed() -> Result<(), DriverError> {
 
 /// Those that have other values than the library was built with; none if that cannot be told. The
 /// tool interface knows no defaults, so that two processes are asked which have not started MPI: one
-/// with this process's environment but for variables of `our_own` making, and one in which nobody
-/// has set anything.
+/// with this process's environment but for variables of `our_own` making, and one in which nothing
+/// is set.
 pub(crate) fn changed<'a>(
     our_own: impl IntoIterator<Item = &'a str>,
 ) -> Option<BTreeMap<String, String>> {

@@ -1,4 +1,4 @@
-//! Ends the launch when it should not go on: a candidate hangs, or nobody waits for the result.
+//! Ends the launch when it should not go on: a candidate hangs, or no command waits for the result.
 
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
@@ -78,7 +78,7 @@ impl Watchdog {
         self.set(Some(Turn { whose, ends }));
     }
 
-    /// So many ranks begin to look at their clocks.
+    /// `ranks` ranks begin to look at their clocks.
     pub(crate) fn begin_look(&self, ranks: u32) {
         let ends = Instant::now() + self.patience + LESSON * ranks;
         self.set(Some(Turn { whose: None, ends }));
@@ -122,7 +122,7 @@ fn give_up(turn: &Turn, patience: Duration, spool: &Spool) -> ! {
     exec::exit_now(exit_code::HANG);
 }
 
-/// Whether nobody holds the lock any more. A file that cannot be opened is no proof of that.
+/// Whether no process holds the lock any more. A file that cannot be opened is no proof of that.
 fn leash_is_loose(leash: &Path) -> bool {
     let Ok(file) = files::open(leash) else {
         return false;

@@ -2,7 +2,7 @@
 //!
 //! The measuring program and `colltune doctor` look at machines with the same eyes: [`node`] reads
 //! what the kernel tells, [`variables`] what the environment tells MPI libraries, [`others_running`]
-//! whether anybody else is at work, and [`judge`] turns all of it into warnings. Only Linux tells;
+//! whether other work is running, and [`judge`] turns all of it into warnings. Only Linux tells;
 //! elsewhere most of it stays empty.
 
 mod caches;

@@ -70,7 +70,7 @@ pub fn rules(variables: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 }
 
 /// Whether the library's algorithms may be made forcible: that must not bring settings to life that
-/// somebody has made and that have no effect on the default as it is.
+/// users have made and that have no effect on the default as it is.
 pub fn may_force(variables: &BTreeMap<String, String>) -> bool {
     let mut names = variables.keys();
     !names.any(|name| begins(name, |facts| facts.dormant_variables))

@@ -97,7 +97,7 @@ pub(crate) fn byte() -> ffi::MPI_Datatype {
     datatype(Datatype::Byte)
 }
 
-/// What says that nobody wants to know how a message ended.
+/// The argument for calls whose status is not wanted.
 pub(crate) fn status_ignore() -> *mut ffi::MPI_Status {
     // SAFETY: a constant of the library.
     unsafe { ffi::RSMPI_STATUS_IGNORE }

@@ -25,7 +25,7 @@ pub struct ApplicationCall {
     executor: Executor,
     /// The input and the output where data is moved.
     sides: [Option<Side>; 2],
-    /// Nobody has any data.
+    /// No rank has any data.
     is_empty: bool,
 }
 

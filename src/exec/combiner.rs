@@ -188,7 +188,7 @@ impl Local {
 
     /// # Safety
     ///
-    /// So many elements may be read at `left`, and written at `right`.
+    /// `units` elements may be read at `left`, and written at `right`.
     unsafe fn reduce(
         &self,
         left: *const u8,

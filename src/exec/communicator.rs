@@ -85,7 +85,7 @@ pub struct Communicator {
 
 impl Communicator {
     /// A communicator of the same ranks as an application's, with traffic of its own. Collective.
-    /// Nothing else is taken over: `MPI_Comm_dup` would call back whoever keeps attributes with the
+    /// Nothing else is taken over: `MPI_Comm_dup` would call back the owners of attributes of the
     /// application's.
     ///
     /// # Safety
@@ -117,7 +117,7 @@ impl Communicator {
 
     fn own(raw: ffi::MPI_Comm) -> Result<Self, ExecError> {
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: `raw` is a valid communicator that nobody else frees.
+        // SAFETY: `raw` is a valid communicator that is freed only here.
         unsafe {
             let code = ffi::MPI_Comm_set_errhandler(raw, ffi::RSMPI_ERRORS_RETURN);
             check("MPI_Comm_set_errhandler", code)?;
@@ -201,7 +201,7 @@ impl Communicator {
     }
 
     /// Waits for all ranks without occupying a core: for ranks that have nothing to measure.
-    /// Every rank of the communicator calls it; ranks that come late find nobody spinning.
+    /// Every rank of the communicator calls it; ranks that come late find no other rank spinning.
     pub fn sleeping_barrier(&self, nap: Duration) -> Result<(), ExecError> {
         // SAFETY: the request is written by the first call and owned by this function until the
         // test reports it complete.

@@ -23,7 +23,7 @@ impl Derived {
         Self::new(&lengths, &starts, unit.datatype)
     }
 
-    /// Elements of a datatype, so many bytes from where they are said to begin, as one element.
+    /// Elements of a datatype, at a distance in bytes from where they are said to begin, as one element.
     pub(crate) fn of_elements(
         elements: c_int,
         displacement: ffi::MPI_Aint,
@@ -38,7 +38,7 @@ impl Derived {
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
         let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
-        // SAFETY: both arrays have so many elements; the handle is written by the first call.
+        // SAFETY: both arrays have `count` elements; the handle is written by the first call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;
             let code = ffi::MPI_Type_create_hindexed(count, lengths, starts, datatype, &mut raw);

@@ -148,7 +148,7 @@ impl DatatypeHandle {
     ///
     /// # Safety
     ///
-    /// `data` points to so many elements, which may be read.
+    /// `data` points to `elements` elements, which may be read.
     pub(crate) unsafe fn pack(
         &self,
         data: *const u8,
@@ -185,7 +185,7 @@ impl DatatypeHandle {
     ///
     /// # Safety
     ///
-    /// `data` points to so many elements, which may be written.
+    /// `data` points to `elements` elements, which may be written.
     pub(crate) unsafe fn unpack(
         &self,
         packed: &[u8],

@@ -88,9 +88,8 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
     libraries.filter_map(|library| library.facts().enabling_variable)
 }
 
-/// Whether somebody has forced algorithms of Open MPI to no effect, since they have not said that this
-/// shall matter: [`allow_forcing`] would give it one. Files of settings may do so, of which no
-/// environment variable tells. To be asked before MPI is started; other libraries have no such thing.
+/// Whether algorithms of Open MPI are forced without effect, since the switch that lets them be forced is off:
+/// [`allow_forcing`] would turn it on. Files of settings may do so, of which no environment variable tells. To be asked before MPI is started; other libraries have no such thing.
 ///
 /// # Errors
 ///
@@ -118,7 +117,7 @@ pub fn natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     Ok(listed.map(|listed| listed.algorithm).collect())
 }
 
-/// Those of [`natives`] that somebody has forced already, in the environment or a file of settings:
+/// Those of [`natives`] that users have forced already, in the environment or a file of settings:
 /// they are what the default is.
 ///
 /// # Errors

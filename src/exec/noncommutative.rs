@@ -84,7 +84,7 @@ unsafe extern "C" fn combine<T: Function>(
     length: *mut c_int,
     _: *mut ffi::MPI_Datatype,
 ) {
-    // SAFETY: the caller's. Nobody says that a library's own buffers are aligned.
+    // SAFETY: the caller's. A library's own buffers need not be aligned.
     unsafe {
         let (left, right) = (left.cast::<T>(), right.cast::<T>());
         for index in 0..*length as usize {

@@ -74,7 +74,7 @@ impl RawCall {
         Self { operator, ..self }
     }
 
-    /// With so many elements sent, of this type.
+    /// With the number and the datatype of the elements that are sent.
     #[inline(always)]
     pub fn sending(self, send_count: c_int, send_type: MPI_Datatype) -> Self {
         Self {

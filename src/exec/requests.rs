@@ -21,7 +21,7 @@ pub enum Wait {
 
 /// Whether the library leaves the core to others while it waits in its blocking calls, as Open MPI where
 /// its launcher knows that ranks outnumber cores. Asking takes half as long again then (4 ranks on 2
-/// cores), and serves nobody.
+/// cores), and is of no use.
 ///
 /// # Errors
 /// [`ExecError`] if the library's tool interface fails.
@@ -43,7 +43,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Makes room for so many.
+    /// Makes room for `requests` more.
     pub(crate) fn reserve(&mut self, requests: usize) {
         self.started.reserve(requests);
     }
@@ -114,7 +114,7 @@ impl Requests {
         outcome
     }
 
-    /// Gives up receives that nobody may ever answer.
+    /// Gives up receives that may never get a message.
     pub(crate) fn cancel(&mut self) {
         for request in &mut self.started {
             // SAFETY: a receive's request: cancelling it is local and lets the wait end.

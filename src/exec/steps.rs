@@ -104,7 +104,7 @@ pub(crate) struct Step<'a> {
     pub(crate) is_posted_ahead: bool,
 }
 
-/// Receives of at least so many bytes are posted a round ahead: those are worth more than the calls
+/// The fewest bytes of receives that are posted a round ahead: those are worth more than the calls
 /// that they cost, for the library then need not keep the data, or the sender, waiting.
 const AHEAD_BYTES: usize = 8 << 10;
 

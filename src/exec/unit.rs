@@ -21,7 +21,7 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// So many bytes.
+    /// A unit of `length` bytes.
     pub(crate) fn bytes(length: usize) -> Self {
         Self {
             stride: length,
@@ -51,7 +51,7 @@ impl Unit {
         }
     }
 
-    /// So many bytes of memory as elements of the message's datatype.
+    /// How many elements of the message's datatype `length` bytes of memory are.
     pub(crate) fn count(&self, length: usize) -> Result<i32, ExecError> {
         match self.sparse {
             // No division: messages of long programs are counted while they are timed.

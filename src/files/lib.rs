@@ -1,6 +1,6 @@
 //! Files that users name: read within bounds, and written whole or not at all.
 //!
-//! Everything that colltune reads or writes under a name that somebody chose passes through here, so that a device, a
+//! Everything that colltune reads or writes under a name that a user chose passes through here, so that a device, a
 //! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written. What files hold is
 //! quoted here, too, such that no message is longer than a screen and no terminal obeys a file.
 

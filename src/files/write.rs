@@ -25,7 +25,7 @@ const MOST_LINKS: u32 = 40;
 /// What is new or a regular file is replaced, whole or not at all, by a temporary file in the same folder that takes its
 /// name; a symbolic link is followed first. What is replaced leaves its permissions, and as far as this process may give
 /// files away its owner and group. Anything else, such as `/dev/stdout` or a FIFO, is written to in place, behind what
-/// is there. A FIFO that nobody reads is tried for five seconds; once its reader is there, writing waits for it.
+/// is there. A FIFO without a reader is tried for five seconds; once its reader is there, writing waits for it.
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {
 
 fn open_in_place(name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // Without waiting: nothing would end the wait for somebody who reads a FIFO.
+    // Without waiting: nothing would end the wait for the reader of a FIFO.
     options.append(true).custom_flags(O_NONBLOCK | O_NOCTTY);
     let is_fifo = || fs::metadata(name).is_ok_and(|found| found.file_type().is_fifo());
     let since = Instant::now();
@@ -181,7 +181,7 @@ fn open_in_place(name: &Path) -> io::Result<File> {
         match options.open(name) {
             Err(error) if error.raw_os_error() == Some(ENXIO) && is_fifo() => {
                 if since.elapsed() >= PATIENCE {
-                    let text = "it is a FIFO that nobody reads: start its reader first";
+                    let text = "it is a FIFO without a reader: start its reader first";
                     return Err(Error::new(ErrorKind::TimedOut, text));
                 }
                 sleep(PAUSE);

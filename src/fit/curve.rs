@@ -1,5 +1,5 @@
-//! One candidate's time against the size, in one shape: what is known of candidates that nobody has a
-//! schedule of.
+//! One candidate's time against the size, in one shape: what is known of candidates without a
+//! schedule.
 
 use serde::{Serialize, Serializer};
 

@@ -50,7 +50,7 @@ impl Default for DecideOptions {
 }
 
 impl DecideOptions {
-    /// What a shorter table may cost unless somebody says otherwise.
+    /// What a shorter table may cost by default.
     pub const MAX_REGRET: f64 = 0.01;
 
     /// Whether an interval is wide enough to prove something.
@@ -101,7 +101,7 @@ pub fn decide(
 
 /// The same from the same measurements for one deployment: only what it offers is chosen from.
 ///
-/// Cells in which it offers nothing but the default, while other candidates were measured, are left
+/// Cells in which it offers only the default, while other candidates were measured, are left
 /// out: there is nothing to be said about them.
 pub fn decide_for(
     deployment: Deployment,

@@ -12,7 +12,7 @@ use results::Summary;
 #[derive(Default)]
 pub(crate) struct Experiments {
     pub(crate) messages: BTreeMap<Level, Messages>,
-    /// So many pairs of ranks between two nodes at once.
+    /// Numbers of pairs of ranks that send between two nodes at once.
     pub(crate) injections: BTreeMap<u32, Vec<Point>>,
     pub(crate) combines: BTreeMap<(Datatype, Operator), Vec<Point>>,
     pub(crate) copies: Vec<Point>,
@@ -28,7 +28,7 @@ pub(crate) struct Messages {
     pub(crate) bursts: Vec<Point>,
     pub(crate) lates: Vec<Point>,
     pub(crate) shifts: Vec<Point>,
-    /// One rank with so many partners.
+    /// One rank with several partners, by their number.
     pub(crate) fan_outs: BTreeMap<u32, Vec<Point>>,
     pub(crate) fan_ins: BTreeMap<u32, Vec<Point>>,
 }

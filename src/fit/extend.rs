@@ -1,4 +1,4 @@
-//! Decisions for shapes that nobody measured.
+//! Decisions for shapes that were not measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ const CAUTION: f64 = 2.0;
 /// if the one asked for has. A candidate of ours that was measured there is expected to take what it took
 /// there, times what the model says the other shape costs more, each with its best blocks: the model's
 /// error is taken to stay the same. Where the default loses on the measured shape, the fastest of these is
-/// chosen, since nobody knows what the default does elsewhere. Where it holds, its time is extrapolated from
+/// chosen, since it is unknown what the default does elsewhere. Where it holds, its time is extrapolated from
 /// its own times on several shapes ([`Predictor`]), and must be expected to be beaten by twice the
 /// materiality. All is of low confidence. Shapes of which measured times say nothing have no decision.
 ///

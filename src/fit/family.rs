@@ -1,4 +1,4 @@
-//! Candidates that differ by nothing but their blocks.
+//! Candidates that differ only by their blocks.
 
 use vocabulary::{Candidate, Parameters};
 

@@ -10,7 +10,7 @@ use results::{ParameterEstimate, Status};
 /// Sharing is seen if all ranks at once take this much longer than one.
 const SHARED: f64 = 1.25;
 
-/// The `injection_beta` from so many pairs of ranks between two nodes at once.
+/// The `injection_beta` from pairs of ranks that send between two nodes at once.
 ///
 /// A byte of each of `k` messages takes `max(beta, k injection_beta)`. The most pairs tell, if they
 /// are slower than a single one.

@@ -81,7 +81,7 @@ impl MachineFit {
 /// The statistical unit is the turn: the first launch of every experiment, the second, and so on. That
 /// is the launch, unless one was interrupted; then it and the one that made up for it are one turn. A
 /// line is fitted to each turn that measured enough sizes, a parameter is the median of what these
-/// lines say, and its interval is that of this median, at the coverage that so many turns attain. A
+/// lines say, and its interval is that of this median, at the coverage that this number of turns attains. A
 /// single one is enough for a parameter to be identified, since block sizes are to be predicted after
 /// the first launch; its interval is then the value alone and covers nothing.
 ///

@@ -51,7 +51,7 @@ fn is_native(candidate: &Candidate) -> bool {
 }
 
 /// One row a candidate that has a twin, in the order of candidates; and how many points are missing
-/// because one of the two left the race. Whoever leaves does so when it looks slow.
+/// because one of the two left the race. A candidate leaves when it looks slow.
 fn twins(cells: &BTreeMap<Cell, Vec<&Summary>>, library: &Library) -> (Vec<Pair>, usize) {
     let mut left = 0;
     let mut rows: BTreeMap<(&Candidate, Candidate), Vec<(u64, PairedRatio)>> = BTreeMap::new();

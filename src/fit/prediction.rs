@@ -161,7 +161,7 @@ fn best(
     })
 }
 
-/// The candidate of a family with so many blocks.
+/// The candidate of a family with `blocks` blocks.
 fn in_blocks(family: &Candidate, blocks: u32) -> Candidate {
     Candidate::Ours {
         algorithm: family.algorithm().to_owned(),

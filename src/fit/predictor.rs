@@ -56,7 +56,7 @@ fn by_name<S: Serializer>(candidate: &Candidate, to: S) -> Result<S::Ok, S::Erro
 }
 
 /// The curves of all candidates in all shapes, in ascending order of cell and candidate; experiments
-/// are ignored. Nothing but times is asked for, so it does not matter who wrote the algorithm.
+/// are ignored. Only times are needed, so this serves algorithms of every library.
 pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
     let mut times: BTreeMap<(Kind, CommShape, &Candidate), Vec<Timing>> = BTreeMap::new();
     for summary in summaries {

@@ -183,7 +183,7 @@ struct Piece<'a> {
 }
 
 /// One rule a run of pieces with the same candidate: sizes, and what lies between them. Outside of all sizes
-/// nobody has compared anything with the default.
+/// nothing was compared with the default.
 fn confirmed_rules(points: &[Vec<&CellDecision>]) -> Vec<Rule> {
     let outside = |from_bytes, decision| Piece {
         from_bytes,
@@ -277,7 +277,7 @@ fn threshold(left: &CellDecision, right: &CellDecision) -> u64 {
 }
 
 /// The time of a candidate, or, where it was not measured, of one that is the same schedule there, or else of
-/// the fastest that differs by nothing but the size of its blocks.
+/// the fastest that differs only by the size of its blocks.
 fn kin_seconds(at: &CellDecision, candidate: &Candidate) -> Option<f64> {
     let is_alike = |ranked: &&Ranked| at.cell.are_alike(&ranked.candidate, candidate);
     let is_kin = |ranked: &&Ranked| family(&ranked.candidate) == family(candidate);

@@ -30,7 +30,7 @@ pub(crate) const MOST_PLACES: usize = 64;
 /// Bayesian information criterion, for errors of a Laplace distribution whose scale is estimated from
 /// what is left after the parameters.
 ///
-/// Of more than [`MOST_PLACES`] points, so many are looked at, evenly spread: a part is found if it has
+/// Of more than [`MOST_PLACES`] points, [`MOST_PLACES`] are looked at, evenly spread: a part is found if it has
 /// [`FEWEST_SIZES`] of these. Each change is then moved among the points between two of them, to where the lines of
 /// both parts leave the least errors. So the time is proportional to the number of points.
 pub(crate) fn segments(points: &[Point]) -> Vec<Range<usize>> {

@@ -107,7 +107,7 @@ impl Measurer for Alternating<'_> {
                     }
                 }
             }
-            // Time is up: whoever has a launch more has nobody to be compared with.
+            // Time is up: a launch without a partner has nothing to be compared with.
             if is_over {
                 break;
             }

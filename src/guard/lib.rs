@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Both questions are answered in two stages. A few launches measure all points and name suspects.
-//! Suspects alone are measured again, in as many further launches as the test of so many suspects needs,
+//! Suspects alone are measured again, in as many further launches as a test of all suspects needs,
 //! and these launches alone decide: sign tests on launches with Holm's correction, so that all is well and
 //! something is found with a probability of 5 % at most, over the whole run. As the first launches play no
 //! part in the second stage, it does not matter how suspects were chosen.

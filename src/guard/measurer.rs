@@ -86,7 +86,7 @@ impl Times {
 
 /// Whatever can measure cells.
 pub trait Measurer {
-    /// Measures cells with all their candidates, the default first, in so many launches more; returns what
+    /// Measures cells with all their candidates, the default first, in `launches` further launches; returns what
     /// these launches measured. It may be less than asked for, when time is up.
     ///
     /// # Errors

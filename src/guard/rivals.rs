@@ -94,7 +94,7 @@ impl Rivals {
 /// was up, may not: it would be found faster again.
 fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let verdict = decision.verdict;
-    let nobody = matches!(
+    let has_none = matches!(
         verdict,
         Verdict::NotConfirmed
             | Verdict::PatternsDisagree
@@ -106,7 +106,7 @@ fn eligible(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
     let is_eligible = move |ranked: &&Ranked| {
         let is_faster = chosen.is_some_and(|chosen| ranked.median_seconds < chosen.median_seconds);
         let is_rejected = verdict == Verdict::Confirmed && is_faster && !ranked.beats_default;
-        !nobody && !is_rejected
+        !has_none && !is_rejected
     };
     decision.ranking.iter().filter(is_eligible)
 }

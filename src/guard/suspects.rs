@@ -17,7 +17,7 @@ pub(crate) fn is_suspicious(ratios: &[f64], bound: f64) -> bool {
     median(ratios).is_some_and(|median| median > bound)
 }
 
-/// Launches that decide about so many suspects.
+/// The number of launches that decide about a number of suspects.
 pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }

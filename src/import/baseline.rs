@@ -12,7 +12,7 @@ use crate::row::Row;
 /// Makes a candidate stand for the default wherever it was measured, and warns of it.
 ///
 /// # Errors
-/// If nobody is called that, or if a cell has the default or another such candidate beside it.
+/// If no candidate has that name, or if a cell has the default or another such candidate beside it.
 pub(crate) fn stand_in(path: &Path, name: &str, rows: &mut [Row]) -> Result<Warning, ImportError> {
     let is_baseline = |row: &Row| names(row).iter().any(|known| known == name);
     let mut found: BTreeMap<(u32, Cell), Candidate> = BTreeMap::new();

@@ -33,7 +33,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
 /// Those that must be there.
 pub(crate) const NEEDED: [&str; 3] = ["collective", "bytes", "seconds"];
 
-/// Where algorithms are from if nobody says.
+/// Where algorithms are from unless the file says so.
 const ELSEWHERE: &str = "imported";
 
 /// Reads the rows. Lines that begin with `#` are comments.

@@ -76,7 +76,7 @@ pub enum ImportError {
         /// What could stand for it.
         known: Vec<String>,
     },
-    /// Nobody is called like the baseline.
+    /// No candidate has the baseline's name.
     #[error("{} has no times of `{name}`, which is to be the baseline", path.display())]
     NoBaseline {
         /// The file.

@@ -223,7 +223,7 @@ fn digest(text: &str) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What stands for a library that nobody has named.
+/// What stands for a library that is not named.
 fn unnamed_library() -> Library {
     Library {
         name: "imported".to_owned(),

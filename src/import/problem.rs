@@ -17,7 +17,7 @@ pub enum LineProblem {
     /// A header without a column that is needed.
     #[error("there is no column `{0}`")]
     NoColumn(&'static str),
-    /// A column that nobody knows.
+    /// An unknown column.
     #[error("there is no such column as `{0}`")]
     UnknownColumn(String),
     /// A column that stands in the header twice.

@@ -135,7 +135,7 @@ impl BatchLauncher {
     fn submit(&self, job: &Job, place: &Place, stop: &AtomicBool) -> Result<BatchRun, LaunchError> {
         let folder = Folder::create(&place.launches, &place.number)?;
         let submission = self.prepare(job, place, &folder, stop).inspect_err(|_| {
-            // Nobody will look into it.
+            // Nothing in it will be read.
             let _ = std::fs::remove_dir_all(folder.path());
         })?;
         place.record(&submission)?;

@@ -144,7 +144,7 @@ pub trait Running: Send {
         None
     }
 
-    /// Where the job stands by what was last heard; asks nobody. Jobs of launchers without a queue run.
+    /// Where the job stands by what was last heard; does not ask the batch system. Jobs of launchers without a queue run.
     fn standing(&self) -> Standing {
         Standing::Running { nodes: Vec::new() }
     }
@@ -232,7 +232,7 @@ pub enum Outcome {
 pub enum BatchEnd {
     /// Its wall time was over.
     WallTime,
-    /// Somebody cancelled it.
+    /// It was cancelled.
     Cancelled,
     /// Another job needed its nodes.
     Preempted,

@@ -230,7 +230,7 @@ struct LocalRun {
 
 impl LocalRun {
     fn end(&mut self, outcome: Outcome) -> Result<(), LaunchError> {
-        // Whoever ends a job that has already ended on its own does not change how it ended.
+        // Ending a job that has already ended on its own does not change how it ended.
         if self.spawned.tree.poll()?.is_none() {
             self.ended = Some(outcome);
             self.spawned.tree.kill(GRACE)?;

@@ -76,7 +76,7 @@ pub struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// Those of a campaign that names nothing but the batch system.
+    /// Those of a campaign that names only the batch system.
     pub fn of(system: &'static dyn BatchSystem) -> Self {
         Self {
             system,
@@ -103,7 +103,7 @@ pub struct JobSpecification {
     pub constraint: Option<String>,
     /// How long one job may run.
     pub wall_time: Duration,
-    /// Whether nobody else may use the nodes meanwhile.
+    /// Whether no other job may use the nodes meanwhile.
     pub exclusive: bool,
     /// Environment modules to load, in this order.
     pub modules: Vec<String>,

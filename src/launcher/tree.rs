@@ -87,7 +87,7 @@ impl ProcessTree {
             // What the launcher starts until it ends carries the mark; what is running now is
             // remembered because zombies can no longer be recognised.
             self.remember();
-            // The root has not been reaped, so its id cannot belong to anybody else.
+            // The root has not been reaped, so its id cannot belong to another process.
             let _ = kill(self.root_pid(), Signal::SIGTERM);
             let deadline = Instant::now() + grace;
             while self.root_status()?.is_none() && Instant::now() < deadline {
@@ -167,7 +167,7 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         if !self.swept {
-            // Nobody is left to be told of a failure.
+            // A failure cannot be returned any more.
             let _ = self.kill(Duration::ZERO);
         }
     }

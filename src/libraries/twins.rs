@@ -5,7 +5,7 @@ use vocabulary::{Candidate, Cell, Library, Parameters};
 /// Pairs among our own that are a question of their own: each at its best block size.
 pub const RIVALS: [(&str, &str); 1] = [("allreduce/dual_root", "allreduce/pipelined_tree")];
 
-/// The radix of k-nomial trees in libraries unless somebody changes it for the whole job.
+/// The radix of k-nomial trees in libraries unless it is changed for the whole job.
 const KNOMIAL_RADIX: u32 = 4;
 
 /// The library's own algorithm that does the same as this candidate of ours, if it has one.

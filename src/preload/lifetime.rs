@@ -100,7 +100,7 @@ pub(crate) fn end() {
     if tuner.is_null() {
         return;
     }
-    // SAFETY: made by `start`; nobody finds it any more.
+    // SAFETY: made by `start`; no call finds it any more.
     let tuner = unsafe { Box::from_raw(tuner) };
     if let Some(log) = LOG.get()
         && is_first()
@@ -151,7 +151,7 @@ fn write(log: &Log, text: &str) {
     }
 }
 
-/// Writes into a file, a device or a FIFO, and never waits: a FIFO that nobody reads is an error.
+/// Writes into a file, a device or a FIFO, and never waits: a FIFO without a reader is an error.
 fn write_to(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,7 +1,7 @@
 //! Reports: what was measured, fitted and decided, for people.
 //!
-//! A [`View`] holds the content and knows nothing of how it looks; whoever has a store and a fit
-//! builds it; [`View::of_table`] does of a table alone. [`render_html`] lays it out as a page with
+//! A [`View`] holds the content and knows nothing of how it looks; `tuner` builds it from a store and a fit,
+//! [`View::of_table`] from a table alone. [`render_html`] lays it out as a page with
 //! pictures, [`render_markdown`] as text, [`render_csv`] as all cells with all candidates;
 //! [`render_summary`] gives the few lines that a terminal has room for. All are pure: the same view
 //! gives the same text.

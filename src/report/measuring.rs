@@ -103,7 +103,7 @@ pub(crate) fn facts(view: &View) -> Vec<(&'static str, String)> {
     let cold = environment.cold.iter();
     facts.extend(cold.map(|cold| ("caches", cold.to_string())));
     let preset = environment.preset.iter();
-    facts.extend(preset.map(|algorithm| ("forced by somebody", algorithm.clone())));
+    facts.extend(preset.map(|algorithm| ("forced by settings", algorithm.clone())));
     let variables = environment.variables.iter();
     facts.extend(variables.map(|(name, value)| ("environment", code(&format!("{name}={value}")))));
     facts

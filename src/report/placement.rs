@@ -19,7 +19,7 @@ pub(crate) fn launcher(environment: &Environment) -> String {
     }
 }
 
-/// What somebody has set in the library; nothing if unknown.
+/// What users have set in the library; empty if unknown.
 pub(crate) fn settings(environment: &Environment) -> String {
     let Some(settings) = &environment.settings else {
         return String::new();

@@ -52,8 +52,8 @@ pub struct View {
 /// Reasons by cell, operators and deployment.
 pub type Withheld = BTreeMap<(Cell, Operators, Deployment), String>;
 
-/// The reasons why [`Policy::default`] does not deploy what a table chooses in some cells; none for what it deploys. That a
-/// whole table is of a simulated machine, its warnings say.
+/// The reasons why [`Policy::default`] does not deploy what a table chooses in some cells; none for what it deploys, and
+/// none for simulated rules, since the table's warnings say that all of it is simulated.
 pub fn withheld(table: &Table, cells: &[CellDecision]) -> Withheld {
     let simulated = Lack::Measurement.reason();
     let reason = |result: &CellDecision, deployment: Deployment, chosen: &Candidate| {
@@ -137,7 +137,7 @@ impl View {
 pub enum Basis {
     /// The measurements of a store.
     Measurements,
-    /// Nothing but a table: its rules, and the times that it shows for them.
+    /// A table alone: its rules, and the times that it shows for them.
     TableAlone,
 }
 

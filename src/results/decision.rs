@@ -63,7 +63,7 @@ pub enum Verdict {
     /// measured at this size, which tables do not tell apart.
     #[error("no one candidate is good enough for every datatype and operator measured")]
     TypesDisagree,
-    /// Nothing but the default was measured.
+    /// Only the default was measured.
     #[error("nothing else was measured")]
     NoRival,
     /// Nothing was measured on this shape: it is what the model expects.

@@ -18,7 +18,7 @@ pub(crate) type Life = Rc<Cell<bool>>;
 ///
 /// A library deletes a datatype's attributes before it gives its handle to another. It may do so
 /// later than the program frees it, as long as other datatypes or messages need it, and with any
-/// call that frees these: deleting does nothing but to end the life.
+/// call that frees these: deleting only ends the life.
 #[derive(Debug)]
 pub(crate) struct Datatypes {
     keyval: c_int,

@@ -5,7 +5,7 @@ const DRIVERS: [&str; 3] = ["libcuda.so", "libamdhip64.so", "libze_loader.so"];
 
 /// Whether this process has loaded a library that gives out memory of devices, which buffers may be in then.
 pub(crate) fn may_be_in_use() -> bool {
-    // Without it nobody can tell, and few programs have such buffers.
+    // Without it that cannot be told, and few programs have such buffers.
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().any(is_driver)
 }

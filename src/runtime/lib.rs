@@ -20,7 +20,7 @@
 //! [`Tuner`] is the same on MPI's own handles and addresses, for libraries that stand between an
 //! application and MPI. What holds for both:
 //!
-//! - *Ranks cannot disagree.* A decision depends on nothing but the table, the shape of the
+//! - *Ranks cannot disagree.* A decision depends only on the table, the shape of the
 //!   communicator and what MPI demands to be equal on all ranks: the collective, the root, bytes of
 //!   data, the operator. All ranks of the communicator that a table is loaded over compare what they
 //!   have read and their settings; on any difference none uses it. So do those of a new communicator where the

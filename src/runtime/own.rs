@@ -9,8 +9,8 @@ use crate::datatypes::{Datatypes, Life};
 /// What the program may take away from a plan: it can free what is not MPI's own, and make another
 /// that gets the same handle.
 ///
-/// Operators have no attributes, and `MPI_Op_free` can be called by names that nobody intercepts. So
-/// of an operator of the program's own a plan has nothing but the handle, which means whatever it
+/// Operators have no attributes, and `MPI_Op_free` can be called by names that are not intercepted. So
+/// of an operator of the program's own a plan has only the handle, which means whatever it
 /// means when the plan is carried out, and whether it commutes, which is asked again each time.
 #[derive(Debug)]
 pub(crate) struct Own {

@@ -19,7 +19,7 @@ const PLACES: usize = 1 << BITS;
 impl Recent {
     /// Of no communicator.
     pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Cell::new(nobody())))
+        Self(std::array::from_fn(|_| Cell::new(vacant())))
     }
 
     /// The state of a communicator, if it is here; otherwise null.
@@ -40,7 +40,7 @@ impl Recent {
     pub(crate) fn forget(&self, state: *mut State) {
         for place in &self.0 {
             if place.get().1 == state {
-                place.set(nobody());
+                place.set(vacant());
             }
         }
     }
@@ -51,7 +51,7 @@ impl Recent {
     }
 }
 
-fn nobody() -> (MPI_Comm, *mut State) {
+fn vacant() -> (MPI_Comm, *mut State) {
     // SAFETY: a constant of the library.
     (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut())
 }

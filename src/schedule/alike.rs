@@ -13,7 +13,7 @@ use crate::layout::Place;
 use crate::program::Program;
 use crate::{Action, Buffer, Layout, Rank, Round, Schedule, Span};
 
-/// Programs of up to so many rounds are resolved once, longer ones each time as they run, so that memory
+/// The most rounds of programs that are resolved once, longer ones each time as they run, so that memory
 /// does not grow with the number of blocks. A shorter and a longer program are not carried out alike.
 pub const RESOLVED_ROUNDS: u64 = 1024;
 
@@ -21,7 +21,7 @@ pub const RESOLVED_ROUNDS: u64 = 1024;
 /// others.
 const MOST_STEPS: u64 = 16 << 10;
 
-/// To begin with a rank's program takes as long as so many actions.
+/// The number of actions that take as long as beginning with a rank's program.
 const STEPS_A_RANK: u64 = 8;
 
 /// For each of several schedules of one call the place of the first that is carried out alike: its own

@@ -137,10 +137,10 @@ impl Collective {
     }
 }
 
-/// Whose contributions a buffer holds.
+/// The ranks whose contributions a buffer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing that anybody relies on.
+    /// Nothing that may be relied on.
     Undefined,
     /// The combination, in rank order, of the contributions of these ranks, both included.
     Ranks(Rank, Rank),

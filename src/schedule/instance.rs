@@ -47,7 +47,7 @@ impl Request<'_> {
 pub enum Unsupported {
     /// A communicator has at least one rank.
     NoRanks,
-    /// No MPI library has so many ranks: they are numbered by a C `int`.
+    /// More ranks than any MPI library has: they are numbered by a C `int`.
     TooManyRanks {
         /// Ranks in the communicator.
         ranks: u32,

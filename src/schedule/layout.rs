@@ -136,7 +136,7 @@ pub struct Layout {
 /// A piece of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Whose memory.
+    /// The buffer that has the memory.
     pub memory: Buffer,
     /// Which units, in this order; the second range is empty unless the span wraps around.
     pub ranges: [Range<u64>; 2],

@@ -66,7 +66,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The call's own input and output, and scratch buffers behind so many others.
+    /// The call's own input and output, and scratch buffers behind `others` others.
     pub(crate) fn own_after(others: usize) -> Self {
         Self {
             input: Buffer::Input,
@@ -79,7 +79,7 @@ impl Names {
 /// What the scratch buffers of an inner program are called outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScratchNames {
-    /// Scratch buffers behind so many others.
+    /// Scratch buffers behind this many others.
     After(u8),
     /// All of them are one buffer, which holds every block at its own place.
     Are(Buffer),

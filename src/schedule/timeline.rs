@@ -39,7 +39,7 @@ pub struct Message {
 pub struct Work {
     /// The step after which it is done; 0 for what comes before all messages of the rank.
     pub after: u64,
-    /// Whose work it is.
+    /// The rank that works.
     pub rank: Rank,
     /// A combination or a copy.
     pub action: Action,

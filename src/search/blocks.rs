@@ -21,7 +21,7 @@ const GROWTH: f64 = 1.0 + 0.618_033_988_749_894_9;
 /// Lattice points, half octaves, between first probes.
 const FIRST_STEP: usize = 2;
 
-/// So many lattice points without a measurement are a stretch where another bottom could be.
+/// The fewest lattice points without a measurement that are a stretch where another bottom could be.
 const FAR: usize = 10;
 
 /// A basin whose lowest measured point is higher than the lowest of all by less than this share might still
@@ -78,7 +78,7 @@ pub fn snap(longest: u64, eager_limit: Option<u64>, size: u64) -> u64 {
 ///
 /// `known` has what was measured, by size in bytes, in any unit of time; sizes that are not in the
 /// segment do not matter. `start` is where the bottom is expected. Times that differ by less than the
-/// share `tolerance` are the same. Whoever measures what is asked for, adds it to `known` and asks
+/// share `tolerance` are the same. A caller that measures what is asked for, adds it to `known` and asks
 /// again, is done after [`MOST_PROBES`] measurements at most.
 pub fn next(segment: &[u64], known: &BTreeMap<u64, f64>, start: u64, tolerance: f64) -> Vec<u64> {
     let measured: Vec<(usize, f64)> = segment

@@ -20,7 +20,7 @@ const HOPE: f64 = 0.25;
 /// Rounds beyond the campaign's launches in which block sizes may be searched.
 const MORE_ROUNDS: u32 = 2;
 
-/// After so many times the campaign's launches all is over, whatever was not settled.
+/// All is over after this many times the campaign's launches, whatever was not settled.
 const MOST_ROUNDS: u32 = 3;
 
 /// A candidate without its block or segment size.
@@ -58,7 +58,7 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Who is measured in the next launch, the default among them; empty if nobody need be.
+    /// The candidates that are measured in the next launch, the default among them; empty if none need be.
     pub(crate) fn next(&self) -> Vec<Candidate> {
         if self.known.launches() >= self.launches.saturating_mul(MOST_ROUNDS) {
             return Vec::new();

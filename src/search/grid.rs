@@ -10,16 +10,16 @@ use crate::cell::kin;
 use crate::guide::Expectation;
 use crate::known::{Known, Standing};
 
-/// About so many sizes are measured in a shape before any is found interesting.
+/// About how many sizes are measured in a shape before any is found interesting.
 const COARSE_SIZES: usize = 5;
 /// As few node counts as this are all measured.
 const FEW_SHAPES: usize = 2;
-/// From so many node counts on, one in the middle is measured beside the outermost.
+/// The fewest node counts of which one in the middle is measured beside the outermost.
 const MANY_SHAPES: usize = 4;
 /// The model's word for another choice between two sizes counts if that is faster by this share.
 const SUGGESTION: f64 = 0.1;
 
-/// Sizes of the grid at which the choice changes may be so many times apart.
+/// The largest factor between sizes of the grid at which the choice changes.
 const COARSEST_CHANGE: f64 = 2.0;
 /// Between others one more is measured if the wrong choice costs more than this share at either.
 const STAKE: f64 = 0.1;

@@ -14,8 +14,8 @@ use crate::prune;
 /// Who was this far behind the best at a neighbour, as a share, takes part beside it.
 const BEHIND_AT_NEIGHBOUR: f64 = 0.3;
 
-/// A pioneer of a family that is cut has, beside the expected block, one so many times as large and one
-/// so many times as small: the model may be wrong.
+/// A pioneer of a family that is cut has, beside the expected block, one that is larger by this factor and one that is
+/// smaller by it: the model may be wrong.
 const FAR: u64 = 4;
 
 /// What is expected before it is measured.

@@ -37,8 +37,8 @@ impl SimulatedLauncher {
         })
     }
 
-    /// The same machine, on which an algorithm takes so many times longer wherever it is used, also by
-    /// the library's default. It keeps its name: as after an update that nobody was told of.
+    /// The same machine, on which an algorithm takes `factor` times as long wherever it is used, also by
+    /// the library's default. It keeps its name, as after an update that went unnoticed.
     pub fn slowed(self, algorithm: &str, factor: f64) -> Self {
         let Self { library, times } = self;
         Self {
@@ -108,7 +108,7 @@ fn carry_out(job: &Job, library: &Library, times: &Times, spool: &Spool) -> i32 
 
 /// A job under way.
 struct SimulatedRun {
-    /// Absent once it has ended or nobody waits for it any more.
+    /// Absent once it has ended or is not waited for any more.
     thread: Option<JoinHandle<i32>>,
     spool: Arc<Spool>,
     log: PathBuf,
@@ -146,7 +146,7 @@ impl Running for SimulatedRun {
         }))
     }
 
-    /// What is being simulated at the moment goes on, but nobody will hear of it.
+    /// What is being simulated at the moment goes on, but its result is dropped.
     fn kill(&mut self) -> Result<(), LaunchError> {
         if self.thread.as_ref().is_some_and(|t| !t.is_finished()) {
             self.spool.close();

@@ -45,7 +45,7 @@ pub(crate) enum Stopped {
     /// A record cannot be written.
     #[error("cannot write to the spool: {0}")]
     Spool(#[source] io::Error),
-    /// Somebody closed the spool.
+    /// The spool was closed.
     #[error("the launch was killed")]
     Killed,
 }
@@ -79,7 +79,7 @@ pub(crate) struct Session<'a> {
     pub(crate) ranks: u32,
     pub(crate) ppn: u32,
     pub(crate) times: &'a Times,
-    /// Where records go; the launch ends when somebody closes it.
+    /// Where records go; the launch ends when it is closed.
     pub(crate) spool: &'a Spool,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Times {
     machine: Machine,
     placement: Placement,
     rules: Rules,
-    /// Algorithms that take so many times longer than the simulator finds.
+    /// Algorithms that take longer than the simulator finds, with the factor.
     slowed: Vec<(String, f64)>,
     known: Mutex<HashMap<Asked, Time>>,
 }
@@ -60,7 +60,7 @@ impl Times {
         }
     }
 
-    /// The same with an algorithm that takes so many times longer.
+    /// The same with an algorithm that takes `factor` times as long.
     pub(crate) fn slowed(&self, algorithm: &str, factor: f64) -> Self {
         let mut slowed = self.slowed.clone();
         slowed.push((algorithm.to_owned(), factor));
@@ -145,7 +145,7 @@ impl Times {
     }
 
     /// Finds the times of several candidates at once, until `is_over`: on all cores, unless that many
-    /// simulations of so many ranks might not fit into memory.
+    /// simulations of this many ranks might not fit into memory.
     pub(crate) fn prepare(
         &self,
         subject: Subject,
@@ -184,7 +184,7 @@ impl Times {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `run` finds for a candidate's schedule, simulating so many calls.
+    /// What `run` finds for a candidate's schedule, simulating `calls` calls.
     fn of_cell(
         &self,
         cell: &Cell,

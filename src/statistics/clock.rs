@@ -35,7 +35,7 @@ pub fn examine() -> Clock {
 /// nanosecond. A coarse one shows multiples of its step, each rounded down or up.
 fn resolution(mut steps: Vec<Duration>) -> Option<Duration> {
     const NANOSECOND: Duration = Duration::from_nanos(1);
-    /// So many lengths in a row cannot come from rounding.
+    /// The fewest lengths in a row that cannot come from rounding.
     const ROW: usize = 4;
     steps.retain(|step| !step.is_zero());
     steps.sort_unstable();

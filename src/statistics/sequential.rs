@@ -13,7 +13,7 @@ const STAKES: u32 = 8;
 ///
 /// Rank-based: the ends are order statistics, whatever the distribution. A value may be above the
 /// median with probability one half at most, also given all values before it, and below likewise.
-/// Whoever bets on "above" at even odds therefore does not get rich: the capital is a
+/// A bettor on "above" at even odds therefore does not get rich: the capital is a
 /// supermartingale, and it ever reaches `c` times what it was with probability `1 / c` at most
 /// (Ville 1939). An end excludes what would make one of two bettors, for "above" and for "below",
 /// `2 / (1 - confidence)` times richer. The construction is that of Howard and Ramdas 2022,
@@ -39,7 +39,7 @@ pub fn sequential_median_interval(values: &[f64], confidence: f64) -> Option<Int
     })
 }
 
-/// The logarithm of what has become of a capital of 1 after so many won and lost bets at even odds,
+/// The logarithm of what has become of a capital of 1 after `won` won and `lost` lost bets at even odds,
 /// a part of it staked in each: `sum of w (1 + s)^won (1 - s)^lost` over stakes `s` of weights `w`.
 ///
 /// High stakes win soon where one side wins always, low ones where it wins a little more often. The

@@ -120,7 +120,7 @@ pub enum StoreError {
         /// The cause.
         source: rusqlite::Error,
     },
-    /// Somebody else holds the lock.
+    /// Another process holds the lock.
     #[error(
         "another colltune is at work on {}{}; wait for it to end, or stop it",
         store.display(),
@@ -229,7 +229,7 @@ pub enum Obstacle {
     /// What was written last stands in a file beside the store, and cannot be read there.
     #[error(
         "it is in use or was not closed (there is {}), so that reading needs writing; wait until \
-         nobody measures, or have its owner run `colltune report` on it once",
+         nothing is measured into it, or have its owner run `colltune report` on it once",
         journal.display()
     )]
     NotClosed {

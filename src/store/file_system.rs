@@ -8,7 +8,7 @@ use nix::sys::statfs::statfs;
 use crate::StoreError;
 
 /// Of `linux/magic.h` and the file systems' own headers. Those in user space are mostly network ones, and
-/// nobody can ask further.
+/// tell no more.
 const NETWORK: &[(i64, &str)] = &[
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -31,7 +31,7 @@ const NETWORK: &[(i64, &str)] = &[
 
 /// The name of the file system that holds `path`, or would hold it, if it is one that several hosts
 /// share: SQLite's locks and its shared memory are not to be relied on there. `None` if it is a local one,
-/// and where nobody can tell.
+/// or if that cannot be told.
 pub fn network_file_system(path: &Path) -> Option<&'static str> {
     let absolute = std::path::absolute(path).ok()?;
     let magic = absolute

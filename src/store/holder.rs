@@ -32,7 +32,7 @@ impl Holder {
         }
     }
 
-    /// Whether it ran on this host and runs no longer. Of another host nobody knows.
+    /// Whether it ran on this host and runs no longer; false for other hosts, of which that is unknown.
     pub(crate) fn is_dead(&self) -> bool {
         let pid = i32::try_from(self.pid).unwrap_or(i32::MAX);
         self.host == host() && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)

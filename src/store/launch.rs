@@ -56,7 +56,7 @@ impl Store {
         })
     }
 
-    /// The number for the next plan: 1 in a new store. Reserved by nobody but the holder of the
+    /// The number for the next plan: 1 in a new store. Reserved only by the holder of the
     /// [`crate::Lock`].
     pub fn next_launch(&self) -> Result<u32, StoreError> {
         self.read(next_number)

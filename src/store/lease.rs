@@ -25,8 +25,8 @@ const CONTEST: Duration = Duration::from_millis(50);
 /// The right to submit and follow the launches in a folder that several hosts share.
 ///
 /// A file in the folder says who holds it. It is made by `link(2)`, of which one succeeds, on network file
-/// systems too, whose `flock` may know this host alone. It is written again every minute. Whoever finds
-/// it ten minutes old by the file system's own clock, or finds that its process ran on this host and is gone,
+/// systems too, whose `flock` may know this host alone. It is written again every minute. A process that
+/// finds it ten minutes old by the file system's own clock, or finds that its process ran on this host and is gone,
 /// takes it over.
 #[derive(Debug)]
 pub struct Lease {
@@ -208,7 +208,7 @@ impl Claim {
         if found.parse().is_ok_and(|holder: Holder| holder.is_dead()) {
             return true;
         }
-        // Both by the clock of whoever keeps the files: hosts' clocks may differ.
+        // Both by the file system's own clock: hosts' clocks may differ.
         let written = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
         let (Ok(now), Ok(then)) = (written(&self.mine), written(&self.path)) else {
             return false;
@@ -224,7 +224,7 @@ impl Claim {
         }
         let is_same = is_of(&self.old, found);
         if !is_same {
-            // Somebody was quicker: it is given back.
+            // Another process was quicker: it is given back.
             let _ = fs::hard_link(&self.old, &self.path);
         }
         let _ = fs::remove_file(&self.old);

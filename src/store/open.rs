@@ -45,7 +45,7 @@ impl Store {
     ///
     /// One that this user may read but not write is opened for reading: methods that write then
     /// fail with [`StoreError::NotWritable`]. Nothing is created beside it. Unless a process that
-    /// writes has it open already, nobody should begin to write while it is read in this way.
+    /// writes has it open already, no process should begin to write while it is read in this way.
     ///
     /// # Errors
     /// [`StoreError::Absent`] if nothing is there; [`StoreError::NotWritable`] if it can be read

@@ -12,9 +12,9 @@ use crate::{Store, schema};
 
 /// Opens an existing store without writing anything, neither to it nor beside it.
 ///
-/// A store in the mode of write-ahead logging needs files beside it even for reading. If nobody
-/// has left any, it is complete in itself, and SQLite is told that nothing changes
-/// (<https://www.sqlite.org/wal.html#read_only_databases>). If somebody has, they are used as they
+/// A store in the mode of write-ahead logging needs files beside it even for reading. If there
+/// are none, it is complete in itself, and SQLite is told that nothing changes
+/// (<https://www.sqlite.org/wal.html#read_only_databases>). If there are some, they are used as they
 /// are, as far as this user may read them.
 pub(crate) fn open(path: &Path) -> Result<Store, StoreError> {
     let file = |source| StoreError::file(path, source);

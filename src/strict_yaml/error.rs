@@ -107,7 +107,7 @@ impl From<Mistake> for Error {
     }
 }
 
-/// Nobody is shown this: see [`Error::diagnose`].
+/// Users do not see this: see [`Error::diagnose`].
 impl Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.what)

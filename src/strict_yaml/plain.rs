@@ -30,7 +30,7 @@ impl Meaning {
         if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             return Self::Text;
         }
-        // Of `007` nobody knows what it is.
+        // `007` may be decimal or octal.
         let has_leading_zero = digits.len() > 1 && digits.starts_with('0');
         if has_leading_zero && digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Self::Text;

@@ -16,7 +16,7 @@ use crate::plain::Meaning;
 /// Nesting beyond this is no sensible file. Whatever walks a tree may recurse so deep.
 const MAXIMUM_DEPTH: usize = 16;
 
-/// Nor is a file with so many characters that stand between values. The parser keeps what is between two brackets, and
+/// Nor is a file with more characters that stand between values. The parser keeps what is between two brackets, and
 /// takes some hundred times the memory of its text.
 const MAXIMUM_VALUES: usize = 1 << 20;
 

@@ -173,7 +173,7 @@ impl fmt::Display for RulePlace {
 }
 
 impl Table {
-    /// Decides about a call. Depends on nothing but the table and the query, so that ranks that
+    /// Decides about a call. Depends only on the table and the query, so that ranks that
     /// ask the same get the same; allocates nothing.
     ///
     /// *Shape.* Among the entries of the collective that hold for the deployment and the operator

@@ -165,7 +165,7 @@ impl ShapeRules {
     /// Turns the sizes of a range back to the library's default: rules are cut at its ends, and measured
     /// points in it have the default's time. A range that ends at `u64::MAX` has no end.
     ///
-    /// The default has medium confidence there: somebody found the chosen candidate slower, in measurements
+    /// The default has medium confidence there: a validation found the chosen candidate slower, in measurements
     /// that are not those of the table.
     pub fn turn_back(&mut self, sizes: &Range<u64>) {
         if sizes.is_empty() {

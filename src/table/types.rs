@@ -127,7 +127,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule that nobody has confirmed, with its speed-up rounded to three significant digits, so that the
+    /// A rule that is not confirmed, with its speed-up rounded to three significant digits, so that the
     /// file stays short.
     pub fn new(
         from_bytes: u64,

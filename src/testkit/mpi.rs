@@ -104,7 +104,7 @@ pub fn run(program: &Path, argument: &Path, ranks: u32, patience: Duration) -> P
     }
 }
 
-/// Nobody else's launch is under way as long as this lives.
+/// No other launch is under way as long as this lives.
 pub struct Turn(#[expect(dead_code, reason = "it holds a lock")] Rc<File>);
 
 /// Waits until no other test of this user has ranks: launches that begin at the same time race for

@@ -62,7 +62,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Ended {
 pub fn attempt(command: &mut Command, patience: Duration) -> Attempt {
     let folder = tempfile::tempdir().expect("a folder");
     let [out, err] = ["out", "err"].map(|name| folder.path().join(name));
-    // Files: whoever inherits a pipe and lives on would be waited for.
+    // Files: a process that inherits a pipe and lives on would be waited for.
     let create = |path: &Path| File::create(path).expect("a file");
     command
         .stdin(Stdio::null())

@@ -154,7 +154,7 @@ impl Agenda {
         })
     }
 
-    /// An agenda of these cells alone, each with all its candidates in so many launches.
+    /// An agenda of these cells alone, each with all its candidates in `launches` launches.
     pub(crate) fn of_cells(
         cells: &[(Cell, Vec<Candidate>)],
         launches: u32,
@@ -283,7 +283,7 @@ impl Agenda {
     }
 }
 
-/// Whether two candidates differ by nothing but the size of their blocks.
+/// Whether two candidates differ only by the size of their blocks.
 fn is_kin(a: &Candidate, b: &Candidate) -> bool {
     a == b || Family::of(a).is_some_and(|family| Family::of(b) == Some(family))
 }

@@ -34,7 +34,7 @@ impl Allotment {
     ) -> Result<Self, TunerError> {
         let shape = shape(campaign, tasks);
         let spread = batch(campaign).and_then(|options| options.spread);
-        // Whoever waits for an answer, as `check` does, does not wait for days.
+        // A command that waits for an answer, as `check` does, does not wait for days.
         let Some(spread) = spread.filter(|_| watch != Watch::Own) else {
             return Ok(Self {
                 shape,

@@ -39,7 +39,7 @@ pub struct DriverFound {
     pub launcher: PathBuf,
     /// Its measuring program.
     pub driver: Option<PathBuf>,
-    /// What somebody has set in it ([`Environment::settings`]), in this process's environment; unknown
+    /// What users have set in it ([`Environment::settings`]), in this process's environment; unknown
     /// without a measuring program.
     pub settings: Option<BTreeMap<String, String>>,
     /// Which parts of the library carry out collectives, by its control variables in this process's environment;

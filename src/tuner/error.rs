@@ -86,7 +86,7 @@ pub enum TunerError {
         /// Where it stands.
         standing: Standing,
     },
-    /// Somebody cancelled the job that was followed.
+    /// The job that was followed was cancelled.
     #[error("the job was cancelled; what was measured is stored, run the same command to go on")]
     Cancelled,
     /// Another process has taken over the campaign.

@@ -89,8 +89,8 @@ impl Search {
         (all * SHARE_OF_CELLS).ceil() as usize
     }
 
-    /// About how many turns a cell takes that is to be measured in so many launches, in the next one with
-    /// so many candidates.
+    /// About how many turns a cell takes that is to be measured in `launches` launches, in the next one with
+    /// `candidates` candidates.
     pub(crate) fn turns_of(&self, launches: u64, candidates: u64) -> u64 {
         let later = launches.saturating_sub(1) as f64 * TURNS_A_ROUND.min(candidates as f64);
         candidates + later.ceil() as u64

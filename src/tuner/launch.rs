@@ -44,7 +44,7 @@ pub(crate) enum Ended {
     Killed { message: String },
     /// The batch system ended its job.
     Batch { end: BatchEnd, message: String },
-    /// It goes on, and nobody waits for it.
+    /// It goes on, and is not waited for.
     GoesOn { id: String, standing: Standing },
 }
 
@@ -57,10 +57,10 @@ pub(crate) struct Launch<'a> {
     /// How far the whole campaign is.
     progress: Progress,
     started: bool,
-    /// Task and candidate whose turn it is.
+    /// The task and the candidate of the present turn.
     in_flight: Option<(u32, u32)>,
     finish: Option<Finish>,
-    /// Whose turn it was when launches ended before and nobody knows why.
+    /// The candidates in flight when earlier launches ended for an unknown reason.
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether it has given a result, if only that a candidate fails.
     pub(crate) fruitful: bool,
@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, TunerError> {
         let job = self.job(at, allotment)?;
-        // It may go on, as long as nobody can say that it does not.
+        // It may go on, as long as its end is not known.
         self.goes_on = true;
         let resumed = at.launcher.resume(&job)?;
         self.goes_on = false;

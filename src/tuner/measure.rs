@@ -86,7 +86,7 @@ pub fn submit(
 }
 
 /// Measures each of these cells with its candidates, the default among them, until the store has it from
-/// so many launches: for questions about a few cells, without experiments and whatever the campaign asks for
+/// `launches` launches: for questions about a few cells, without experiments and whatever the campaign asks for
 /// besides.
 ///
 /// The store is that of the workplace's campaign and should be of nothing else: conditions of earlier
@@ -214,7 +214,7 @@ impl<'a> Measuring<'a> {
             adopt::leave_campaign(self.at, &digest)?;
         }
         let done = self.go_through();
-        // Whoever asks about a few cells may ask again.
+        // More questions about a few cells may follow.
         if self.left.is_some() || self.watch == Watch::Own {
             done?;
         } else {

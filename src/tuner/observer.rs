@@ -90,7 +90,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Whoever wants to know.
+/// A receiver of events.
 pub trait Observer {
     /// Takes notice of an event; must not block.
     fn notice(&mut self, event: Event<'_>);

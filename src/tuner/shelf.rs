@@ -49,8 +49,8 @@ pub fn store_file(named: &Path, homes: &Homes) -> PathBuf {
     }
 }
 
-/// Where the store of a campaign goes if not where the campaign says: jobs are measured, nobody has named
-/// a store, none is there, and it would be on a file system that hosts share.
+/// Where the store of a campaign goes if not where the campaign says: jobs are measured, no store
+/// is named, none is there, and it would be on a file system that hosts share.
 pub(crate) fn relocated(campaign: &Campaign, homes: &Homes) -> Option<PathBuf> {
     let named = &campaign.output.store;
     let is_default = *named == Path::new(".colltune").join(format!("{}.db", campaign.name));
@@ -75,7 +75,7 @@ fn elsewhere(named: &Path, homes: &Homes, is_shared: &dyn Fn(&Path) -> bool) -> 
     Some(homes.folder(is_shared).join(format!("{stem}-{hex}.db")))
 }
 
-/// Makes a folder that nobody else may use; false if somebody else has it. Everybody may write to `/var/tmp`.
+/// Makes a folder that no other user may use; false if another user has it. All users may write to `/var/tmp`.
 fn is_ours(folder: &Path) -> bool {
     if let Some(above) = folder.parent()
         && fs::create_dir_all(above).is_err()

@@ -43,7 +43,7 @@ pub enum Candidate {
         /// `mockup:collective/id`: [`crate::MOCKUPS`].
         algorithm: String,
     },
-    /// Something that somebody else measured, which cannot be measured here.
+    /// An algorithm that was imported and cannot be measured here.
     Foreign {
         /// `source:collective/id`, in the words of the import.
         algorithm: String,

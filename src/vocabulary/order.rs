@@ -38,7 +38,7 @@ impl RankOrder {
         }
     }
 
-    /// Whether nobody knows.
+    /// Whether it is unknown.
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }

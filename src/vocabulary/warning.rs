@@ -77,7 +77,7 @@ pub enum Warning {
          their own"
     )]
     SharedMachine {
-        /// So many.
+        /// Their number.
         nodes: u32,
         /// Ranks on them.
         ranks: u32,
@@ -94,9 +94,9 @@ pub enum Warning {
         /// An example of each kind: its host, its cores, its CPU.
         kinds: Vec<String>,
     },
-    /// Somebody has changed the library's own choice of algorithms.
+    /// Settings change the library's own choice of algorithms.
     #[error(
-        "`default` is not what the library chooses by itself, but what somebody has set ({}): take that \
+        "`default` is not what the library chooses by itself, but what was set ({}): take that \
          back, unless all jobs run with it",
         settings.join(", ")
     )]
@@ -119,7 +119,7 @@ pub enum Warning {
         /// The step in nanoseconds.
         resolution_nanoseconds: u64,
     },
-    /// The times are somebody else's.
+    /// The times were imported.
     #[error(
         "times were imported from {file}, and colltune does not know how they were measured: measure again \
          where the table is to be used before relying on it"

@@ -40,7 +40,7 @@ pub struct Plan {
     /// The variables by which batch systems name the switches above a node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<SwitchVariables>,
-    /// For tests: nodes are pretended to have so many ranks each, in rank order, wherever they are.
+    /// For tests: ranks are taken to stand on nodes of this many ranks each, in rank order, wherever they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretended_ppn: Option<NonZero<u32>>,
     /// A file of this launch that the commanding process keeps locked (`flock`); the driver ends

@@ -104,7 +104,7 @@ pub struct Environment {
     /// `ch4:ofi` of MPICH.
     #[serde(default)]
     pub transports: Vec<String>,
-    /// Algorithms that somebody has forced by environment variables or settings files, by full name.
+    /// Algorithms that are forced by environment variables or settings files, by full name.
     #[serde(default)]
     pub preset: Vec<String>,
     /// What a site has deployed and this launch set aside, each as `NAME=value is set in PLACE`.

@@ -17,8 +17,8 @@ const FIRST_LENGTH_SECONDS: f64 = 1e-3;
 /// In every window, beside what the candidate takes: reading clocks, and waiting.
 const PAUSE_SECONDS: f64 = 2e-6;
 
-/// A series lasts about so long, or has so many repetitions: who is late in one stays late until he
-/// has caught up, or until the next plan, which costs about the lead.
+/// About how long a series lasts, and its most repetitions: a rank that is late in one stays late until it has
+/// caught up, or until the next plan, which costs about the lead.
 const SERIES_SECONDS: f64 = 500e-6;
 const LEAST_CALLS: usize = 4;
 
@@ -29,11 +29,11 @@ struct Usual {
 }
 
 impl Usual {
-    /// Of the last so many times.
+    /// The number of latest times that count.
     const MEMORY: usize = 64;
 
-    /// More than nine of ten take; but never more than so many times the median: what takes so much
-    /// longer was disturbed, and who waits for long is the more easily disturbed.
+    /// More than nine of ten take; but never more than this multiple of the median: what takes so much
+    /// longer was disturbed, and a long wait is the more easily disturbed.
     const ROOM: f64 = 1.5;
     const MOST_MEDIANS: f64 = 8.0;
 

@@ -10,7 +10,7 @@ pub struct Lesson {
 }
 
 /// The rounds of lessons by which all ranks of all nodes learn from the first rank of the first node;
-/// nobody has two lessons in a round.
+/// no rank has two lessons in a round.
 ///
 /// First the first ranks of the nodes, in `ceil(log2 nodes)` rounds, since ways between nodes are
 /// the longer ones and few should lie one behind the other; then the ranks of each node, all nodes

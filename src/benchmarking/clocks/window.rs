@@ -4,8 +4,8 @@ use vocabulary::Pattern;
 
 use super::{Nanoseconds, seconds};
 
-/// Whoever waits for a start begins at most so much later, if it has a core: a few readings of the
-/// clock, or an interrupt. Or such a share of the window: what takes long does not depend on it.
+/// A rank that waits for a start and has a core begins at most this much later: a few readings of the
+/// clock, or an interrupt; or at most this share of the window, since what takes long does not depend on it.
 const PUNCTUAL_SECONDS: f64 = 5e-6;
 const PUNCTUAL_SHARE: f64 = 0.02;
 

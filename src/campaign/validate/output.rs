@@ -61,7 +61,7 @@ impl Check<'_> {
         Ok(output)
     }
 
-    /// Refuses a page, which is written beside the report and nobody names, in the place of others.
+    /// Refuses a page in the place of the store or the table. It is written beside the report, and not named.
     fn page(&self, field: &Field, output: &Output) -> Checked<()> {
         let page = output.page();
         for (key, path) in [("store", &output.store), ("table", &output.table)] {

@@ -13,7 +13,7 @@ use crate::exit::Answer;
 /// End the jobs of campaigns, keeping what they have measured
 ///
 /// Cancels the jobs, waits until they are gone, takes in what they have measured, and says what the campaign
-/// still lacks; `tune` goes on from there. Whoever follows them, on whichever host, is told that they were
+/// still lacks; `tune` goes on from there. A command that follows them, on any host, says that they were
 /// cancelled. Where no job waits or runs, nothing is cancelled, and that is all right.
 ///
 /// With --json, prints an array of objects, one a campaign: `campaign`, `cancelled` (ids of jobs), `taken_in`

@@ -1,4 +1,4 @@
-//! What is said of a job that nobody waits for.
+//! The message about a job that goes on without the command.
 
 use serde_json::json;
 use tuner::{Progress, Submitted, SubmittedJob, Workplace};

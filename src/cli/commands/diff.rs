@@ -15,9 +15,9 @@ use crate::exit::Answer;
 /// Ranges of sizes in which the tables choose differently on shapes that both have; shapes that only
 /// one has; and how the times of the library's default differ where both measured them. What a change
 /// is worth is the speed-up over the default that AFTER expects, divided by the one that BEFORE
-/// expects, each by its own measurements: above 1 the new choice promises more. Where AFTER turns back to the
-/// default, the speed-up that BEFORE claimed is given up; the tables do not tell whether it ever held. What the
-/// old choice would take today is in the store: `colltune explain`.
+/// expects, each by its own measurements: above 1 the new choice promises more. Where AFTER goes back to the
+/// default, no worth is given, since the tables do not say whether the speed-up that BEFORE expected was real. The
+/// present time of the old choice is in the store: `colltune explain`.
 ///
 /// With --json, prints one object: `before` and `after`, each with `table`, `library`, `date`,
 /// `launches` and `campaign`; `changes`, each with `collective`, `nodes`, `ppn`, `order` (of ranks:

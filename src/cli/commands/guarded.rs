@@ -25,7 +25,7 @@ pub(super) struct TableArgs {
     /// The campaign that says how to launch, if the table's store does not tell
     #[arg(long, value_name = "CAMPAIGN.yaml")]
     campaign: Option<PathBuf>,
-    /// Whose decisions are meant: those for colltune, or those for the library's own settings
+    /// Which decisions are meant: those for colltune, or those for the library's own settings
     #[arg(long, value_parser = values::deployment(), default_value = "colltune")]
     pub(super) deployment: Deployment,
     /// Time that all launches may take, as in 5m; by default the campaign's budget

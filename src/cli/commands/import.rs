@@ -88,7 +88,7 @@ enum Format {
     Imb,
 }
 
-/// What was left out of a file is told line by line up to so many lines.
+/// The most lines of a file that warnings name as left out.
 const MOST_SKIPPED: usize = 40;
 
 const EXAMPLES: &str = "\

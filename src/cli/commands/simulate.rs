@@ -102,7 +102,7 @@ struct ParameterArgs {
     /// Number of pipeline blocks [default: the best]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     blocks: Option<u32>,
-    /// Cut into blocks of at most so many bytes instead of so many blocks
+    /// Cut into blocks of at most this many bytes, instead of --blocks blocks
     #[arg(
         long,
         value_name = "BYTES",

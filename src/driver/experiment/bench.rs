@@ -136,7 +136,7 @@ impl<'a> Bench<'a> {
             // It is timed in another way.
             ExperimentKind::Late => Ok(()),
             ExperimentKind::Copy => {
-                // What nobody reads need not be copied, as the compiler sees it.
+                // The compiler would leave out a copy that is not read.
                 black_box(&mut *recv).copy_from_slice(black_box(send));
                 black_box(recv);
                 Ok(())

@@ -156,7 +156,7 @@ impl WindowSeries<'_> {
         let mut ready = clock::now()?;
         let mut begin = ready;
         if due - ready > self.longest_wait {
-            // This clock or rank 0's is wrong: nobody would wait so long. Counts as late.
+            // This clock or rank 0's is wrong, since no rank waits so long. Counts as late.
             ready = due + 1000;
         } else {
             while begin < due {
@@ -218,7 +218,7 @@ impl WindowSeries<'_> {
             .collect();
         let punctuality_seconds = match window.wait {
             Wait::Block => self.windows.punctuality_seconds(),
-            // Whoever shares a core gets it when the others leave it.
+            // A rank that shares a core gets it when the others leave it.
             Wait::Yield => f64::INFINITY,
         };
         let length = self.windows.length;

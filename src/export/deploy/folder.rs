@@ -233,7 +233,7 @@ fn make_folder(path: &Path) -> Result<(), DeployError> {
         .map_err(DeployError::file("create", path))
 }
 
-/// Writes a file of a version; nobody is to change it.
+/// Writes a file of a version, which does not change any more.
 fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(text.as_bytes())?;

@@ -133,7 +133,7 @@ impl History {
         let mut stack: Vec<String> = Vec::new();
         for (line, counts) in self.counted(current) {
             if let Some(before) = line.before.as_ref().filter(|b| stack.last() != Some(b)) {
-                // Somebody has turned the link by hand.
+                // The link was changed by hand.
                 stack.push(before.clone());
             }
             if !counts {

@@ -240,7 +240,7 @@ impl LeftOut {
     }
 }
 
-/// The limits of an algorithm on up to so many ranks; `None` if it never runs there.
+/// The limits of an algorithm on up to `ranks` ranks; `None` if it never runs there.
 fn limits(collective: Collective, native: &Native, ranks: u32) -> Option<Limits> {
     let segment = native.segment_bytes.unwrap_or(0);
     openmpi::limits(collective, &native.id, segment, ranks)

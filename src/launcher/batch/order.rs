@@ -1,7 +1,7 @@
 //! The folder by which a job is told what to launch, and says how that ended.
 //!
 //! An order is a file `NUMBER.order`. The job claims it by renaming it to `NUMBER.begun`, whose time it
-//! sets anew, and whoever gave it withdraws it by removing it: only one of the two can succeed. How it ended stands in
+//! sets anew, and the command that gave it withdraws it by removing it: only one of the two can succeed. How it ended stands in
 //! `NUMBER.exit`. The job leaves `open` when it is ready, and `closed` before it takes its last look.
 //! Files are found by listing their folder, since network file systems remember for a while that a
 //! file was not there.
@@ -183,7 +183,7 @@ fn read(path: &Path) -> Result<String, LaunchError> {
     files::read_text(path).map_err(|source| LaunchError::file("read", path, source))
 }
 
-/// Writes a file such that whoever looks sees all of it or nothing.
+/// Writes a file such that a reader sees all of it or nothing.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), LaunchError> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

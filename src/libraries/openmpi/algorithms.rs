@@ -129,7 +129,7 @@ pub struct Limits {
     pub from_bytes: u64,
 }
 
-/// The limits of an algorithm with segments of so many bytes, 0 for none, on up to `ranks` ranks; `None`
+/// The limits of an algorithm with segments of `segment` bytes, 0 for none, on up to `ranks` ranks; `None`
 /// if it never runs there.
 pub fn limits(collective: Collective, id: &str, segment: u64, ranks: u32) -> Option<Limits> {
     let ranks = u64::from(ranks);

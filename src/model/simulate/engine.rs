@@ -26,7 +26,7 @@ use super::{Simulation, SimulationError};
 /// Which messages start without waiting for others to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Those whose ports nobody else can want.
+    /// Those whose ports no other message can want.
     Dependency,
     /// None.
     Time,
@@ -58,7 +58,7 @@ pub(super) struct Engine<'a, O> {
     pub(super) nodes: Vec<NodePorts>,
     /// Ranks that can go on or be started, the next one last.
     pub(super) runnable: Vec<Rank>,
-    /// The first rank that nobody has looked for yet.
+    /// The first rank that has not been looked for yet.
     uncalled: Rank,
     pub(super) agenda: Agenda<Due>,
     /// Messages that are ready and wait for a port.

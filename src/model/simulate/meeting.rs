@@ -5,7 +5,7 @@ use schedule::Rank;
 use super::engine::{Engine, Halt, Order};
 use super::offers::Offer;
 use super::ports::{Due, Transfer};
-use super::process::NOBODY;
+use super::process::NO_RANK;
 use super::trace::Observer;
 
 impl<O: Observer> Engine<'_, O> {
@@ -69,7 +69,7 @@ impl<O: Observer> Engine<'_, O> {
         };
         match receiver.recvs {
             1 if receiver.recv_from == from => {
-                receiver.recv_from = NOBODY;
+                receiver.recv_from = NO_RANK;
                 true
             }
             0 | 1 => false,
@@ -88,7 +88,7 @@ impl<O: Observer> Engine<'_, O> {
         let sender = self.processes.find_mut(from)?;
         match sender.sends {
             1 if sender.send_to == to => {
-                sender.send_to = NOBODY;
+                sender.send_to = NO_RANK;
                 Some(Offer::Waiting(sender.send_bytes))
             }
             0 | 1 => None,

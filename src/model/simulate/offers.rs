@@ -9,7 +9,7 @@ use schedule::Rank;
 /// A send that has not met its receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// Waits for its receiver; so many bytes.
+    /// Waits for its receiver; its bytes.
     Waiting(u64),
     /// Is under way without it; its number among the [`Early`] ones.
     Early(u32),
@@ -114,7 +114,7 @@ pub(super) fn pair(rank: Rank, partner: u32) -> u64 {
 }
 
 /// Spreads ranks, and leaves partners that follow each other side by side: they are looked for one
-/// after the other. Nobody can choose the numbers to collide but themselves.
+/// after the other. The numbers are our own, so that none are chosen to collide.
 #[derive(Default)]
 pub(super) struct PairHasher(u64);
 

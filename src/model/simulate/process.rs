@@ -2,7 +2,7 @@
 
 use schedule::{Program, Rank};
 
-pub(super) const NOBODY: Rank = Rank::MAX;
+pub(super) const NO_RANK: Rank = Rank::MAX;
 
 /// A rank in the middle of its program.
 pub(super) struct Process {
@@ -43,8 +43,8 @@ impl Process {
             sends: 0,
             recvs: 0,
             send_bytes: 0,
-            send_to: NOBODY,
-            recv_from: NOBODY,
+            send_to: NO_RANK,
+            recv_from: NO_RANK,
         }
     }
 

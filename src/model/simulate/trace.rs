@@ -16,7 +16,7 @@ pub struct Message {
     pub to: Rank,
     /// The sender's round.
     pub from_round: u64,
-    /// The receiver's round; absent if it was eager and nobody received it.
+    /// The receiver's round; absent if it was eager and was not received.
     pub to_round: Option<u64>,
     /// What it is priced as.
     pub level: Level,
@@ -44,7 +44,7 @@ pub enum Labour {
 /// A combination or a copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Whose work it is.
+    /// The rank that works.
     pub rank: Rank,
     /// In which round.
     pub round: u64,
@@ -280,7 +280,7 @@ pub(super) trait Observer {
         Ok(0)
     }
 
-    /// A message that nobody waited for is received.
+    /// A message is received that did not wait for its receiver.
     fn received(&mut self, _number: usize, _round: u64) {}
 }
 

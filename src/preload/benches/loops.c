@@ -81,7 +81,7 @@ static double block(enum collective what, enum way way, int count, int calls)
     return slowest(MPI_Wtime() - start);
 }
 
-/* As many calls as fill so many seconds, by a first block. */
+/* As many calls as fill a time in seconds, by a first block. */
 static int filling(double seconds, double one, int least, int most)
 {
     const double calls = seconds / (one > 0 ? one : 1e-9);

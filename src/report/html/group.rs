@@ -125,9 +125,9 @@ pub(super) fn by_shape<'v>(
 /// Which of nodes and ranks per node changes in a figure; the other has one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Along {
-    /// Nodes, with so many ranks on each.
+    /// Nodes, with this many ranks on each.
     Nodes(u32),
-    /// Ranks per node, on so many nodes.
+    /// Ranks per node, on this many nodes.
     Ppn(u32),
 }
 

@@ -27,7 +27,7 @@ use group::{Group, groups};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing but the page's own style: whatever else might get into it, the browser refuses to load.
+/// Only the page's own style is allowed: the browser refuses to load anything else.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Lays out a report as one HTML file.

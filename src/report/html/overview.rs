@@ -26,7 +26,7 @@ pub(super) fn overview(view: &View, groups: &[Group<'_>]) -> Markup {
                 " are geometric means of the default's time divided by that of what the table chooses; "
                 "over all cells, those in which the default stays count as 1, as do choices that are not deployed."
                 @if view.cells.iter().any(|result| result.chosen_in_library.is_some()) {
-                    " Through the library: with nothing but its own algorithms, as its settings choose them."
+                    " Through the library: with its own algorithms alone, as its settings choose them."
                 }
                 @if view.comparisons.iter().any(|c| c.operators == table::Operators::Noncommutative) {
                     " For operators that commute: see the rules of each collective for others."

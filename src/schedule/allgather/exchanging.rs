@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// The program of a rank that exchanges as `exchange` says in each of so many rounds.
+/// The program of a rank that exchanges as `exchange` says in each of its rounds.
 pub(super) fn program(
     rounds: fn(ranks: u32) -> u32,
     exchange: fn(Place, u32, &mut Round),

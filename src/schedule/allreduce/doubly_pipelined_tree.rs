@@ -31,7 +31,7 @@ fn cost(ranks: u32) -> Option<Cost> {
     let (up, down) = (i64::from(steps_up(ranks)), i64::from(steps_down(ranks)));
     let children = i64::from(root_children(ranks));
     if ranks <= 5 {
-        // Nobody stands between two others for long enough to be in their way.
+        // No rank stands between two others for long enough to be in their way.
         let turn = [up + down - children, children];
         return Some(Cost::pipelined(turn, [up - children, children]));
     }

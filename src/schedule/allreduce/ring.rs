@@ -29,7 +29,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 fn program(shape: &Shape, rank: Rank) -> Box<dyn Program> {
-    // The combined part goes to its own place in the output, where it is in nobody's way.
+    // The combined part goes to its own place in the output, where nothing else is.
     let shape = Shape {
         in_place: false,
         ..*shape

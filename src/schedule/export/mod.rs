@@ -1,4 +1,4 @@
-//! Schedules as traces for simulators that nobody here wrote.
+//! Schedules as traces for the simulators of others.
 //!
 //! Both formats take what one rank does at a time. Messages of a pair carry the tags 0, 1, 2, ...:
 //! they are matched as here whatever the simulator's own rules, and requests of one round can be

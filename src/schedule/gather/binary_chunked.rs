@@ -5,7 +5,7 @@ use crate::registry::{Algorithm, PLAIN};
 use crate::tree::branch::binary;
 use crate::{Collective, Parameter};
 
-/// The root receives `(p - 1) b` chunks one after the other; whoever is between passes a chunk on
+/// The root receives `(p - 1) b` chunks one after the other; a rank in between passes a chunk on
 /// while the next arrives, and keeps little more than a contribution in memory.
 pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Gather,

@@ -60,7 +60,7 @@ impl Streaming {
         Span::block(buffer, self.partition, block)
     }
 
-    /// The child from which the piece at a position comes; nobody if it is the rank's own.
+    /// The child from which the piece at a position comes; `None` if it is the rank's own.
     fn source(&self, position: u64) -> Option<Rank> {
         let below = (position / self.chunks).checked_sub(1)?;
         let mut children = self.branch.children.iter();

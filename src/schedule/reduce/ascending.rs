@@ -17,7 +17,7 @@ pub(crate) fn scratch(ascending: &Ascending) -> Vec<Room> {
 pub(crate) enum Senders {
     /// These children.
     Children(Vec<Rank>),
-    /// All others of so many ranks: those below the receiver from the nearest down, then those above it.
+    /// All others of this many ranks: those below the receiver from the nearest down, then those above it.
     Others(u32),
 }
 
@@ -29,7 +29,7 @@ impl Senders {
         }
     }
 
-    /// The one whose turn it is, if there is one.
+    /// The rank at a turn, if there is one.
     fn get(&self, turn: u64, receiver: Rank) -> Option<Rank> {
         match self {
             Self::Children(children) => children.get(turn as usize).copied(),
@@ -48,7 +48,7 @@ pub(crate) struct Ascending {
     /// Who sends. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
     /// ranks next to what is combined already.
     pub(crate) senders: Senders,
-    /// Who gets the partial result; nobody from the root.
+    /// The rank that gets the partial result; `None` at the root.
     pub(crate) receiver: Option<Rank>,
     /// Whether the root's own vector stands where its result shall be.
     pub(crate) in_place: bool,

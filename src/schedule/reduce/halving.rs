@@ -148,7 +148,7 @@ struct Halving {
 }
 
 impl Halving {
-    /// The blocks that a position holds when it has halved the vector so many times.
+    /// The blocks that a position holds when it has halved the vector `halvings` times.
     fn held(&self, buffer: Buffer, position: u32, halvings: u32) -> Span {
         let all = self.fold.positions();
         let mut first = 0;

@@ -14,8 +14,8 @@ mod paint;
 use geometry::Geometry;
 use paint::{Paint, Paints};
 
-/// More messages, pieces of work, or ranks times steps than this are not drawn: nobody could read
-/// them.
+/// More messages, pieces of work, or ranks times steps than this are not drawn: they could not be
+/// read.
 pub const LIMIT: u64 = 4096;
 
 /// Draws a schedule. With `only`, what does not concern that rank is faint.

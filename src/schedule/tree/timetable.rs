@@ -37,7 +37,7 @@ pub(crate) fn latency(ranks: u32) -> (i64, Exact) {
     // The last block of an even number goes through the second tree, of an odd one through the first.
     let (first, second) = (latest(false), latest(true));
     match second - first {
-        // The position put in below the second tree keeps nobody waiting.
+        // No position waits for the one put in below the second tree.
         _ if !ranks.is_multiple_of(4) => (first, Exact::From(2)),
         1 => (first, Exact::From(2)),
         later if later > 1 => (second - 1, Exact::Even),

@@ -2,7 +2,7 @@
 //!
 //! Every position has an edge from above in each tree and edges to its children in the tree in which
 //! it is inner. In even rounds messages pass along the edges of one colour, in odd rounds along
-//! those of the other, so that nobody sends or receives two at once: a position's two edges from
+//! those of the other, so that no rank sends or receives two at once: a position's two edges from
 //! above differ in colour, and so do its two edges downwards (Sanders, Speck, Träff 2009).
 //!
 //! The first tree is the in-order tree of positions `1..=n`, in which even numbers are inner. For

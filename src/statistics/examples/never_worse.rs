@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use statistics::{holm, median, median_interval, sign_test};
 
-/// A point is slower if it is by more than this share and by more than so many seconds.
+/// A point is slower if it is by more than this share, and by more than these seconds.
 const SHARE: f64 = 0.10;
 const SECONDS: f64 = 10e-9;
 

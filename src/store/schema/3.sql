@@ -1,3 +1,3 @@
--- Version 3. Where the time of a task went. Of earlier ones, and of imported ones, nobody knows: NULL.
+-- Version 3. Where the time of a task went. For earlier ones, and for imported ones, that is unknown: NULL.
 
 ALTER TABLE task ADD COLUMN spent TEXT;               -- wire::Spending

@@ -3,8 +3,8 @@
 
 ALTER TABLE task ADD COLUMN pattern TEXT;             -- vocabulary::Pattern, unless calls began together
 
--- In which order the ranks of a launch's communicators stood on their nodes. Of earlier launches,
--- and of imported ones, nobody knows: no row.
+-- In which order the ranks of a launch's communicators stood on their nodes. For earlier launches,
+-- and for imported ones, that is unknown: no row.
 
 CREATE TABLE rank_order (
     launch     INTEGER NOT NULL REFERENCES launch (number),

@@ -51,7 +51,7 @@ fn median(compiled: &CommunicatorRules) -> f64 {
     runs[RUNS / 2]
 }
 
-/// A table with so many rules for one communicator, by growing distances up to 16 MiB.
+/// A table with `rules` rules for one communicator, by growing distances up to 16 MiB.
 fn text(rules: usize) -> String {
     let mut text = "format: colltune-table 2\nname: bench\nprovenance:\n  campaign: 9f86d081\n  \
          store: .colltune/bench.db\n  library: {name: openmpi, version: \"4.1.4\"}\n  \

@@ -3,7 +3,7 @@
 /// Which of several consecutive ranges a size lies in.
 ///
 /// Sizes are first told apart by their magnitude and their leading digits, as a histogram of high
-/// dynamic range does: so many digits that few ranges begin within one bucket. These are told apart
+/// dynamic range does: by enough digits for few ranges to begin within one bucket. These are told apart
 /// by a bisection of as many steps for every size, each a selection, so that there is no branch that
 /// could be foreseen wrongly.
 #[derive(Clone, Debug)]

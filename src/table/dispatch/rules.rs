@@ -94,7 +94,7 @@ impl CommunicatorRules {
         self.order
     }
 
-    /// Decides about a call of so many bytes, as defined by [`message_size`](crate::message_size). The class of
+    /// Decides about a call of `bytes`, as defined by [`message_size`](crate::message_size). The class of
     /// operators is without meaning where nothing is combined.
     ///
     /// Says what [`Table::lookup`] says, allocates nothing and takes a few nanoseconds.

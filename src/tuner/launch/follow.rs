@@ -47,7 +47,7 @@ impl Launch<'_> {
     ) -> Result<Ended, TunerError> {
         let outlives = at.launcher.outlives();
         let leaves = outlives && watch != Watch::Own;
-        // As long as nobody can say that it does not.
+        // As long as its end is not known.
         self.goes_on = leaves;
         let exit = match watch {
             Watch::Submit if outlives => self.look(running),
@@ -110,7 +110,7 @@ impl Launch<'_> {
                 if outlives {
                     self.catch_up(&exit)?;
                 }
-                // Whoever stops us may have stopped the launcher at the same time.
+                // A signal that stops us may have stopped the launcher at the same time.
                 if stop.load(Ordering::Relaxed) && self.finish.is_none() && !outlives {
                     return Err(TunerError::Interrupted);
                 }

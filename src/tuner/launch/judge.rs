@@ -58,7 +58,7 @@ impl Launch<'_> {
             Outcome::Code(exit_code::PLAN | exit_code::LIBRARY | exit_code::FAILED) => {
                 Err(described.into())
             }
-            // The driver ends hanging turns itself; whoever was in flight at the timeout was not.
+            // The driver ends hanging turns itself; the candidate in flight at the timeout did not hang.
             Outcome::Code(exit_code::ORPHANED)
             | Outcome::Signal(_)
             | Outcome::TimedOut
@@ -79,7 +79,7 @@ impl Launch<'_> {
         }
     }
 
-    /// A message with whose turn it was: not to blame anybody, but to have something to go by.
+    /// A message with the candidate in flight: not to blame it, but as a hint.
     fn with_turn(&self, message: String) -> String {
         let in_flight = self
             .in_flight
@@ -105,7 +105,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Stores that the candidate whose turn it was took the launch down, unless the driver could
+    /// Stores that the candidate in flight took the launch down, unless the driver could
     /// still say so itself.
     fn blame(&mut self, kind: FailureKind, message: String) -> Result<Ended, TunerError> {
         if let Some((task, candidate)) = self.in_flight.take() {
@@ -137,14 +137,14 @@ fn lost_nodes(tail: &[String]) -> Option<Vec<String>> {
     libraries.find_map(|library| library.lost_nodes(&printed))
 }
 
-/// Whether an exit code means that somebody asked the ranks or the launcher to end, with SIGHUP,
+/// Whether an exit code means that the ranks or the launcher were asked to end, with SIGHUP,
 /// SIGINT or SIGTERM: no candidate does that. Launchers report 128 and the signal's number, MPICH's
 /// also the bare number.
 fn asked_to_end(code: i32) -> bool {
     matches!(code, 129 | 130 | 143 | 2 | 15)
 }
 
-/// Whether an exit code means that a rank ended by SIGKILL, which somebody may have sent, or the kernel because
+/// Whether an exit code means that a rank ended by SIGKILL, which a user may have sent, or the kernel because
 /// memory ran out. MPICH's launcher may also report the SIGKILL by which it ended the other ranks after a crash.
 fn was_killed(code: i32) -> bool {
     matches!(code, 137 | 9)

@@ -1,4 +1,4 @@
-//! How ranks see that somebody waits for them.
+//! How ranks see that a command waits for them.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::TunerError;
 
-/// The lock on a launch's own file by which its ranks see that somebody waits for them.
+/// The lock on a launch's own file by which its ranks see that a command waits for them.
 ///
-/// It is the launch's own, not the store's: whoever continues after a kill locks the store at
+/// It is the launch's own, not the store's: a command that continues after a kill locks the store at
 /// once, and must not thereby keep the ranks of the killed launch alive.
 pub(super) struct Leash {
     path: PathBuf,

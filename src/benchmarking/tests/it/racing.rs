@@ -87,7 +87,7 @@ impl Field<'_> {
         (self.noise.mood_sigma * *mood).exp()
     }
 
-    /// Runs so many launches, and calls back with each.
+    /// Runs `count` launches, and calls back with each.
     fn races(&self, count: u64, is_race: bool, mut each: impl FnMut(Race)) {
         for seed in 0..count {
             each(self.run(&mut Draw::with_seed(seed), is_race));
@@ -179,7 +179,7 @@ fn an_equal_leaves_no_more_often_than_the_rules_say() {
             first += u64::from(has_left(&race, 0));
             any += u64::from(!race.leavers().is_empty());
         });
-        println!("{name}: the first left in {first} of {count} races, somebody in {any}");
+        println!("{name}: the first left in {first} of {count} races, any in {any}");
         assert!(first * 100 <= count, "{name}: {first} of {count}");
     }
 }
@@ -255,7 +255,7 @@ fn the_saved_share_is_told() {
     check("ladder, 500 calls", &LADDER, WANTED, WITHIN, 0.33);
     check("ladder, 2000 calls", &LADDER, slice(0.2), WITHIN, 0.4);
     check("ladder, 10 % noise", &LADDER, WANTED, calm, 0.4);
-    // Slow ones have hardly more calls than nobody leaves with, and most of them fewer rounds.
+    // Slow ones have hardly more calls than the fewest with which a candidate leaves, and most fewer rounds.
     check("ladder, 25 calls", &LADDER, slice(0.0025), WITHIN, -0.02);
     // All are precise after a few turns, and the leader goes on until the last is.
     check("ladder, 2 % noise", &LADDER, WANTED, quiet, -0.1);

@@ -20,7 +20,7 @@ fn race(roles: &[Role]) -> Race {
     Race::new(roles, RaceRules::default(), WANTED)
 }
 
-/// Takes part in so many rounds, each turn costing a hundredth of the slice; returns who left.
+/// Takes part in `count` rounds, each turn costing a hundredth of the slice; returns who left.
 fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<Leaver> {
     let mut leavers = Vec::new();
     for _ in 0..count {
@@ -44,7 +44,7 @@ fn two_need_eight_rounds_to_part() {
     };
     assert_eq!((entrant, left.leader, left.round), (1, 0, 8));
     assert!((left.ratio - 1.5).abs() < 1e-12);
-    // 32 repetitions took 0.08 s, and nothing but the slice would have ended it.
+    // 32 repetitions took 0.08 s, and only the slice would have ended it.
     assert!((left.saved_seconds - 0.92).abs() < 1e-9, "{left:?}");
     assert!((left.saved_repetitions - 368.0).abs() < 1e-6);
     assert_eq!(race.leavers(), leavers);

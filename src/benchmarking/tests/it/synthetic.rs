@@ -90,7 +90,7 @@ impl Draw {
         seconds * spike * self.factor(noise.sigma)
     }
 
-    /// The median of a launch of so many repetitions of what truly takes `seconds`, of which the
+    /// The median of a launch of `count` repetitions of what truly takes `seconds`, of which the
     /// launch as a whole makes `launch` times as much.
     pub(crate) fn launch_median(
         &mut self,

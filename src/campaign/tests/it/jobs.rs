@@ -11,7 +11,7 @@ use crate::errors::check;
 use crate::parse;
 use testkit::fakes::Fakes;
 
-/// The options of a campaign that names nothing but its batch system.
+/// The options of a campaign that names only its batch system.
 fn plain(system: &str) -> BatchOptions {
     BatchOptions::of(batch_system(system).expect("a batch system"))
 }

@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// allgather and reduce_scatter_block, of the whole vector in others
     #[arg(long, short = 'b', value_parser = vocabulary::units::parse_bytes)]
     bytes: u64,
-    /// Cut into blocks of at most so many bytes instead of so many blocks
+    /// Cut into blocks of at most this many bytes, instead of --blocks blocks
     #[arg(
         long,
         value_name = "BYTES",

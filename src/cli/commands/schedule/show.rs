@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// whole vector in others
     #[arg(long)]
     units: Option<u64>,
-    /// Cut into blocks of at most so many units instead of so many blocks
+    /// Cut into blocks of at most this many units, instead of --blocks blocks
     #[arg(
         long,
         value_name = "UNITS",
@@ -147,7 +147,7 @@ impl Args {
                 }
             }
         }
-        // Somebody has the whole vector in one of its buffers: the root, or everybody.
+        // The root has the whole vector in one of its buffers, or all ranks have.
         let layout = schedule.layout(schedule.shape().root);
         let mut cuts: Vec<Vec<u64>> = partitions
             .into_iter()

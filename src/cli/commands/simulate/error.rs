@@ -47,7 +47,7 @@ pub(crate) enum SimulateError {
     /// A picture with nothing on its horizontal axis.
     #[error("there is nothing to draw times against")]
     NoAxis,
-    /// A picture that nobody could read.
+    /// A picture too large to read.
     #[error(
         "{what} is more than can be drawn: {ranks} ranks and {events} messages and pieces of work"
     )]

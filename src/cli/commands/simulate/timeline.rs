@@ -11,7 +11,7 @@ use super::curves::{MARGIN, head, ticks};
 use super::point::Traced;
 use super::trace::labour;
 
-/// More than this nobody could read.
+/// The most ranks in a picture that can be read.
 const MOST_RANKS: u32 = 96;
 const MOST_EVENTS: usize = 4000;
 

@@ -64,7 +64,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Gives everything in a folder, and the folder, to somebody.
+/// Makes a user the owner of a folder and of everything in it.
 pub(crate) fn give(folder: &Path, owner: u32) -> io::Result<()> {
     let give = |path: &Path| lchown(path, Some(owner), Some(owner));
     give(folder)?;

@@ -22,7 +22,7 @@ use crate::verbs::{PRELOADED, Reading};
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Address space in KiB, and the length of files in blocks of 512 bytes.
 const LIMITS: &str = "ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
-/// Nobody.
+/// A user and a group without rights: `nobody`.
 const OTHER: u32 = 65534;
 /// What an error may say, in bytes, whatever the file has.
 const MOST_WORDS: usize = 8192;
@@ -125,7 +125,7 @@ impl<'a> Trial<'a> {
         let folder = place.join(name);
         copy(&self.fixture.base(), &folder)?;
         let is_root = geteuid().is_root();
-        // Whoever runs it, the same damage is drawn.
+        // Drawn for every user, so that the damage does not depend on it.
         let (as_other, read_only) = (rng.bool(), rng.u8(..8) == 0);
         let as_other = is_root && (as_other || read_only || reading.steers());
         let conditions = Conditions {

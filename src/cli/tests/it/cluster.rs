@@ -22,7 +22,7 @@ impl Cluster {
     /// Four hosts; `None` where there cannot be any, or no measuring program for them.
     fn up() -> Option<Self> {
         driver_of("openmpi")?;
-        // Another test, or somebody at work, may have clusters of their own.
+        // Another test, or a developer, may have clusters of their own.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let id = (100 + (2 * std::process::id() + count) % 150).to_string();

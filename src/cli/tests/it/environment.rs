@@ -72,7 +72,7 @@ fn another_library_is_installed() {
 #[test]
 fn the_driver_is_not_built() {
     let place = Place::new();
-    // A version that nobody has built a driver for, whatever stands beside the binary.
+    // A version without a driver, whatever stands beside the binary.
     place.add_mpirun_of("4.0.99", "exit 1");
     check(
         &place,
@@ -214,7 +214,7 @@ fn the_launcher_fails() {
     );
     assert_eq!(place.read("tables/made.yaml"), old);
     assert_eq!(place.read("reports/made.md"), "old report");
-    // What failed is on record, and in nobody's way.
+    // What failed is on record, and hinders nothing.
     place
         .run(&["fit", ".colltune/made.db"])
         .bad(2, &["holds no measurements"]);
@@ -223,7 +223,7 @@ fn the_launcher_fails() {
 #[test]
 fn a_campaign_that_leaves_the_library_open_gets_one_that_can_be_measured() {
     let place = Place::new();
-    // Open MPI would come first, but nobody has built its measuring program.
+    // Open MPI would come first, but its measuring program is not built.
     place.add_mpirun_of("4.0.99", "exit 1");
     let hydra = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'HYDRA build details:'; \
                  echo '    Version: 4.0.98'; exit 0; fi\nexit 1\n";

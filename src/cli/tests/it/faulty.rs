@@ -139,7 +139,7 @@ fn check(place: &Place, faults: &[Fault]) -> Store {
         );
         assert!(ran.err.contains(kind.name()), "{}", ran.err);
     }
-    // Whoever did not fail was measured in every launch, whoever did in none.
+    // Candidates that did not fail were measured in every launch, those that did in none.
     for ((subject, candidate), launches) in store.counts(&library, Pattern::Together).unwrap() {
         let name = candidate.to_string();
         assert!(faults.iter().all(|(faulty, ..)| *faulty != name), "{name}");

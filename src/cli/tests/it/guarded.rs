@@ -266,7 +266,7 @@ fn without_the_tables_library_nothing_can_be_said() {
     place
         .run(&["decide", ".colltune/made.db", "--output", "table.yaml"])
         .good();
-    // Whose launches all fail.
+    // All of its launches fail.
     for verb in ["check", "validate"] {
         let ran = place
             .run(&[verb, "table.yaml"])

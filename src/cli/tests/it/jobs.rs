@@ -57,7 +57,7 @@ fn jobs_are_listed_by_their_files() {
         [of("id"), of("state"), of("measured"), of("on")],
         [json!("4711"), json!("done"), json!(2), json!([])]
     );
-    // Not ended, and nobody to ask.
+    // Not ended, and no batch system to ask.
     let exit = ".colltune/made.db.launches/0001.alloc/0001.exit";
     std::fs::remove_file(place.path(exit)).unwrap();
     assert_eq!(

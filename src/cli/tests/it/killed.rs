@@ -34,7 +34,7 @@ confirmation: off
 launches: 5
 ";
 
-/// Ranks end when they see that nobody waits for them any more.
+/// How soon ranks end when the command that waits for them is gone.
 const GRACE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,7 +215,7 @@ fn check(library: &str, launcher: &str, kills: u32) {
     let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
     let store = Store::open(&place.path(".colltune/real.db")).unwrap();
     let failures = store.failures(&library).unwrap();
-    // Nothing but a rank that dies as in a crash is blamed on the candidate in flight.
+    // Only a rank that dies as in a crash is blamed on the candidate in flight.
     let told = failures
         .iter()
         .map(|f| format!("{}: {}", f.kind.name(), f.message));

@@ -210,7 +210,7 @@ fn an_old_campaign_is_gone_on_with_where_it_was_interrupted() {
     let tasks: BTreeSet<Subject> = of_third.map(|sample| sample.subject).collect();
     assert_eq!(tasks.len(), 9, "as many as its spool had");
     check_campaign(&place, STORE);
-    // As if nobody had interrupted it.
+    // As if it had not been interrupted.
     let (table, expected) = (
         place.read("tables/sim.yaml"),
         place.read("expected-table.yaml"),

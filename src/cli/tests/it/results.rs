@@ -243,7 +243,7 @@ fn explain_speaks_from_the_table_alone_if_the_store_is_gone() {
         .good()
         .out;
     assert!(text.contains("At 1M bytes"), "{text}");
-    // Whoever names a store wants it.
+    // A store that is named must be there.
     place
         .run(&ask("explain", "1M", &["--store", "nowhere.db"]))
         .bad(2, &["there is no store at nowhere.db"]);
@@ -435,7 +435,7 @@ fn report_tells_what_the_table_alone_knows_if_the_store_is_gone() {
         assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
         assert!(ran.err.contains("the store .colltune/made.db is not here"));
     }
-    // Whoever names a store wants it.
+    // A store that is named must be there.
     place
         .run(&["report", "tables/made.yaml", "--store", "nowhere.db"])
         .bad(2, &["there is no nowhere.db", "--store"]);

@@ -50,7 +50,7 @@ fn place(campaign: &str) -> Place {
     place
 }
 
-/// Asserts that a run went well and warned of nothing but that all of it is simulated.
+/// Asserts that a run went well, and that its only warning is that all of it is simulated.
 #[track_caller]
 fn simulated(ran: Ran) -> Ran {
     assert_eq!(ran.code, Some(0), "{ran:?}");

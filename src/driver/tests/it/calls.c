@@ -1,6 +1,6 @@
 /* Preloaded into the ranks: each notes when it begins each MPI_Alltoall, in nanoseconds by a clock that all
  * ranks of the machine share, and leaves them in $COLLTUNE_CALLS.RANK, one a line. With $COLLTUNE_SLEEP the
- * call takes at least so many microseconds. */
+ * call takes at least that many microseconds. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

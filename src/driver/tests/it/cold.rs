@@ -31,7 +31,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
 }
 "#;
 
-/// Measures the library's allreduce of so many bytes on 2 ranks, so often; what was told of the
+/// Measures the library's allreduce of `bytes` on 2 ranks, `repetitions` times; what was told of the
 /// environment, the measurement, and the output buffer of each call.
 fn measure(
     cache: Cache,

@@ -40,7 +40,7 @@ fn candidates(cell: &Cell, turn: usize) -> Vec<Candidate> {
     };
     let of_turn = |algorithm: &'static Algorithm| {
         let all = variants(algorithm);
-        // So many that each has a turn with one of the sizes, for every number of ranks.
+        // Each has a turn with one of the sizes, for every number of ranks.
         let each = all.len().div_ceil(ELEMENTS.len());
         let chosen = all.into_iter().cycle().skip(turn * each).take(each);
         chosen.filter_map(move |parameters| serve(algorithm, parameters))

@@ -159,7 +159,7 @@ fn the_default_is_admitted_first_and_the_others_in_an_order_of_the_launch() {
 fn a_shape_that_the_launch_does_not_hold_fails_and_the_rest_is_measured() {
     let mut work = vec![allreduce(5, 64, vec![Candidate::Default])];
     work.push(experiment(ExperimentKind::PingPong, 5, 64));
-    // Nobody to play with.
+    // A ping-pong of one rank.
     work.push(experiment(ExperimentKind::PingPong, 1, 64));
     work.extend(default_only());
     let (exit, records) = Bench::new(work).run(2);

@@ -337,7 +337,7 @@ fn forcing_leaves_the_default_of_openmpi_what_it_is() {
         };
         (defaults(&bench), start.environment)
     };
-    // Where somebody steers the component already, it is left alone.
+    // Where users steer the component already, it is left alone.
     let steered = [("OMPI_MCA_coll_tuned_priority", "30")];
     let (alone, environment) = run(&steered, false);
     assert!(environment.natives.is_empty());

@@ -43,7 +43,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
     if (is_candidate(type, op))
         return MPI_ERR_OTHER;
 #elif defined(LATE)
-    /* An error amid a turn, after which nobody may call again. */
+    /* An error amid a turn, after which it must not be called again. */
     static int calls;
     if (is_candidate(type, op) && ++calls > 5)
         _exit(99);
@@ -53,7 +53,7 @@ int MPI_Allreduce(const void *input, void *output, int count, MPI_Datatype type,
     if (is_candidate(type, op))
         usleep(1200 * 1000);
 #elif defined(HOPELESS)
-    /* Whoever takes so long is not called again. */
+    /* A candidate that takes so long is not called again. */
     static int hopeless;
     if (is_candidate(type, op) && ++hopeless > 1)
         _exit(99);

@@ -18,7 +18,7 @@ fn launch(ranks: u32, work: Vec<Work>, way: Synchronisation, skew: &[(&str, f64)
     launch_on_nodes(None, ranks, work, way, skew)
 }
 
-/// The same, as if so many ranks stood on each node.
+/// The same, as if `ppn` ranks stood on each node.
 fn launch_on_nodes(
     ppn: Option<u32>,
     ranks: u32,
@@ -161,7 +161,7 @@ fn mpi_times_agree_with_those_after_a_barrier() {
         let window = launch(2, tasks(1, 2), Synchronisation::Window, &skew);
         (median(measurements(&window)[0]), median(barrier))
     };
-    // A launch may be slow for all its life, and its times then agree with nobody's. Clocks that are wrong
+    // A launch may be slow for all its life, and its times then agree with no other's. Clocks that are wrong
     // agree in no pair of launches.
     let mut pairs = Vec::new();
     for _ in 0..5 {

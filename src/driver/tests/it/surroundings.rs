@@ -142,7 +142,7 @@ fn settings_in_files_are_told_under_openmpi() {
         ["coll_tuned_allreduce_algorithm"]
     );
     assert!(environment.preset.is_empty() && settings(&environment).is_empty());
-    // What the driver itself sets, so that algorithms can be forced, is nobody's setting.
+    // What the driver itself sets, so that algorithms can be forced, is not a user's setting.
     let environment = write("");
     assert_eq!(collectives(&environment), [] as [&str; 0]);
     assert!(environment.preset.is_empty() && settings(&environment).is_empty());

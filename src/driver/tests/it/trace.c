@@ -3,7 +3,7 @@
  *
  *     SPOOL-BYTES NAME(FIRST,SECOND)...
  *
- * where SPOOL-BYTES is the length of $COLLTUNE_TRACE_SPOOL, which tells whose turn it was, and FIRST
+ * where SPOOL-BYTES is the length of $COLLTUNE_TRACE_SPOOL, which tells the candidate of the turn, and FIRST
  * and SECOND are the two arguments after the communicator and the module: the segment size and the
  * fanout of algorithms that have them, and rubbish of others. */
 #define _GNU_SOURCE

@@ -45,7 +45,7 @@ pub(crate) fn trace(bench: &mut Bench) {
 }
 
 /// What each candidate's calls ran, by task and candidate. A line's place in time is the length that
-/// the spool had: the record that ended there says whose turn it was.
+/// the spool had: the record that ended there names the candidate of the turn.
 pub(crate) fn traced(bench: &Bench) -> BTreeMap<(u32, u32), Calls> {
     let spool = std::fs::read_to_string(&bench.plan.spool).expect("a spool");
     let mut turns = BTreeMap::new();

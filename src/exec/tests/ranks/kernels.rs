@@ -93,7 +93,7 @@ fn agrees(datatype: &DatatypeHandle, operator: &OperatorHandle, kernel: exec::Ke
         left.as_mut_slice()[place..place + datatype.size()].fill(0);
     }
     let mut expected = right.clone();
-    // SAFETY: both hold so many elements.
+    // SAFETY: both hold as many elements.
     let code = unsafe {
         ffi::MPI_Reduce_local(
             left.as_slice().as_ptr().cast(),

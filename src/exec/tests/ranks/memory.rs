@@ -4,7 +4,7 @@ use exec::Bytes;
 
 use crate::kind::{Field, Kind};
 
-/// Bytes on either side that nobody may touch.
+/// Bytes on either side that must not be touched.
 const GUARD: isize = 64;
 const PATTERN: u8 = 0xa5;
 

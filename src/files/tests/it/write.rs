@@ -166,7 +166,7 @@ fn a_fifo_without_a_reader_is_an_error_after_a_while() {
     let (path, reader) = fifo(&at);
     drop(reader);
     let since = Instant::now();
-    let error = write(&path, b"text").expect_err("nobody reads");
+    let error = write(&path, b"text").expect_err("no reader");
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     assert!(error.to_string().contains("start its reader"), "{error}");
     assert!(

@@ -418,7 +418,7 @@ fn a_rule_is_saved_where_that_costs_less_than_the_limit() {
     );
     // Nothing is given away where no rule is saved by it.
     assert_eq!(choices(&[&barely, &barely]), [dual_root(), dual_root()]);
-    // The default gives way to nobody: the ring gains too little here.
+    // The default stays: the ring gains too little here.
     let kept = [
         (Candidate::Default, 1.0),
         (ring(), 0.99),

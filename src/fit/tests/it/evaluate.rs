@@ -301,6 +301,6 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
     // Too early for the ring: that is all that is wrong.
     let worst = all.scores[1].worst.as_ref().expect("there is one");
     assert_eq!(worst.cell.bytes, 32_768);
-    // The library's own settings offer nothing but the default here, so there is no choice.
+    // The library's own settings offer only the default here, so there is no choice.
     assert!(judge(&table, Deployment::Library, &orders, &summaries, &[]).is_empty());
 }

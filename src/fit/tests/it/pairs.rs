@@ -160,7 +160,7 @@ fn the_best_is_not_chosen_by_the_launch_that_judges_it() {
     };
     // Without that launch the first is chosen for it; for the others the second.
     assert_eq!(ratio(&summaries), ([0.8, 0.9, 1.2], 0.75));
-    // A single launch has nothing but itself.
+    // A single launch has no other to be compared with.
     let alone = summaries.map(|summary| Summary {
         launch_medians: summary.launch_medians[..1].to_vec(),
         ..summary

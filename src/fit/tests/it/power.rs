@@ -58,7 +58,7 @@ impl Truth {
         samples.collect()
     }
 
-    /// What is chosen, with so many patterns of calls whose noise has nothing to do with each other.
+    /// What is chosen, with several patterns of calls whose noise is independent.
     fn decide(&mut self, patterns: usize) -> Candidate {
         let all: Vec<Candidate> = std::iter::once(Candidate::Default)
             .chain((0..CANDIDATES).map(candidate))

@@ -15,7 +15,7 @@ const SIZES: [u64; 15] = [
 ];
 const SEEDS: u64 = 30;
 
-/// Ping-pongs of so many launches.
+/// Ping-pongs of `launches` launches.
 fn ping_pongs(seed: u64, launches: u32, seconds: impl Fn(f64) -> f64) -> Vec<Sample> {
     let kind = (ExperimentKind::PingPong, NODE);
     experiment(&mut Noise::realistic(seed), kind, &SIZES, launches, seconds)
@@ -56,7 +56,7 @@ fn ends(segments: &[ProtocolSegment]) -> Vec<u64> {
     segments.iter().map(|segment| segment.to_bytes).collect()
 }
 
-/// Of so many seeds, how many give segments with other ends.
+/// How many seeds give segments with other ends.
 fn missed(launches: u32, seconds: fn(f64) -> f64, expected: &[u64]) -> u64 {
     let found = |seed| ends(&segments(&ping_pongs(seed, launches, seconds)));
     let wrong = (0..SEEDS).filter(|seed| found(*seed) != expected);
@@ -102,7 +102,7 @@ fn a_segment_has_its_own_parameters() {
 
 #[test]
 fn what_cannot_be_seen_in_a_segment_is_not_identified() {
-    // Up to 4096 bytes nothing but the start is seen.
+    // Up to 4096 bytes only the start is seen.
     let flat = |n: f64| match n < 8192.0 {
         true => ALPHA + 1e-3 * BETA * n,
         false => 3.0 * ALPHA + BETA * n,

@@ -82,7 +82,7 @@ fn only(table: &Table) -> &[ShapeRules] {
     entries[0]
 }
 
-/// Whose length is always 0; and a native algorithm that is not known never serves operators that do not
+/// The length of a barrier is always 0; and a native algorithm that is not known never serves operators that do not
 /// commute.
 #[test]
 fn what_only_libraries_have_is_decided_between_their_own() {

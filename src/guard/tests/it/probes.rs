@@ -246,7 +246,7 @@ fn a_default_that_switches_between_measured_sizes_is_found_by_probes_alone() {
     let after = found(false).filter(|size| Some(*size) > high).min();
     assert_eq!(before, change.sizes.start.checked_sub(1));
     assert_eq!(after, Some(change.sizes.end));
-    // Whatever is drawn by then, nobody is slower by much.
+    // Whatever is drawn by then, no candidate is slower by much.
     for seed in 2..5 {
         let again = judge(&looked_at(&table, 4, seed));
         let worst = again.summary().expect("measured").worst;

@@ -50,7 +50,7 @@ fn only_an_export_that_is_surely_of_srun_is_taken_for_its_own() {
             &format!("--export=A,{ours} -l -n 4 ./solver --export=results.csv"),
         );
     }
-    // Whose argument it is cannot be told without knowing all options of srun.
+    // Without knowing all options of srun, it may be an argument of srun or of the program.
     for words in [
         "-n 4 --export=A ./solver",
         "-l ./solver --export=A",

@@ -272,7 +272,7 @@ fn predictions_count_what_the_schedules_do() {
                 if !is_exact(algorithm, parameters, ranks, blocks) {
                     continue;
                 }
-                // So many that every piece is cut evenly.
+                // A multiple by which every piece is cut evenly.
                 let units = u64::from(ranks * blocks) * 8;
                 let time = |alpha, beta, gamma| {
                     let gamma = Some(gamma);

@@ -64,7 +64,7 @@ fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
 
 #[test]
 fn communicators_come_and_go_under_mpi() {
-    // MPICH's ranks spin: it takes a minute to make so many for more ranks than cores.
+    // MPICH's ranks spin: with more ranks than cores, it takes a minute to make that many.
     let (rounds, ranks) = match family() {
         LibraryName::Mpich => ("25", 2),
         LibraryName::OpenMpi => ("60", 4),

@@ -1,4 +1,4 @@
-//! Calls that come again: they allocate nothing, and take nobody's handle for another's.
+//! Calls that come again: they allocate nothing, and take no handle for another.
 
 use launcher::LibraryName;
 use table::{Confidence, Rule};

@@ -126,7 +126,7 @@ fn size(
     }
 }
 
-/// A decision where nothing but the default was measured.
+/// A decision where only the default was measured.
 fn unrivalled(bytes: u64, default_seconds: f64) -> CellDecision {
     CellDecision {
         cell: cell(bytes),

@@ -202,7 +202,7 @@ fn default_times(page: &str, id: &str) -> Vec<(u32, f64)> {
     .collect()
 }
 
-/// A default whose time is nothing but that of its bytes takes as long for the same bytes in all, and
+/// A default whose time is that of its bytes alone takes as long for the same bytes in all, and
 /// in proportion to the ranks for the same bytes per rank, whether a size is that of a part or of all.
 #[test]
 fn strong_and_weak_scaling_fix_what_they_say() {

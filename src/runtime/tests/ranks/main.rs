@@ -98,12 +98,12 @@ unsafe extern "C" fn second(
     length: *mut i32,
     _: *mut MPI_Datatype,
 ) {
-    // SAFETY: MPI gives so many elements of the call's type, which is this one.
+    // SAFETY: MPI gives as many elements of the call's datatype, which is this one.
     unsafe {
         let left = std::slice::from_raw_parts(left.cast::<i32>(), *length as usize);
         let right = std::slice::from_raw_parts_mut(right.cast::<i32>(), *length as usize);
         for (left, right) in left.iter().zip(right) {
-            // Zero is nobody's.
+            // No rank contributes zero.
             *right = if *right == 0 { *left } else { *right };
         }
     }

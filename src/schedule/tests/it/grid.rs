@@ -38,7 +38,7 @@ fn the_fault_on_the_fewest_ranks_is_reported() {
 fn numbers_of_ranks_that_are_not_served_are_counted() {
     for algorithm in ALGORITHMS.iter().filter(|a| a.even_ranks) {
         let verdict = prove(&algorithm.name(), 1..=9, &verify);
-        // 3, 5, 7 and 9: alone there is nobody to pair with.
+        // 3, 5, 7 and 9: a rank alone has no other to pair with.
         assert_eq!(verdict.skipped, 4, "{algorithm}");
         assert!(verdict.shapes > 0 && verdict.fault.is_none());
     }

@@ -28,7 +28,7 @@ enum Break {
     Hurry,
     /// One of its spans lies in another buffer.
     Rename(usize, Buffer),
-    /// A combination is done once more so many rounds later.
+    /// A combination is done once more, this many rounds later.
     RepeatIn(u64),
 }
 
@@ -133,7 +133,7 @@ fn mutate(how: Break, place: usize, actions: &mut Vec<Action>) {
 }
 
 /// Whether an action moves nothing: what it names is empty, or it copies memory to itself, as calls
-/// in place and compositions do. Nobody misses it.
+/// in place and compositions do. Leaving it out changes nothing.
 fn is_idle(schedule: &Schedule, rank: Rank, action: &Action) -> bool {
     let layout = schedule.layout(rank);
     let is_empty = |span: &Span| layout.locate(span).is_some_and(|place| place.is_empty());
@@ -191,7 +191,7 @@ enum Verdict {
     /// The verifier refused it.
     Caught,
     /// The verifier proved it right, and it is: some algorithms move what is there already, or combine
-    /// what nobody asks for.
+    /// what is not asked for.
     Redundant,
     /// The verifier proved it right, but in some order of what is left open its results are wrong.
     Missed,
@@ -201,7 +201,7 @@ enum Verdict {
 struct Trial {
     algorithm: &'static Algorithm,
     how: Break,
-    /// Whether the action brings the rank nothing but its own part, in a call in place.
+    /// Whether the action brings the rank only its own part, in a call in place.
     brings_own: bool,
     verdict: Verdict,
 }

@@ -153,7 +153,7 @@ fn chains_pass_every_block_on() {
         let expected = |rank| onward(rank < last, rank > 0, false);
         check(&call("bcast/chain", ranks, blocks), b + inner, expected);
         let messages = |rank: u64| onward(rank > 0, rank < last, true);
-        // A rank combines a block in a round of its own, except the one that has nobody below.
+        // A rank combines a block in a round of its own, except the one that has no rank below.
         let reduce = call("reduce/chain", ranks, blocks);
         check(&reduce, 2 * b + inner, messages);
     }

@@ -1,5 +1,5 @@
-//! What the two-tree algorithms rest on, seen from outside: nobody sends or receives two blocks in a
-//! round, and nobody is inner in both trees.
+//! What the two-tree algorithms rest on, seen from outside: no rank sends or receives two blocks in a
+//! round, and no rank is inner in both trees.
 
 use schedule::{Action, Parameters, Request, Round, find};
 

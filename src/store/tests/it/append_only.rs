@@ -1,4 +1,4 @@
-//! The schema itself refuses to change what was measured, whoever asks.
+//! The schema itself refuses to change what was measured, for any program.
 
 use rusqlite::Connection;
 use store::Store;

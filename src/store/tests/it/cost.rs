@@ -97,7 +97,7 @@ fn a_launch_costs_its_tasks_or_the_time_it_took() {
     }
 }
 
-/// Who waited in a queue has no leash, and nobody says when it began to run.
+/// A launch that waited in a queue has no leash, and when it began to run is unknown.
 #[test]
 fn waiting_in_a_queue_costs_nothing() {
     let folder = tempfile::tempdir().expect("temporary folder");

@@ -13,7 +13,7 @@ const STALE: Duration = Duration::from_secs(600);
 /// Above the largest id that Linux gives.
 const GONE: u32 = 1 << 30;
 
-/// A lease of somebody else, so old.
+/// Another process's lease, of this age.
 fn plant(folder: &Path, host: &str, pid: u32, age: Duration) -> Holder {
     let path = folder.join("lease");
     fs::write(&path, format!("{pid} {host} 1795000000000000000\n")).expect("written");
@@ -72,7 +72,7 @@ fn of_many_at_once_one_gets_it_even_if_a_stale_one_is_there() {
     }
 }
 
-/// Of another host nobody knows who is dead.
+/// Which processes of another host are dead is unknown.
 #[test]
 fn a_lease_counts_until_it_is_stale_or_its_process_is_gone() {
     let here = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");

@@ -80,7 +80,7 @@ fn a_probing_driver_does_not_refuse_us() {
         let file = File::open(&leash).expect("there");
         Flock::lock(file, FlockArg::LockSharedNonblock).map_err(|(_, errno)| errno)
     };
-    let probing = probe().expect("nobody holds it");
+    let probing = probe().expect("no other holds it");
     let release = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         drop(probing);

@@ -221,7 +221,7 @@ fn names_the_place_where_nothing_can_be_written() {
     }
     assert_eq!(fs::read(&file).expect("readable"), b"content");
 
-    // Permissions do not bind root, but nobody creates files in /proc.
+    // Permissions do not bind root, but no user creates files in /proc.
     let error = Store::open_or_create(Path::new("/proc/a.db")).expect_err("refused");
     assert!(matches!(error, StoreError::NotWritable { .. }), "{error:?}");
     assert!(error.to_string().contains("/proc/a.db"), "{error}");

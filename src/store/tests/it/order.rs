@@ -40,7 +40,7 @@ fn the_order_is_known_by_library_and_shape() {
     let unknown = in_order(RankOrder::Unknown);
     store.ingest(&plan, &unknown).expect("stored");
     assert_eq!(known(&store, "openmpi"), None);
-    // Whoever measured before told nothing: that may have been any order.
+    // Earlier measurements did not tell: that may have been any order.
     let second = begin(&mut store, 2, "openmpi");
     let cyclic = in_order(RankOrder::Cyclic);
     assert!(store.ingest(&second, &cyclic).expect("stored"));

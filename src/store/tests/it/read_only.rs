@@ -17,7 +17,7 @@ use crate::lock::{CHILD, start_child};
 use crate::open::filled;
 
 /// Who reads in place of root, whom permissions do not bind.
-const NOBODY: u32 = 65534;
+const OTHER_USER: u32 = 65534;
 
 /// Reads a store as a user who does not own it and says what came of it.
 #[test]
@@ -27,8 +27,8 @@ fn reader() {
         return;
     };
     if Uid::effective().is_root() {
-        nix::unistd::setgid(Gid::from_raw(NOBODY)).expect("another group");
-        nix::unistd::setuid(Uid::from_raw(NOBODY)).expect("another user");
+        nix::unistd::setgid(Gid::from_raw(OTHER_USER)).expect("another group");
+        nix::unistd::setuid(Uid::from_raw(OTHER_USER)).expect("another user");
     }
     let mut store = match Store::open(Path::new(&path)) {
         Ok(store) => store,
@@ -76,7 +76,7 @@ fn permit(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
 }
 
-/// A folder of this mode with a closed store that nobody may write.
+/// A folder of this mode with a closed store that is not writable.
 struct Place {
     folder: tempfile::TempDir,
     store: PathBuf,

@@ -49,7 +49,7 @@ fn read(text: &str) -> Result<Settings, Box<Diagnostic>> {
     Document::parse(&KIND, Path::new("t.yaml"), text)?.read()
 }
 
-/// `text` is refused at `LINE:COLUMN` over so many characters, in `field`.
+/// `text` is refused at `LINE:COLUMN` over a number of characters, in `field`.
 fn check(text: &str, place: (usize, usize, usize), field: &str, message: &str, help: &str) {
     let found = read(text).expect_err(text);
     assert_eq!((found.line, found.column, found.length), place, "{found}");

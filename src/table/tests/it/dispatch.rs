@@ -28,7 +28,7 @@ fn shape() -> impl Strategy<Value = CommShape> {
     (1..20_u32, 1..10_u32).prop_map(|(nodes, ppn)| CommShape { nodes, ppn })
 }
 
-/// Rules that begin there, with candidates that can be told apart; nobody carries them out.
+/// Rules that begin there, with candidates that can be told apart; they are not carried out.
 fn rules_from(sizes: impl IntoIterator<Item = u64>) -> Vec<Rule> {
     let rule = |(place, from_bytes): (u32, u64)| {
         let candidate = match place % 3 {

@@ -33,7 +33,7 @@ fn outcome(bench: &Bench, launch: u32) -> Option<Outcome> {
     row.expect("a launch").outcome
 }
 
-/// Stops after so many tasks.
+/// Stops after `after` tasks.
 fn interrupted(bench: &Bench, after: u32) -> TunerError {
     let stop = Arc::new(AtomicBool::new(false));
     let mut witness = Witness {
@@ -196,7 +196,7 @@ fn a_cancelled_job_ends_the_run_and_the_next_one_goes_on() {
     let error = measure(&bench.workplace(), &mut Silent, &never()).expect_err("cancelled");
     assert!(matches!(error, TunerError::Cancelled), "{error}");
     assert_eq!(bench.cluster().asked.len(), 2);
-    // Cancelled while nobody looked: whoever runs this now wants it to go on.
+    // Cancelled between two commands: the later one goes on.
     let left = submit(&bench.workplace(), &mut Silent, &never()).expect("submitted");
     assert_eq!(left.job.expect("a job").launch, 3);
     bench.cluster().pass_time();
@@ -345,7 +345,7 @@ fn only_one_host_follows_a_campaign() {
     folder.push(".launches");
     let folder = std::path::PathBuf::from(folder);
     std::fs::create_dir_all(&folder).expect("created");
-    // As of another login node, whose `flock` nobody sees here.
+    // As of another login node, whose `flock` is not seen here.
     let line = "77 login2 1795000000000000000\n";
     std::fs::write(folder.join("lease"), line).expect("written");
     let refused = measure(&bench.workplace(), &mut Silent, &never()).expect_err("held");

@@ -15,11 +15,11 @@ use crate::fake::{Mishap, play};
 /// What becomes of a job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fate {
-    /// It ends like this after so many tasks, with a turn under way.
+    /// It ends like this after a number of tasks, with a turn under way.
     pub(crate) after_tasks: Option<(usize, BatchEnd)>,
     /// It ends like this before its launch begins.
     pub(crate) at_once: Option<BatchEnd>,
-    /// The driver stops in time after so many tasks.
+    /// The driver stops in time after this many tasks.
     pub(crate) in_time: Option<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Launcher for ClusterLauncher {
         let text = std::fs::read(&job.plan).expect("a plan file");
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         assert!(job.plan.is_absolute() && job.log.is_absolute());
-        assert_eq!(plan.leash, None, "nobody holds one for it");
+        assert_eq!(plan.leash, None, "no process holds one for it");
         let mut cluster = lock(&self.0);
         let launch = plan.launch;
         let fate = cluster.fates.get(&launch).unwrap_or(&cluster.always);
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl Cluster {
-    /// Time passes in which nobody looks: all jobs come to their ends.
+    /// Time passes without a command: all jobs come to their ends.
     pub(crate) fn pass_time(&mut self) {
         for state in self.jobs.values_mut() {
             state.waits = 0;

@@ -19,7 +19,7 @@ use crate::cluster::{Cluster, ClusterLauncher};
 /// What goes wrong in a launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mishap {
-    /// The launcher ends like this after so many tasks, with a turn under way.
+    /// The launcher ends like this after a number of tasks, with a turn under way.
     pub(crate) after_tasks: Option<(usize, Outcome)>,
     /// The launcher ends like this as soon as a candidate of this algorithm has its turn.
     pub(crate) at_candidate: Option<(String, Outcome)>,
@@ -366,7 +366,7 @@ fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
     )
 }
 
-/// Sets the stop flag after so many stored tasks, and remembers what it was told.
+/// Sets the stop flag after a number of stored tasks, and remembers what it was told.
 #[derive(Default)]
 pub(crate) struct Witness {
     pub(crate) stop: Arc<AtomicBool>,

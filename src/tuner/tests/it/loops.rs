@@ -166,7 +166,7 @@ fn what_a_killed_colltune_left_in_a_spool_is_taken_in_first() {
         ..Witness::default()
     };
     measure(&at, &mut witness, &stop).expect_err("interrupted");
-    // A launch that was begun and whose spool nobody has read.
+    // A launch that was begun and whose spool was not read.
     let path = &at.campaign.output.store;
     let mut store = Store::open(path).expect("a store");
     let mut plan = bench

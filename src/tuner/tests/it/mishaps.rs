@@ -20,7 +20,7 @@ fn a_candidate_that_takes_the_launch_down_is_left_out_from_then_on() {
     for (outcome, says, kind, attempts) in [
         (Outcome::Code(139), None, FailureKind::Crash, 1),
         (Outcome::Code(1), Some(process), FailureKind::Crash, 1),
-        // It may have been somebody else, once.
+        // Once, it may have had another cause.
         (Outcome::Code(1), None, FailureKind::Crash, 2),
         (Outcome::Success, Some(process), FailureKind::Crash, 2),
         (Outcome::Code(137), Some(process), FailureKind::Crash, 2),
@@ -308,7 +308,7 @@ fn a_launch_with_ranks_in_another_order_is_refused() {
         "{samples:?}"
     );
     drop(store);
-    // Nobody has to mend the store: the next launch is as the others.
+    // The store needs no mending: the next launch is as the others.
     let tuned = tune(&bench.workplace(), &mut Silent, &never()).expect("tuned");
     assert_eq!(tuned.measured.progress.done, tuned.measured.progress.total);
     // On one node the order makes no difference, and the table names none.

@@ -6,7 +6,7 @@ use benchmarking::clocks::{Clock, Lesson, rounds};
 
 use super::machine::{Machine, NOISY, Skew};
 
-/// Nodes of so many ranks each, numbered in the order of nodes.
+/// Nodes with these numbers of ranks, numbered in the order of nodes.
 fn nodes(counts: &[u32]) -> Vec<Vec<u32>> {
     let mut next = 0;
     let mut node = |count: &u32| {

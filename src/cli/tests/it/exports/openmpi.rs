@@ -185,7 +185,7 @@ fn compile(library: &Library, place: &Place) {
 /// algorithm would run in the place of this one.
 fn chosen(table: &Table, call: &Call, ranks: u32, operators: OperatorClass) -> Option<String> {
     let bytes = match (call.collective, call.variant) {
-        // Whose type has no size.
+        // Its datatype has no size.
         (Collective::Allgather | Collective::Alltoall, "in-place") => 0,
         (_, "noncommutative") => call.bytes - call.bytes % 2,
         _ => call.bytes,

@@ -1,4 +1,4 @@
-//! SimGrid replays the traces: a referee that nobody here wrote.
+//! SimGrid, which is not part of this project, replays the traces.
 
 use std::process::Command;
 use std::time::Duration;

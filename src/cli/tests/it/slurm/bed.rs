@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Ran, script};
 
-/// Two nodes of four cores and a controller, for whoever holds it alone, as long as it lives.
+/// Two nodes of four cores and a controller, for its owner alone, as long as it lives.
 ///
 /// Half a second after [`Bed::up`] jobs can be submitted. Partitions are `debug`, of at most ten
 /// minutes, and `long`.

@@ -58,7 +58,7 @@ fn a_job_whose_wall_time_is_over_is_followed_by_another_under_openmpi() {
     let job = format!("JobId={}", site.id());
     let update = ["scontrol", "update", &job, "EndTime=now+1"];
     site.bed.run(&site.place.path(""), &update).good();
-    // What another job measures follows: nothing is asked of anybody.
+    // Another job goes on measuring, without a command from the user.
     site.wait_for("small", 2, 1);
     let jobs = site.jobs();
     assert_eq!(

@@ -115,7 +115,7 @@ impl Site {
         }
     }
 
-    /// Waits until a launch of a campaign has stored so many measurements in its spool.
+    /// Waits until a launch of a campaign has stored this many measurements in its spool.
     pub(super) fn wait_for(&self, campaign: &str, launch: u32, measurements: usize) {
         let spool = format!(".colltune/{campaign}.db.launches/{launch:04}.spool");
         let spool = self.place.path(&spool);

@@ -1,4 +1,4 @@
-//! However a job ends, it is told whose doing that was.
+//! However a job ends, its cause is told.
 
 use std::fs;
 use std::time::Duration;
@@ -155,7 +155,7 @@ fn killing_cancels_the_job() {
         assert_eq!(finish(running.as_mut()).outcome, Outcome::Killed);
         let calls = [cluster.calls("scancel"), cluster.calls("qdel")].concat();
         assert_eq!(calls, ["1"]);
-        // Nobody is asked again.
+        // The batch system is not asked again.
         running.kill().expect("killed");
         assert_eq!(
             [cluster.calls("scancel"), cluster.calls("qdel")].concat(),

@@ -1,4 +1,4 @@
-//! Jobs are found again by whoever comes later, from what stands in files.
+//! Later commands find jobs again from what stands in files.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn what_was_never_submitted_is_not_there() {
     let cluster = Cluster::slurm();
     let job = cluster.job(1, "true");
     assert!(cluster.launcher().resume(&job).expect("asked").is_none());
-    // Somebody ended after writing the order and before submitting anything.
+    // A command ended after writing the order and before submitting anything.
     let folder = cluster.allocation("0001", "");
     fs::create_dir(&folder).expect("created");
     fs::write(folder.join("0001.order"), "").expect("written");
@@ -54,7 +54,7 @@ fn what_was_never_submitted_is_not_there() {
     assert!(!folder.join("0001.order").exists());
 }
 
-/// Somebody ended between `sbatch` and writing down what it answered.
+/// A command ended between `sbatch` and writing down what it answered.
 #[test]
 fn a_job_is_found_by_its_name() {
     let cluster = Cluster::slurm();

@@ -133,8 +133,8 @@ fn where_combining_is_slow_the_doubly_pipelined_tree_takes_longer_than_its_close
     }
 }
 
-/// The time with the lemma's number of blocks against the best of all numbers, and of so many that
-/// the best is among them where vectors are long.
+/// The time with the lemma's number of blocks against the best of all numbers, or of as many as
+/// suffice to have the best among them where vectors are long.
 #[test]
 fn the_lemmas_number_of_blocks_is_nearly_the_best() {
     let mut lemmas = 0;

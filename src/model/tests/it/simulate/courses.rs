@@ -35,7 +35,7 @@ fn repeated_calls_overlap_as_far_as_ranks_leave_early() {
     check("bcast/chain", 8, 7.0 * MESSAGE, 2.0 * MESSAGE);
     // The root sends three.
     check("bcast/binomial", 8, 3.0 * MESSAGE, 3.0 * MESSAGE);
-    // Nobody can leave before the others.
+    // No rank can leave before the others.
     check("allgather/ring", 4, 3.0 * MESSAGE, 3.0 * MESSAGE);
 }
 

@@ -33,7 +33,7 @@ struct Process {
     recvs: Vec<(Rank, Rank, usize)>,
     send_free: f64,
     recv_free: f64,
-    /// When so many rounds had ended.
+    /// A number of rounds, and when they had ended.
     mark: (u64, f64),
 }
 

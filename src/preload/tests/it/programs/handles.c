@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
         MPI_Type_commit(&maps);
         combine(op, commutes, maps, numbers, round);
         MPI_Type_free(&maps);
-        /* Of the same length, so that nothing but the operator differs from round to round. */
+        /* Of the same length, so that only the operator differs from round to round. */
         MPI_Type_contiguous(2, MPI_UNSIGNED, &maps);
         MPI_Type_commit(&maps);
         combine(op, commutes, maps, 1, round);

@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     MPI_Comm_create_keyval(copied, deleted, &keyval, NULL);
     MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, NULL);
     use(MPI_COMM_WORLD);
-    /* What we make of a communicator is nobody's business. */
+    /* Programs see nothing of what we make of a communicator. */
     if (copies != 0) MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Comm comms[AT_ONCE];
     for (int round = 0; round < rounds; round++) {

@@ -145,7 +145,7 @@ static int length(void) {
     return any(scales[any(5)]);
 }
 
-/* Whether the library itself may have to make a call on so many ranks. */
+/* Whether the library itself may have to make a call on this number of ranks. */
 static int is_odd;
 static int is_plain(int ranks) { return ranks == 1 || (is_odd && ranks % 2); }
 

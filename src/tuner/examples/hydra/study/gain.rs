@@ -7,11 +7,11 @@ use super::{ELEMENT_BYTES, Fallible, NAMES, Row, SHAPE};
 
 /// The paper's blocks, in elements.
 pub(crate) const BLOCK: u64 = 16_000;
-/// Up to so many elements start-up times are nearly all.
+/// Up to this many elements start-up times are nearly all.
 const SHORT: u64 = 25;
-/// From so many elements on vectors have two blocks or more.
+/// From this many elements on vectors have two blocks or more.
 pub(crate) const SEVERAL: u64 = 25_000;
-/// From so many elements on vectors have sixteen blocks or more: most of the time the pipeline is full.
+/// From this many elements on vectors have sixteen blocks or more: most of the time the pipeline is full.
 pub(crate) const LONG: u64 = 250_000;
 /// One of the two pipelines.
 #[derive(Clone, Copy, Debug)]

@@ -75,7 +75,7 @@ pub(crate) fn rows() -> Fallible<Vec<Row>> {
         };
         let id = if library == NAMES[0] { library } else { id };
         let place = NAMES.iter().position(|name| *name == id);
-        let place = place.ok_or_else(|| format!("nobody knows {id}"))?;
+        let place = place.ok_or_else(|| format!("{id} is unknown"))?;
         let elements = bytes.parse::<u64>()? / ELEMENT_BYTES;
         times.entry(elements).or_insert([f64::NAN; 4])[place] = seconds.parse()?;
     }

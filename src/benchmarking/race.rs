@@ -71,7 +71,7 @@ pub type Leaver = (usize, Left);
 /// 10 % that last five rounds, it is kept in just under 99 % of the races. What slows one alone for
 /// a whole launch cannot be seen in that launch at all: races are run anew in each.
 ///
-/// Who leaves does so at a moment at which it looks slow. The closer it is to the leader, the more
+/// A candidate leaves at a moment at which it looks slow. The closer it is to the leader, the more
 /// seldom it leaves, and the more its median of that launch is too high when it does: by 4 % for
 /// what is 8 % slower, with noise of 30 %, in one launch of twenty.
 ///
@@ -133,7 +133,7 @@ impl Race {
         }
     }
 
-    /// Who takes turns in this round, in the order in which they entered.
+    /// The candidates that take turns in this round, in the order in which they entered.
     pub fn running(&self) -> Vec<usize> {
         (0..self.entrants.len())
             .filter(|&entrant| self.is_running(entrant))
@@ -194,7 +194,7 @@ impl Race {
         self.entrants[entrant].is_gone = true;
     }
 
-    /// Ends the round; returns who leaves after it.
+    /// Ends the round; returns the candidates that leave after it.
     pub fn end_round(&mut self) -> Vec<Leaver> {
         self.leader = self.fastest();
         let leavers: Vec<Leaver> = match self.leader {

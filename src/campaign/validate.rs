@@ -246,7 +246,7 @@ impl Check<'_> {
         let pattern = definition.pattern.unwrap_or_default();
         let synchronisation = definition.synchronisation.unwrap_or_default();
         match (pattern, synchronisation) {
-            // Who arrives when is agreed upon on a global clock.
+            // The times at which ranks arrive are agreed upon on a global clock.
             (Pattern::Skewed, Synchronisation::Barrier) => {
                 Err(self.error(&Field::of("pattern"), Problem::SkewedAtBarrier))
             }

@@ -332,7 +332,7 @@ impl Session<'_> {
         Ok((vec![measured], spent))
     }
 
-    /// How the ranks of a shape wait for messages: who spins takes the core from those it waits for.
+    /// How the ranks of a shape wait for messages: a rank that spins takes the core from those it waits for.
     fn wait(&self, shape: CommShape) -> Wait {
         match is_crowded(&self.nodes, shape) && !self.leaves_core {
             true => Wait::Yield,

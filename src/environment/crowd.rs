@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vocabulary::{CommShape, Node};
 
-/// Whether ranks of a shape, which stand on the first of these nodes, share cores: who waits must
+/// Whether ranks of a shape, which stand on the first of these nodes, share cores: a rank that waits must
 /// then leave the core to others.
 ///
 /// A node may have too few cores, ranks may be bound to the same one, and nodes may be parts of one

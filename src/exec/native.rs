@@ -89,7 +89,8 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether algorithms of Open MPI are forced without effect, since the switch that lets them be forced is off:
-/// [`allow_forcing`] would turn it on. Files of settings may do so, of which no environment variable tells. To be asked before MPI is started; other libraries have no such thing.
+/// [`allow_forcing`] would turn it on. Files of settings may do so too, which no environment variable shows. To be asked
+/// before MPI is started; other libraries have no such switch.
 ///
 /// # Errors
 ///

@@ -132,7 +132,7 @@ fn confidence(candidates: &[Ranked], options: &DecideOptions) -> Confidence {
     } else {
         &chosen
     };
-    // Who has fewer launches than the strongest was given up for being behind it.
+    // A candidate with fewer launches than the strongest was given up for being behind it.
     if decisive
         .first()
         .is_none_or(|speedup| !options.settled(speedup))

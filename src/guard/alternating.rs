@@ -14,7 +14,7 @@ use crate::{Broken, Deployed, GuardError, Measurer, Times};
 /// are measurements under different conditions. What the table chooses is the default of the launches with
 /// it.
 ///
-/// A launch without and one with the table make a pair; who comes first alternates, so that a machine that
+/// A launch without and one with the table make a pair; which one comes first alternates, so that a machine that
 /// becomes slower favours neither.
 pub struct Alternating<'a> {
     at: &'a mut Workplace,

@@ -240,7 +240,7 @@ fn by_stake(mut points: Vec<Point>) -> Vec<Point> {
     ranked.into_iter().map(|(_, _, point)| point).collect()
 }
 
-/// The cells of some points, each once, with the default, what the points choose, and who else is to be
+/// The cells of some points, each once, with the default, what the points choose, and the candidates to be
 /// measured beside it.
 pub(crate) fn cells<'p>(
     points: impl Iterator<Item = (&'p Point, Option<&'p Candidate>)>,

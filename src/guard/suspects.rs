@@ -1,4 +1,4 @@
-//! Who is slower for certain.
+//! Which points are slower for certain.
 
 use statistics::{holm, median, sign_test, values_for_sign_test};
 
@@ -22,7 +22,7 @@ pub(crate) fn launches_to_decide(suspects: usize) -> u32 {
     values_for_sign_test(ONE_SIDE / suspects.max(1) as f64, CONTRARY)
 }
 
-/// Who of the suspects is slower for certain, by the ratios of further launches with their bounds.
+/// Which of the suspects are slower for certain, by the ratios of further launches with their bounds.
 ///
 /// Each is tested against its bound: that at least half of all launches, had there been many, would lie at
 /// or below it. [`LEVEL`] is that of all tests together, on both sides.

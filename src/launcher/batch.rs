@@ -1,8 +1,8 @@
 //! Jobs of a batch system.
 //!
 //! A job's script serves several launches, one after the other, as long as its wall time allows: it
-//! finds orders in a folder and leaves there how they ended (`batch/order.rs`). Who gives the orders
-//! may go away and come back, on another host too: files tell what became of them, and the batch
+//! finds orders in a folder and leaves there how they ended (`batch/order.rs`). The command that gives the
+//! orders may go away and come back, on another host too: files tell what became of them, and the batch
 //! system is asked only what they do not tell.
 
 mod expression;
@@ -112,7 +112,7 @@ impl BatchLauncher {
         }
         place.record(&allocation.submission)?;
         place.order(&allocation.folder, job.timeout)?;
-        // Closed in this very moment, it may have taken the order or not: who is first has it.
+        // Closed in this very moment, it may have taken the order or not: the first one has it.
         let stage = allocation.folder.stage(&place.number)?;
         if matches!(stage, Stage::Waiting { closed: Some(_) })
             && allocation.folder.withdraw(&place.number)?

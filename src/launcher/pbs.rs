@@ -196,7 +196,7 @@ impl Shown {
             Some(KILLED_FOR_TIME) => End::By(BatchEnd::WallTime),
             Some(code) if KILLED_FOR_MEMORY.contains(&code) => End::By(BatchEnd::OutOfMemory),
             Some(_) if self.lost_a_node() => End::By(BatchEnd::NodeFailed),
-            // Who is over time gets the same signal as who is deleted.
+            // A job that is over time gets the same signal as one that is deleted.
             Some(code @ (SIGNALS.. | 143)) if self.is_over_time() && code != 0 => {
                 End::By(BatchEnd::WallTime)
             }

@@ -23,7 +23,7 @@ const DECIDING: &str = "OMPI_MCA_coll_tuned_";
 const PRIORITY: &str = "OMPI_MCA_coll_tuned_priority";
 const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
-/// Other variables that choose who carries out collectives.
+/// Other variables that choose what carries out collectives.
 const CHOOSING: [&str; 2] = ["OMPI_MCA_coll", "HCOLL_"];
 
 /// Of the control variables, those of these frameworks steer collectives and what they communicate

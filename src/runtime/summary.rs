@@ -6,7 +6,7 @@ use schedule::Collective;
 
 use crate::PassedOn;
 
-/// Who carries out calls, and by which rules.
+/// What carries out calls, and by which rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// An algorithm of ours, by a rule for the communicator's shape.
@@ -35,7 +35,7 @@ pub struct Row {
     /// The algorithm that carried it out, with its parameters and, if it stands in, the shape that was
     /// measured; or why it was the library's own.
     pub decision: String,
-    /// Who carried it out.
+    /// What carried it out.
     pub by: By,
     /// How often.
     pub calls: u64,
@@ -69,7 +69,7 @@ impl Summary {
         self.rows.iter().map(|row| row.calls).sum()
     }
 
-    /// Calls by who carried them out, in the order of first calls.
+    /// Calls by what carried them out, in the order of first calls.
     pub fn calls_by(&self) -> Vec<(By, u64)> {
         let mut all: Vec<(By, u64)> = Vec::new();
         for row in &self.rows {

@@ -1,4 +1,4 @@
-//! Rounds of one cell: who is measured again.
+//! Rounds of one cell: which candidates are measured again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::blocks;
 use crate::guide::{Class, Expectation};
 use crate::known::{KnownCell, Standing};
 
-/// Who goes on beside the strongest rival, by the launches in which they were measured: how far they
+/// The candidates that go on beside the strongest rival, by the launches in which they were measured: how far they
 /// may be behind the best, and how many at most. Behind that the gain is not worth the time: a tie may
 /// be broken by chance.
 const CLOSE: [(f64, usize); 2] = [(0.15, 2), (0.06, 1)];
@@ -82,7 +82,7 @@ impl Rounds<'_> {
         wanted.into_iter().collect()
     }
 
-    /// Who was measured, fastest first; of those that are the same schedule only the one from most launches, or
+    /// The measured candidates, fastest first; of those that are the same schedule only the one from most launches, or
     /// the simplest of these.
     fn standings(&self) -> Vec<Standing> {
         let standings = self.known.standings();
@@ -97,7 +97,7 @@ impl Rounds<'_> {
         kept.map(|place| standings[place].clone()).collect()
     }
 
-    /// The strongest rival of each class until it is known well enough, and who is close behind the best.
+    /// The strongest rival of each class until it is known well enough, and the candidates close behind the best.
     fn close(&self, standings: &[Standing]) -> BTreeSet<Candidate> {
         let Some(best) = standings.first() else {
             return BTreeSet::new();

@@ -83,7 +83,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Who was measured in a cell, fastest first, each followed by those of the campaign that are the same
+    /// The candidates that were measured in a cell, fastest first, each followed by those of the campaign that are the same
     /// schedule there and were not measured.
     pub(crate) fn all(campaign: &Campaign, known: &Known, cell: &Cell) -> Vec<Self> {
         let standings = known.standings(cell);

@@ -11,7 +11,7 @@ use crate::grid::{Named, Series, Site, Survey};
 use crate::known::Known;
 use crate::prune;
 
-/// Who was this far behind the best at a neighbour, as a share, takes part beside it.
+/// How far behind the best, as a share, a candidate may have been at a neighbour to take part beside it.
 const BEHIND_AT_NEIGHBOUR: f64 = 0.3;
 
 /// A pioneer of a family that is cut has, beside the expected block, one that is larger by this factor and one that is
@@ -42,7 +42,7 @@ pub struct Request {
     pub candidates: Vec<Candidate>,
     /// Launches that have measured the cell already: those with the fewest come first.
     pub round: u32,
-    /// Whether a first look is enough: who is far behind need not be known well.
+    /// Whether a first look is enough: a candidate far behind need not be known well.
     pub is_first_look: bool,
 }
 
@@ -173,7 +173,7 @@ impl Guide<'_> {
             && !known.is_some_and(|known| known.has_failed(&Candidate::Placebo))
     }
 
-    /// Who is measured in a cell for the first time.
+    /// The candidates that are measured in a cell for the first time.
     fn first_look(&self, site: &Site, survey: &Survey<'_>) -> Vec<Candidate> {
         let cell = &site.cell;
         let choices = site

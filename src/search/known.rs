@@ -99,7 +99,7 @@ impl KnownCell {
         self.launches() > 0 && all.any(|candidate| *candidate != Candidate::Default)
     }
 
-    /// Who was measured, whether a time came of it or not.
+    /// The candidates that were measured, with a time or without.
     pub(crate) fn tried(&self) -> impl Iterator<Item = &Candidate> {
         self.tried.keys()
     }
@@ -108,7 +108,7 @@ impl KnownCell {
         self.failed.contains(candidate)
     }
 
-    /// Who was measured, failed or not.
+    /// The candidates that were measured, failed or not.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &Candidate> {
         self.times.keys()
     }

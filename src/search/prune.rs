@@ -1,4 +1,4 @@
-//! Who need not be tried: the model's opinion, weighed by how wrong the model has been.
+//! Which candidates need not be tried: the model's opinion, weighed by how wrong the model has been.
 
 use statistics::median;
 use vocabulary::{Candidate, Cell};

@@ -218,7 +218,7 @@ impl<'a> Measuring<'a> {
         if self.left.is_some() || self.watch == Watch::Own {
             done?;
         } else {
-            // Whatever else went wrong is told first.
+            // Other errors are returned first.
             let closed = self.at.launcher.close();
             done?;
             closed?;

@@ -144,7 +144,7 @@ impl Cache {
 pub struct Left {
     /// The round of turns after which it left, from 1.
     pub round: u32,
-    /// Who was fastest then, as an index into the task's candidates.
+    /// The candidate that was fastest then, as an index into the task's candidates.
     pub leader: u32,
     /// Its time divided by the leader's, the median over rounds.
     pub ratio: f64,

@@ -102,7 +102,7 @@ impl Pace {
         };
         self.plans.add(self.lead_seconds + first.ready_seconds);
         for span in spans {
-            // Who began late has not made the call longer.
+            // A rank that began late has not made the call longer.
             self.repetitions.add(span.end_seconds - span.latest_seconds);
         }
         if let Some(seconds) = self.plans.room_seconds() {

@@ -1,11 +1,11 @@
-//! Who learns from whom.
+//! Which ranks learn the time from which others.
 
 /// One learns the global time from another that knows it already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// Who knows it.
+    /// The rank that knows it.
     pub teacher: u32,
-    /// Who learns it.
+    /// The rank that learns it.
     pub pupil: u32,
 }
 

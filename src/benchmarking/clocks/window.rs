@@ -24,7 +24,7 @@ impl Windows {
         self.first + self.length * repetition as Nanoseconds
     }
 
-    /// How much later than a start who waits for it may begin.
+    /// How much later than a start a rank that waits for it may begin.
     pub fn punctuality_seconds(&self) -> f64 {
         PUNCTUAL_SECONDS.max(PUNCTUAL_SHARE * seconds(self.length))
     }

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Runs a command to its end. Who asks us to end asks the command; an interrupt at the terminal has
+/// Runs a command to its end. Signals that ask us to end go on to the command; an interrupt at the terminal has
 /// reached it already.
 pub(crate) fn supervised(command: &mut Command) -> io::Result<ExitStatus> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;

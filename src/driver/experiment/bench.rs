@@ -175,9 +175,9 @@ impl<'a> Bench<'a> {
 struct Part {
     /// Whether it sends first, and all at once; the others send when they have received all.
     begins: bool,
-    /// Whom it sends to; who is named twice gets two messages.
+    /// The ranks that it sends to; a rank that is named twice gets two messages.
     to: Vec<u32>,
-    /// Whom it receives from.
+    /// The ranks that it receives from.
     from: Vec<u32>,
 }
 

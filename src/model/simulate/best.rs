@@ -12,7 +12,7 @@ use crate::{Call, Level, predict_best};
 pub struct BestBlocks {
     /// How many.
     pub blocks: u32,
-    /// Who says so.
+    /// How it was found.
     pub by: BlocksBy,
 }
 

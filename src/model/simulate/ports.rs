@@ -1,4 +1,4 @@
-//! Who gets a port that several messages want.
+//! Which message gets a port that several want.
 
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;

@@ -7,7 +7,7 @@
  *
  * Run by ours: MPI_Bcast and MPI_Allreduce beside the MPI calls that the algorithm consists of, written
  * by hand with all that is known here: the peer, the length, the operator. That is the least that
-  * any code could do, and the strictest comparison: it counts the executor of schedules as well. The
+ * any code could do, and the strictest comparison: it counts the executor of schedules as well. The
  * library's own collective is no measure, for it may go other ways than by messages.
  *
  * The two ranks take turns as the root of broadcasts. A flow in one direction tells how many calls a

@@ -126,7 +126,7 @@ fn figure(group: &Group<'_>, row: &Row<'_>, kind: Kind) -> Option<Markup> {
         .copied()
         .collect();
     let near: Vec<&CellDecision> = {
-        // Who matters at this size: cells within a factor of two.
+        // The cells that matter at this size: those within a factor of two.
         let is_near = |r: &&&CellDecision| (0.5..=2.0).contains(&(kind.fixed(r) / fixed));
         cells.iter().filter(is_near).copied().collect()
     };

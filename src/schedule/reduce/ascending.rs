@@ -13,7 +13,7 @@ pub(crate) fn scratch(ascending: &Ascending) -> Vec<Room> {
     vec![Room::WHOLE; usize::from(is_inner) + usize::from(has_others)]
 }
 
-/// Who sends to a rank, in the order in which their vectors are combined.
+/// The ranks that send to a rank, in the order in which their vectors are combined.
 pub(crate) enum Senders {
     /// These children.
     Children(Vec<Rank>),
@@ -45,7 +45,7 @@ impl Senders {
 /// One rank's part in a reduction of whole vectors along a tree.
 pub(crate) struct Ascending {
     pub(crate) rank: Rank,
-    /// Who sends. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
+    /// The ranks that send. Vectors of lower ranks are left operands: in rank order if every subtree is a range of
     /// ranks next to what is combined already.
     pub(crate) senders: Senders,
     /// The rank that gets the partial result; `None` at the root.

@@ -1,7 +1,7 @@
 //! Rabenseifner's reduce-scatter: halves of the vector are exchanged at doubling distances.
 //!
 //! Neighbours are combined first, so every combination joins adjacent ranges of ranks. The blocks
-//! end up on the ranks in bit-reversed order, which does not matter to who gathers them by running
+//! end up on the ranks in bit-reversed order, which does not matter to an algorithm that gathers them by running
 //! the exchanges backwards.
 
 use crate::program::Program;

@@ -1,4 +1,4 @@
-//! Two binary trees over the same positions: who is inner in one is a leaf in the other.
+//! Two binary trees over the same positions: an inner position of one is a leaf of the other.
 //!
 //! Every position has an edge from above in each tree and edges to its children in the tree in which
 //! it is inner. In even rounds messages pass along the edges of one colour, in odd rounds along

@@ -262,7 +262,7 @@ fn the_saved_share_is_told() {
     check("all within 4 %", &CLOSE, WANTED, WITHIN, -0.05);
 }
 
-/// Who leaves does so at a moment at which it looks slow: the closer it is, the more seldom it
+/// A candidate leaves at a moment at which it looks slow: the closer it is, the more seldom it
 /// leaves, and the more its median of that launch is biased when it does.
 #[test]
 fn leaving_biases_what_is_close_and_seldom_leaves() {

@@ -20,7 +20,7 @@ fn race(roles: &[Role]) -> Race {
     Race::new(roles, RaceRules::default(), WANTED)
 }
 
-/// Takes part in `count` rounds, each turn costing a hundredth of the slice; returns who left.
+/// Takes part in `count` rounds, each turn costing a hundredth of the slice; returns those that left.
 fn rounds(race: &mut Race, seconds: &[f64], count: usize) -> Vec<Leaver> {
     let mut leavers = Vec::new();
     for _ in 0..count {

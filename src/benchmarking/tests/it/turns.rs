@@ -25,7 +25,7 @@ fn race(script: &Script) -> &[Asked] {
     &script.asked[last + turn.expect("a turn")..]
 }
 
-/// Who had turns, in that order.
+/// The candidates that had turns, in that order.
 fn turns(asked: &[Asked]) -> Vec<u32> {
     let turns = asked.iter().filter_map(|asked| match asked {
         Asked::Turn(index) => Some(*index),

@@ -224,7 +224,7 @@ fn another_machine_is_no_place_for_a_check_unless_it_is_asked_for() {
         "{}",
         ran.out
     );
-    // Who does not mind is not told.
+    // A larger tolerance finds nothing.
     let ran = place.run(&[
         "check",
         TABLE,

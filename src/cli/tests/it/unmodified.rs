@@ -1,5 +1,5 @@
 //! Programs that know nothing of colltune, with a table that chooses our algorithms for everything: they
-//! compute the same, and the summary shows who carried it out.
+//! compute the same, and the summary shows what carried it out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

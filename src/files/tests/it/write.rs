@@ -85,7 +85,7 @@ fn a_regular_file_is_replaced_whole_and_keeps_its_permissions() {
         assert_eq!(text(&path), "new");
         let found = fs::metadata(&path).expect("there");
         assert_eq!(found.mode() & 0o7777, mode);
-        // Who has opened it reads it to its end.
+        // A program that has opened it reads it to its end.
         let mut old = String::new();
         before.read_to_string(&mut old).expect("read");
         assert_eq!(old, "a longer text than what comes");

@@ -1,4 +1,4 @@
-//! Launches without a table and with it: who has which environment, and what is compared with what.
+//! Launches without a table and with it: their environments, and what is compared with what.
 
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! First launches, suspects, and who is found.
+//! First launches, suspects, and which of them are found.
 
 use guard::{
     Against, CheckOptions, Checked, CheckedPoint, GuardError, Judgement, Misplaced, Point, Rivals,

@@ -40,7 +40,7 @@ impl Prepared {
     }
 }
 
-/// What the summary says of who carried out the ten calls, and whether it was an algorithm of ours.
+/// What carried out the ten calls according to the summary, and whether it was an algorithm of ours.
 fn by(text: &str) -> (String, bool) {
     let mut lines = text.lines();
     let row = lines.find_map(|line| line.strip_prefix("colltune: allreduce "));

@@ -16,7 +16,7 @@ use crate::fixture::library;
 use crate::lock::{CHILD, start_child};
 use crate::open::filled;
 
-/// Who reads in place of root, whom permissions do not bind.
+/// The user that reads in place of root, whom permissions do not bind.
 const OTHER_USER: u32 = 65534;
 
 /// Reads a store as a user who does not own it and says what came of it.

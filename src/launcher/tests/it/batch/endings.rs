@@ -9,7 +9,7 @@ use launcher::{BatchEnd, Exit, Job, Launcher, Outcome, Standing};
 use super::cluster::{Cluster, finish, follow, start};
 use testkit::fakes::{exists, wait_for};
 
-/// A driver that says who it is and goes on for long.
+/// A driver that leaves its process id and goes on for long.
 const LASTING: &str = "echo begun; echo $$ >\"$dir/pid\"; sleep 40";
 
 /// How a launch ends whose job is ended like this.

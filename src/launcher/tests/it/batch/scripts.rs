@@ -60,7 +60,7 @@ fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String,
     Ok(launcher.render(job)?.expect("a script"))
 }
 
-/// What depends on who runs the tests.
+/// The script without lines that only root gets.
 fn without_root(script: String) -> String {
     let lines = script
         .lines()

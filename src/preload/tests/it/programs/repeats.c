@@ -1,6 +1,6 @@
 /* What libcolltune.so allocates in calls that have been made before: nothing.
  *
- * Allocations are told apart by who asks for them: the libraries have reasons of their own.
+ * Allocations are told apart by their callers: the libraries have reasons of their own.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -23,9 +23,10 @@ const MOST_LINKS: u32 = 40;
 /// Writes a file, and creates its folder if it is missing.
 ///
 /// What is new or a regular file is replaced, whole or not at all, by a temporary file in the same folder that takes its
-/// name; a symbolic link is followed first. What is replaced leaves its permissions, and as far as this process may give
-/// files away its owner and group. Anything else, such as `/dev/stdout` or a FIFO, is written to in place, behind what
-/// is there. A FIFO without a reader is tried for five seconds; once its reader is there, writing waits for it.
+/// name; a symbolic link is followed first. The new file has the permissions of the one that it replaces and, as far as
+/// this process may give files away, its owner and group; another group gets the rights of all users. Anything else,
+/// such as `/dev/stdout` or a FIFO, is written to in place, behind what is there. A FIFO without a reader is tried for
+/// five seconds; once its reader is there, writing waits for it.
 ///
 /// # Errors
 ///
@@ -154,8 +155,15 @@ fn replace(name: &Path, before: Option<&Metadata>, content: &[u8]) -> io::Result
 fn keep(file: &File, before: &Metadata) -> io::Result<()> {
     let group = Some(before.gid());
     // Only root may give files away, and others give them to groups of their own alone.
-    let _ = fchown(file, Some(before.uid()), group).or_else(|_| fchown(file, None, group));
-    file.set_permissions(Permissions::from_mode(before.mode() & 0o777))
+    let kept = fchown(file, Some(before.uid()), group).or_else(|_| fchown(file, None, group));
+    let mode = before.mode();
+    // Another group has no more rights than everybody.
+    let of_group = if kept.is_ok() {
+        mode & 0o070
+    } else {
+        (mode & 0o007) << 3
+    };
+    file.set_permissions(Permissions::from_mode(mode & 0o707 | of_group))
 }
 
 fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use benchmarking::CellBenchmark;
 use statistics::clock::Clock;
 use thiserror::Error;
+use vocabulary::bounds::{SPAN, TIME};
 use vocabulary::{Cache, Candidate, Library, Pattern, Subject, Warning};
 use wire::{
     Environment, Finish, LaunchStart, Plan, Record, Task, TaskDone, WIRE_VERSION, Work, exit_code,
@@ -164,7 +165,7 @@ impl Session<'_> {
             // Chance is drawn for each candidate: no order of turns makes a difference.
             seed: None,
         };
-        let (measurements, spent) = benchmark.run(&mut SimulatedExecutor {
+        let (mut measurements, mut spent) = benchmark.run(&mut SimulatedExecutor {
             session: self,
             task: task.id,
             round: task.round,
@@ -173,8 +174,21 @@ impl Session<'_> {
             barrier_seconds: self.times.barrier_seconds(subject.shape()),
             elapsed_seconds: 0.0,
         })?;
+        // Machines may be so fast or so slow that records do not have such times.
+        let all = measurements.iter_mut().flat_map(|of| &mut of.seconds);
+        for seconds in all.filter(|seconds| **seconds > 0.0) {
+            *seconds = TIME.nearest(*seconds);
+        }
+        for seconds in [
+            &mut spent.preparing_seconds,
+            &mut spent.starting_seconds,
+            &mut spent.calling_seconds,
+        ] {
+            *seconds = SPAN.nearest(*seconds);
+        }
         let elapsed_seconds =
             spent.preparing_seconds + spent.starting_seconds + spent.calling_seconds;
+        let elapsed_seconds = SPAN.nearest(elapsed_seconds);
         self.write(&Record::Done(TaskDone {
             task: task.id,
             order: self.times.placement().order().on(subject.shape()),

@@ -147,6 +147,11 @@ impl<T: Copy + PartialOrd> Bounds<T> {
 }
 
 impl Bounds<f64> {
+    /// The value of the range that is nearest to another one.
+    pub fn nearest(&self, value: f64) -> f64 {
+        value.clamp(self.least, self.most)
+    }
+
     /// Whether a value is within the range or 0, where something may not have taken any time.
     pub fn hold_or_nothing(&self, value: f64) -> bool {
         value == 0.0 || self.hold(value)

@@ -297,3 +297,30 @@ fn options_have_bounds() {
         place.run_line(args).bad(2, &parts);
     }
 }
+
+/// Simulated times that records cannot have become the nearest that they can have.
+#[test]
+fn machines_without_delay_are_measured() {
+    let place = Place::new();
+    let link = "{alpha: 1e-20, beta: 1e-25}";
+    let links = format!("ranks_per_node: 2\nnetwork: {link}\nnode: {link}\n");
+    place.write(
+        "m.yaml",
+        format!("name: far\n{links}gamma: 1e-25\ncopy: 1e-25\n"),
+    );
+    let campaign = "name: far
+launcher: {simulated: {machine: m.yaml}}
+shapes: [2x2]
+collectives: [bcast]
+sizes: [8, 64K]
+candidates: {include: [bcast/linear, bcast/binomial]}
+parameters: {predicted: false}
+strategy: exhaustive
+confirmation: off
+launches: 2
+budget: 10h
+";
+    place.write("campaign.yaml", campaign);
+    let ran = place.run_line("measure campaign.yaml");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}

@@ -177,15 +177,7 @@ fn ranks_are_given_the_policy_and_a_table_that_it_does_not_use_is_told_of() {
         &["1 lacks confidence", "--min-confidence low"],
     );
     place
-        .run(&[
-            "run",
-            "table.yaml",
-            "--min-confidence",
-            "hihg",
-            "--",
-            "mpirun",
-            "a",
-        ])
+        .run_line("run table.yaml --min-confidence hihg -- mpirun a")
         .bad(2, &["hihg", "low, medium, high"]);
 }
 

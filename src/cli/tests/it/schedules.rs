@@ -81,15 +81,7 @@ fn show_prints_rounds() {
     ];
     let whole = place.run(&args).good().out;
     insta::assert_snapshot!(whole);
-    let bare = place.run(&[
-        "schedule",
-        "show",
-        "dual_root",
-        "--ranks",
-        "3",
-        "--blocks",
-        "2",
-    ]);
+    let bare = place.run_line("schedule show dual_root --ranks 3 --blocks 2");
     assert_eq!(bare.good().out, whole);
 
     let args = "schedule show bcast/chain --ranks 4 --root 2 --blocks 3 --rank 2 --units 10";

@@ -8,8 +8,8 @@ use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{Loaded, RuntimeError, Settings};
 use table::{Confidence, Policy};
 
-/// What is set and not empty; nothing in a program that runs with other rights than its caller's, as by a setuid
-/// bit, since the caller must not choose which files it reads and writes.
+/// The value of a variable that is set and not empty; `None` in a program that runs with other rights than its
+/// caller's, as by a setuid bit, since the caller must not choose which files it reads and writes.
 pub fn given(name: &str) -> Option<OsString> {
     // SAFETY: reads a number that the kernel gave the process when it began.
     let is_secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
@@ -69,7 +69,7 @@ fn switch(name: &'static str) -> Result<bool, RuntimeError> {
     }
 }
 
-/// A warning on standard error, of which a terminal obeys nothing. A program whose standard error is gone goes on.
+/// Prints a warning to standard error, with control characters escaped. A program without standard error goes on.
 pub fn warn(text: &str) {
     let _ = writeln!(std::io::stderr(), "colltune: warning: {}", Plain(text));
 }

@@ -1,9 +1,9 @@
 //! What MPI's collectives take.
 
-/// Calls the macro `$define` with all collectives that tables decide about. Of each it gets the names in MPI, of what
-/// that hides and in `include/colltune.h`; further names, if they are given for each, in this order; the arguments
-/// with their kinds; the argument behind them, the communicator; and the [`runtime::RawCall`] that they make, handles
-/// as this build has them.
+/// Calls the macro `$define` with all collectives that tables decide about. For each it passes MPI's name, the name
+/// behind that (`PMPI_*`) and the name in `include/colltune.h`; further names, if they are given for each, in this
+/// order; the arguments with their kinds; the last argument, the communicator; and the [`runtime::RawCall`] that they
+/// make, with handles as this build has them.
 #[macro_export]
 macro_rules! for_each_collective {
     ($define:ident) => {

@@ -46,7 +46,7 @@ impl Console {
         bar
     }
 
-    /// Prints a result and a line end. Terminals are not told anything that files hold but text.
+    /// Prints a result and a line end. Control characters are escaped, since results may quote files.
     pub(crate) fn print(self, text: impl Display) -> Result<(), CliError> {
         let mut out = io::stdout().lock();
         writeln!(out, "{}", Plain(text))
@@ -72,7 +72,7 @@ impl Console {
     }
 }
 
-/// The most characters of a warning, an error or a remedy: what quotes much has been shortened before.
+/// The most characters of a warning, an error or a remedy: long quotations have been shortened before.
 const MOST: usize = 1600;
 
 /// Prints a line about what is going on to standard error.

@@ -1,8 +1,8 @@
 //! Files that users name: read within bounds, and written whole or not at all.
 //!
 //! Everything that colltune reads or writes under a name that a user chose passes through here, so that a device, a
-//! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written. What files hold is
-//! quoted here, too, such that no message is longer than a screen and no terminal obeys a file.
+//! FIFO, a folder or a file without end is refused in one way, and no file is ever half-written. Messages
+//! quote files by functions of this crate, so that they are shorter than a screen and have no control characters.
 
 mod quote;
 mod read;

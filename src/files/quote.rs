@@ -1,4 +1,4 @@
-//! Showing what files hold: short, and without what a terminal would obey.
+//! Quoting files: in part, and with control characters escaped.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 /// The most characters of a line or value that messages quote.
 pub const MOST_QUOTED: usize = 160;
 
-/// Displays as what it holds, with control characters escaped, other than line ends and tabs.
+/// Displays its value with control characters escaped, other than line ends and tabs.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain<T>(pub T);
 

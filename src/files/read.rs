@@ -38,7 +38,7 @@ fn require_regular(kind: FileType) -> io::Result<()> {
     }
 }
 
-/// What an open file holds from where it stands.
+/// The bytes of an open file from its position on.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn bytes_of(file: &File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What an open file holds, as text; a byte order mark at its beginning is left out.
+/// The text of an open file from its position on; a byte order mark at the beginning is left out.
 ///
 /// # Errors
 ///

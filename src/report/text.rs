@@ -152,7 +152,7 @@ pub fn code(text: &str) -> String {
     format!("`{}`", one_line(text).replace('`', "'"))
 }
 
-/// A text in which Markdown finds nothing of its own.
+/// A text with Markdown's special characters escaped.
 pub(crate) fn literal(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('&', "&amp;")

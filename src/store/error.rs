@@ -252,8 +252,8 @@ pub enum Obstacle {
 impl StoreError {
     /// Sorts an SQLite error by what the user can do about it.
     ///
-    /// The queries are right, as they are those of every other store: what they do not find as it should be, a table,
-    /// a column, JSON, a row that another one refers to, is damaged.
+    /// All stores get the same queries. So one that does not find a table, a column, JSON, or a row that another one
+    /// refers to, has found damage.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let corrupt = |source: rusqlite::Error| Self::Corrupt {

@@ -49,7 +49,8 @@ pub fn tune(
     conclude(at, measured, observer)
 }
 
-/// A table that cannot be written, or would replace what cannot be read, should not cost a night of measuring first.
+/// Checks, before anything is measured, that all outputs can be written, and replace neither inputs nor a table that
+/// cannot be read.
 ///
 /// # Errors
 /// [`TunerError::File`], [`TunerError::Output`], [`TunerError::SameFile`], [`TunerError::Table`].

@@ -41,8 +41,8 @@ impl Cell {
         one == other || simplest[0] == simplest[1]
     }
 
-    /// Whether a candidate can have been measured here: it is of the cell's collective, and what is ours is known and
-    /// can serve the cell.
+    /// Whether a candidate can have been measured here: it is of the cell's collective, and an algorithm of ours is known
+    /// and can serve the cell.
     pub fn admits(&self, candidate: &Candidate) -> bool {
         let Parameters {
             block_bytes,

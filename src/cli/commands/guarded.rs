@@ -51,8 +51,9 @@ pub(super) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Reads the table and finds its campaign, and looks whether all can be written, further outputs among it and,
-    /// if it `rewrites` it, the table: measuring takes long. `store` is the table's, if it is named.
+    /// Reads the table and finds its campaign. Checks, before anything is measured, that outputs can be written and
+    /// replace no input: the `further` ones too and, if the verb `rewrites` it, the table. `store` is the table's
+    /// store, if it is named.
     pub(super) fn read(
         &self,
         further: &[Named<'_>],

@@ -1,4 +1,4 @@
-//! Results never go where the campaign comes from.
+//! Outputs never replace files that the campaign is read from.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -29,7 +29,7 @@ repetitions: {minimum: 5, maximum: 20, slice: 5ms}
 budget: 10h
 ";
 
-/// Campaigns that nothing can be launched of.
+/// A campaign whose launches all fail.
 const LOCAL: &str = "\
 name: local
 library: openmpi
@@ -96,7 +96,7 @@ if [ \"$1\" = --version ]; then echo 'mpirun (Open MPI) 4.1.4'; exit 0; fi
 exit 1
 ";
 
-/// A program that calls what tables are for.
+/// An MPI program that calls two collectives.
 const CALLS: &str = "\
 #include <mpi.h>
 int main(int argc, char **argv) {
@@ -112,7 +112,7 @@ int main(int argc, char **argv) {
 }
 ";
 
-/// Runs it with a table.
+/// Runs the program with a table.
 const WITH_TABLE: &str = "\
 #!/bin/sh
 here=${0%/*}
@@ -120,7 +120,7 @@ export COLLTUNE_TABLE=\"$1\" COLLTUNE_LOG=calls.log COLLTUNE_FORCE=1 COLLTUNE_UN
 LD_PRELOAD=$here/libcolltune.so exec \"$here/calls\"
 ";
 
-/// What made the fixture; each must end well.
+/// The commands that make the fixture; each must succeed.
 const MADE_BY: [&str; 5] = [
     "tune campaign.yaml --quiet",
     "import times.csv --format csv --store imported.db --library openmpi-4.0.5 --quiet",
@@ -142,7 +142,7 @@ impl Fixture {
                 .prefix("colltune-torture-")
                 .tempdir()?,
         };
-        // For another user, too.
+        // Another user runs cases in it, too.
         set_mode(fixture.folder.path(), 0o755)?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let own = std::env::current_exe()?;
@@ -258,7 +258,7 @@ impl Fixture {
             ("XDG_STATE_HOME", folder.join("state").into()),
             ("TMPDIR", folder.join("tmp").into()),
             ("LC_ALL", "C.UTF-8".into()),
-            // Fewer of what takes address space and is never used.
+            // Fewer threads and arenas, which take address space.
             ("POLARS_MAX_THREADS", "2".into()),
             ("MALLOC_ARENA_MAX", "2".into()),
         ]

@@ -36,7 +36,7 @@ struct Args {
     keep: PathBuf,
 }
 
-/// Findings of one kind that are shown and kept.
+/// The most findings of one kind that are shown and kept.
 const SHOWN: usize = 3;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {

@@ -9,7 +9,7 @@ use fastrand::Rng;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{geteuid, mkfifo};
 
-/// What takes the place of a word. No path leads out of the folder, since outputs may be named so.
+/// Texts that replace words. No path leads out of the folder, since outputs may get these names.
 const EXTREMES: &[&str] = &[
     "0",
     "-1",
@@ -73,7 +73,7 @@ const EXTREMES: &[&str] = &[
     "16E",
 ];
 
-/// How something takes the place of a file.
+/// What replaces a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Special {
     Fifo,

@@ -1,4 +1,4 @@
-//! What stands in a folder.
+//! The content of a folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Larger files are compared by their lengths and times.
 const READ: u64 = 64 << 20;
 
-/// Every file below a folder, by its path in it, with what makes it the file that it is.
+/// Every file below a folder, by its path in it, with a description that changes with the file.
 pub(crate) type Snapshot = BTreeMap<PathBuf, String>;
 
 /// Looks at a folder without following links.
@@ -58,7 +58,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         } else if kind.is_file() {
             fs::copy(path, &place).map(drop)
         } else {
-            // What is no file is told in the list of damages.
+            // The list of damages names what is not a file.
             Ok(())
         }
     })
@@ -90,8 +90,8 @@ pub(crate) fn set_writable(folder: &Path, writable: bool) -> io::Result<()> {
     walk(folder, &mut |path| set(path))
 }
 
-/// Visits everything below a folder, folders before what is in them. What goes meanwhile, as by a process that was
-/// killed late, is passed over.
+/// Visits everything below a folder, folders before what is in them. Files that disappear meanwhile, as by a
+/// process that was killed late, are passed over.
 fn walk(folder: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

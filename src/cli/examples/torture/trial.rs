@@ -1,4 +1,4 @@
-//! One case: a damaged file, a verb, and what must not happen.
+//! One case: a damaged file, the verbs that read it, and the faults that they show.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -18,20 +18,20 @@ use crate::mutation::damage;
 use crate::snapshot::{Snapshot, copy, give, set_writable, snapshot};
 use crate::verbs::{PRELOADED, Reading};
 
-/// What a verb may take. It is far more than any takes, for machines that others use, too.
+/// The longest that a verb may take: far more than any needs, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// Address space in KiB, and the length of files in blocks of 512 bytes.
 const LIMITS: &str = "ulimit -v 2097152 && ulimit -f 1048576 && ulimit -c 0 && exec \"$@\"";
 /// A user and a group without rights: `nobody`.
 const OTHER: u32 = 65534;
-/// What an error may say, in bytes, whatever the file has.
+/// The most bytes of messages, whatever the file holds.
 const MOST_WORDS: usize = 8192;
-/// Verbs that take as long as they are told: if that is too long, they must end when they are asked to.
+/// Verbs whose duration their files determine: if that is too long, they must end on SIGTERM.
 const MEASURING: [&str; 4] = ["tune", "measure", "validate", "check"];
-/// What is put into files, and must not come out of reports as it is.
+/// A text that is put into files and that no report may contain unescaped.
 const SCRIPT: &str = "<script>alert(1)";
 
-/// What must not have happened.
+/// A fault that a case found.
 pub(crate) struct Finding {
     case: u64,
     seed: u64,
@@ -67,7 +67,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that cases have in common.
+/// What all cases share.
 pub(crate) struct Trial<'a> {
     fixture: &'a Fixture,
     readings: Vec<Reading>,
@@ -202,7 +202,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What is wrong with the way in which a command has ended.
+/// The faults in how a command ended and in what it printed.
 fn faults(command: &str, attempt: &Attempt) -> Vec<String> {
     let verb = command.split(' ').next().unwrap_or_default();
     let mut faults = Vec::new();
@@ -245,7 +245,7 @@ fn faults(command: &str, attempt: &Attempt) -> Vec<String> {
     faults
 }
 
-/// What has changed and may not, and what is left over.
+/// Changes that are not allowed, and temporary files that are left.
 fn changes(before: &Snapshot, after: &Snapshot, writes: &[&str], damaged: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, now) in after {

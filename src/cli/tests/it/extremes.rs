@@ -298,7 +298,7 @@ fn options_have_bounds() {
     }
 }
 
-/// Simulated times that records cannot have become the nearest that they can have.
+/// Simulated times outside of the bounds become the nearest within.
 #[test]
 fn machines_without_delay_are_measured() {
     let place = Place::new();

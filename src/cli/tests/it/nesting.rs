@@ -1,4 +1,4 @@
-//! No reader of files goes as deep as a file does: all of them end with an answer, on a small stack.
+//! No reader of files recurses as deep as a file is nested: all of them return, on a small stack.
 
 use std::fs;
 use std::path::Path;

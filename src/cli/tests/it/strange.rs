@@ -1,4 +1,4 @@
-//! Files that are not what they should be: every verb that reads them says so in time, in few words and in little memory.
+//! Files of a wrong kind or content: every verb that reads them says so in time, in few words and in little memory.
 
 use std::ffi::OsStr;
 use std::fs;

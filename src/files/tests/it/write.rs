@@ -1,4 +1,4 @@
-//! What writing replaces, what it follows and what it writes to in place.
+//! Which files writing replaces, that it follows links, and that it writes to others in place.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};

@@ -198,12 +198,17 @@ pub fn export_path(library: &Library, table: &Path) -> Option<PathBuf> {
     (!files::is_special(table)).then(|| table.with_extension(name))
 }
 
+/// Where a text beside an exported file goes, if there is one.
+pub fn text_path(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".txt");
+    beside.into()
+}
+
 /// Where [`write_export`] writes what the file has no place for; nowhere if there is no such thing, or the file is a
 /// device or the like.
 pub fn text_beside(path: &Path, exported: &Exported) -> Option<PathBuf> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".txt");
-    (exported.companion.is_some() && !files::is_special(path)).then(|| beside.into())
+    (exported.companion.is_some() && !files::is_special(path)).then(|| text_path(path))
 }
 
 /// Writes a file, and beside it, with `.txt` behind its name, what it has no place for; returns where

@@ -43,7 +43,8 @@ pub use doctor::{Diagnosis, DriverFound, diagnose};
 pub use error::TunerError;
 pub use explain::explain;
 pub use exports::{
-    Export, export_beside, export_path, remarks, render_export, text_beside, write_export,
+    Export, export_beside, export_path, remarks, render_export, text_beside, text_path,
+    write_export,
 };
 pub use file::{Named, keep_apart, probe, write};
 pub use forecast::{Forecast, forget_failures};

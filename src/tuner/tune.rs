@@ -11,7 +11,7 @@ use table::{Policy, Table, TableError, Withheld};
 use crate::launch::absolute;
 use crate::{
     Analysis, Deciding, Event, Export, Measured, Observer, TunerError, Workplace, export_beside,
-    export_path, keep_apart, measure, probe, write,
+    export_path, keep_apart, measure, probe, text_path, write,
 };
 
 /// What [`tune`] came to.
@@ -59,12 +59,16 @@ pub fn check_outputs(at: &Workplace) -> Result<(), TunerError> {
     // Folders of outputs are created below: not for a campaign that cannot be measured here.
     absolute(&output.store)?;
     let (page, export) = (page(output), export_path(&at.library, &output.table));
+    let text = export.as_deref().map(text_path);
     let outputs = [
         ("`output.table`", Some(&*output.table)),
         ("`output.report`", Some(&*output.report)),
     ];
     // The campaign's reader keeps all others apart.
-    let beside = [("the export beside `output.table`", export.as_deref())];
+    let beside = [
+        ("the export beside `output.table`", export.as_deref()),
+        ("the text beside that export", text.as_deref()),
+    ];
     let page = [("the page beside `output.report`", page.as_deref())];
     let read = at.campaign.inputs().iter();
     let read = read.map(|(name, path)| (&**name, Some(&**path)));

@@ -75,9 +75,11 @@ impl TableArgs {
         let inputs: Vec<_> = own.into_iter().chain(named).collect();
         let export = tuner::export_path(&table.provenance.library, &self.path);
         let export = export.filter(|_| rewrites);
+        let text = export.as_deref().map(tuner::text_path);
         let outputs = [
             ("`--markdown`", self.markdown.as_deref()),
             ("the export beside TABLE", export.as_deref()),
+            ("the text beside that export", text.as_deref()),
         ];
         let outputs = [&outputs[..], further].concat();
         tuner::keep_apart(&outputs, &inputs)?;

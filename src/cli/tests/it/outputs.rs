@@ -542,6 +542,11 @@ fn what_is_written_beside_an_output_replaces_no_input() {
             "table: a.yaml",
             "the export beside `output.table`",
         ),
+        (
+            "a.openmpi.conf.txt",
+            "table: a.yaml",
+            "the text beside that export",
+        ),
         ("a.html", "report: a.md", "`output.report`"),
     ] {
         let lines = format!("launcher: {{local: {{hostfile: {hosts}}}}}\noutput: {{{output}}}\n");

@@ -163,7 +163,7 @@ fn keep(file: &File, before: &Metadata) -> io::Result<()> {
     } else {
         (mode & 0o007) << 3
     };
-    file.set_permissions(Permissions::from_mode(mode & 0o707 | of_group))
+    file.set_permissions(Permissions::from_mode((mode & 0o707) | of_group))
 }
 
 fn write_in_place(name: &Path, content: &[u8]) -> io::Result<()> {

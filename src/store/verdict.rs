@@ -84,7 +84,7 @@ fn read(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
     };
     let Json(pattern) = row.get(2)?;
     let Json(order) = row.get(6)?;
-    let Json(operators) = row.get(7)?;
+    let Json(operators) = row.get::<_, Json<OperatorClass>>(7)?;
     let Json(deployment) = row.get(8)?;
     let Json(candidate) = row.get(9)?;
     let Json(found) = row.get(11)?;

@@ -104,7 +104,7 @@ impl Analysis {
         let Measurements {
             samples, options, ..
         } = measured;
-        let mut summaries = summarise(samples)?;
+        let mut summaries = summarise(samples, measured.pattern)?;
         summaries.retain(|summary| (measured.asks_for)(&summary.subject, &summary.candidate));
         let mut machine = fit_machine(measured.name, &summaries)?;
         machine.placement = Placement::of(measured.orders.usual);

@@ -1,14 +1,18 @@
-//! Which samples of a cell had as many calls in a repetition.
+//! Which samples of a cell can be compared, by the number of calls in a repetition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vocabulary::{Sample, Subject};
+use vocabulary::{Pattern, Sample, Subject};
 
-/// The number of calls that most launches of each cell had in a repetition.
+/// The number of calls that most launches of each cell had in a repetition, where that matters.
 pub(crate) struct Batches(BTreeMap<Subject, u32>);
 
 impl Batches {
-    pub(crate) fn of(samples: &[Sample]) -> Self {
+    pub(crate) fn of(samples: &[Sample], pattern: Pattern) -> Self {
+        // A block of repeated calls is timed in steady state: a call takes as long in a longer block.
+        if pattern == Pattern::Repeated {
+            return Self(BTreeMap::new());
+        }
         let mut launches: BTreeMap<Subject, BTreeMap<u32, BTreeSet<u32>>> = BTreeMap::new();
         for sample in samples.iter().filter(|sample| !sample.seconds.is_empty()) {
             if let Subject::Cell(_) = sample.subject {
@@ -28,7 +32,7 @@ impl Batches {
         Self(usual.collect())
     }
 
-    /// Whether a sample can be compared with most of its cell; experiments are not compared so.
+    /// Whether a sample can be compared with most of its cell; those of experiments always can.
     pub(crate) fn counts(&self, sample: &Sample) -> bool {
         let usual = self.0.get(&sample.subject);
         usual.is_none_or(|batch| *batch == sample.batch)

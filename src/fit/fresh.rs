@@ -6,7 +6,7 @@ use results::Summary;
 use statistics::{
     PairedRatio, median, paired_ratio, paired_ratios, sign_test, values_for_sign_test,
 };
-use vocabulary::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 use crate::{DecideOptions, FitError, summarise};
 
@@ -87,7 +87,7 @@ impl Fresh {
     /// # Errors
     /// As of [`summarise`].
     pub fn of(
-        patterns: &[Vec<Sample>],
+        patterns: &[(Pattern, Vec<Sample>)],
         failures: &[(Subject, Candidate)],
         options: &DecideOptions,
     ) -> Result<Self, FitError> {
@@ -100,7 +100,7 @@ impl Fresh {
         Ok(Self {
             patterns: patterns
                 .iter()
-                .map(|samples| Known::of(samples))
+                .map(|(pattern, samples)| Known::of(*pattern, samples))
                 .collect::<Result<_, _>>()?,
             failed: failed.collect(),
             launches: confirming_launches(options.confidence),
@@ -256,7 +256,7 @@ impl Fresh {
 }
 
 impl Known {
-    fn of(samples: &[Sample]) -> Result<Self, FitError> {
+    fn of(pattern: Pattern, samples: &[Sample]) -> Result<Self, FitError> {
         let mut launches: BTreeMap<(Cell, Candidate), BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
         for sample in samples {
             if let Subject::Cell(cell) = sample.subject {
@@ -272,12 +272,14 @@ impl Known {
                 .filter_map(|(launch, seconds)| Some((*launch, median(seconds)?)));
             (key.clone(), medians.collect())
         });
-        let of_cells = summarise(samples)?.into_iter().filter_map(|summary| {
-            let Subject::Cell(cell) = summary.subject else {
-                return None;
-            };
-            Some(((cell, summary.candidate.clone()), summary))
-        });
+        let of_cells = summarise(samples, pattern)?
+            .into_iter()
+            .filter_map(|summary| {
+                let Subject::Cell(cell) = summary.subject else {
+                    return None;
+                };
+                Some(((cell, summary.candidate.clone()), summary))
+            });
         Ok(Self {
             summaries: of_cells.collect(),
             medians: medians.collect(),

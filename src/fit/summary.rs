@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use vocabulary::bounds::TIME;
-use vocabulary::{Candidate, Sample, Subject};
+use vocabulary::{Candidate, Pattern, Sample, Subject};
 
 use crate::FitError;
 use crate::batches::Batches;
@@ -11,7 +11,7 @@ use crate::frame::{self, LaunchSummary};
 use results::{CONFIDENCE, Counts, Summary};
 use statistics::Interval;
 
-/// Summarises samples, in ascending order of subject and candidate.
+/// Summarises samples of calls of one pattern, in ascending order of subject and candidate.
 ///
 /// Samples of the same launch, subject and candidate are taken together; those without
 /// repetitions do not count. Neither does a launch whose median is 0: at least half of its
@@ -20,14 +20,14 @@ use statistics::Interval;
 ///
 /// The calls of a batch overlap, so that times of a cell compare only where as many calls made a
 /// repetition. Launches in which there were more or fewer than in most launches of the cell, or
-/// fewer than in as many others, are left out and counted. Experiments do not overlap; theirs all
-/// count.
+/// fewer than in as many others, are left out and counted. All launches count for experiments, whose calls do not
+/// overlap, and for [`Pattern::Repeated`], which times blocks of any length in steady state.
 ///
 /// # Errors
 /// A time that is neither 0 nor within [`TIME`].
-pub fn summarise(samples: &[Sample]) -> Result<Vec<Summary>, FitError> {
+pub fn summarise(samples: &[Sample], pattern: Pattern) -> Result<Vec<Summary>, FitError> {
     check_times(samples)?;
-    let batches = Batches::of(samples);
+    let batches = Batches::of(samples, pattern);
     let mut keys: BTreeMap<(Subject, &Candidate), Group> = BTreeMap::new();
     for sample in samples {
         let group = keys.entry((sample.subject, &sample.candidate)).or_default();

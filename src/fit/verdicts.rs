@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, OperatorClass, RulePlace, TurnedBack};
-use vocabulary::{Candidate, Cell, Sample, Subject};
+use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
 use crate::{DecideOptions, FitError, Fresh};
 
@@ -17,7 +17,7 @@ use crate::{DecideOptions, FitError, Fresh};
 /// As of [`Fresh::of`].
 pub fn standing(
     verdicts: Vec<table::Verdict>,
-    samples: &[Vec<Sample>],
+    samples: &[(Pattern, Vec<Sample>)],
     failures: &[(Subject, Candidate)],
     options: &DecideOptions,
 ) -> Result<Vec<table::Verdict>, FitError> {
@@ -27,11 +27,11 @@ pub fn standing(
         .collect();
     let mut overruled = BTreeSet::new();
     for newest in since {
-        let newer = samples.iter().map(|samples| {
+        let newer = samples.iter().map(|(pattern, samples)| {
             let newer = samples.iter().filter(|sample| sample.launch > newest);
-            newer.cloned().collect()
+            (*pattern, newer.cloned().collect())
         });
-        let fresh = Fresh::of(&newer.collect::<Vec<Vec<Sample>>>(), failures, options)?;
+        let fresh = Fresh::of(&newer.collect::<Vec<_>>(), failures, options)?;
         for (place, verdict) in verdicts.iter().enumerate() {
             let is_due = verdict.is_wrong() && verdict.newest_launch == Some(newest);
             let mut cells = fresh

@@ -119,7 +119,8 @@ impl Measurer for Alternating<'_> {
                 ..broken.clone()
             })
         });
-        let mut times = Times::of_samples(&samples, failed.collect(), orders(self.at)?)?;
+        let pattern = self.at.campaign.pattern;
+        let mut times = Times::of_samples(&samples, pattern, failed.collect(), orders(self.at)?)?;
         times.is_out_of_time = is_out_of_time;
         Ok(times)
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use launcher::LaunchError;
 use store::Store;
 use tuner::{Observer, Progress, TunerError, Workplace, measure_cells};
-use vocabulary::{Candidate, Cell, CommShape, RankOrder, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, RankOrder, Sample, Subject};
 
 use crate::{GuardError, Point};
 
@@ -127,7 +127,9 @@ impl Measurer for Launches<'_> {
     ) -> Result<Times, GuardError> {
         self.asked += launches;
         let more = measure_more(self.at, cells, self.asked, self.observer, self.stop)?;
-        let mut times = Times::of_samples(&more.samples, broken(self.at)?, orders(self.at)?)?;
+        let pattern = self.at.campaign.pattern;
+        let mut times =
+            Times::of_samples(&more.samples, pattern, broken(self.at)?, orders(self.at)?)?;
         times.is_out_of_time = more.is_out_of_time;
         Ok(times)
     }
@@ -137,11 +139,12 @@ impl Times {
     /// What samples and failures say, and how ranks stood.
     pub(crate) fn of_samples(
         samples: &[Sample],
+        pattern: Pattern,
         broken: Vec<Broken>,
         orders: BTreeMap<CommShape, RankOrder>,
     ) -> Result<Self, GuardError> {
         let mut medians = BTreeMap::new();
-        for summary in fit::summarise(samples).map_err(TunerError::from)? {
+        for summary in fit::summarise(samples, pattern).map_err(TunerError::from)? {
             if let Subject::Cell(cell) = summary.subject {
                 medians.insert((cell, summary.candidate), summary.launch_medians);
             }

@@ -1,6 +1,7 @@
 //! One algorithm of ours, called as programs with a table call it.
 
 use std::collections::BTreeMap;
+use std::ffi::c_int;
 
 use exec::{Call, Communicator, ExecError, LibraryCall, check};
 use table::{
@@ -76,11 +77,26 @@ impl DeployedCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
+        // As the hooks of `preload` do: calls that are known to be left to the library go there at once, for all
+        // others there is a function of its own.
         let arguments = self.call.arguments(input, output);
         // SAFETY: the buffers are as long as the call says and do not overlap.
         check(self.call.name(), unsafe {
-            self.tuner.call(communicator.raw(), arguments)
+            match self.tuner.passes_on(communicator.raw(), &arguments) {
+                true => arguments.forward(communicator.raw()),
+                false => self.decide(communicator, input, output),
+            }
         })
+    }
+
+    /// # Safety
+    ///
+    /// The buffers are as long as the call says and do not overlap.
+    #[inline(never)]
+    unsafe fn decide(&self, communicator: &Communicator, input: &[u8], output: &mut [u8]) -> c_int {
+        let arguments = self.call.arguments(input, output);
+        // SAFETY: the caller's.
+        unsafe { self.tuner.call(communicator.raw(), arguments) }
     }
 
     /// Why the library carried out the last kind of call instead of the candidate; `None` if the candidate

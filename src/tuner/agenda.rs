@@ -122,7 +122,8 @@ impl Agenda {
             Some(store) => first_measurements(store.experiment_samples(library)?),
             None => Vec::new(),
         };
-        let mut machine = fit::fit_machine(&campaign.name, &fit::summarise(&first)?)?;
+        let mut machine =
+            fit::fit_machine(&campaign.name, &fit::summarise(&first, campaign.pattern)?)?;
         machine.placement = Placement::of(orders(store, library, Some(campaign))?.usual);
         let others = |cell: &Cell| campaign.foreign_candidates(cell, library, natives);
         let (mut cells, mut merged) = (Vec::new(), Merged::new());

@@ -60,7 +60,8 @@ impl Confirming {
         library: &Library,
         agenda: &Agenda,
     ) -> Result<Self, TunerError> {
-        let mut summaries = summarise(&store.samples(library, campaign.pattern)?)?;
+        let mut summaries =
+            summarise(&store.samples(library, campaign.pattern)?, campaign.pattern)?;
         summaries.retain(|summary| agenda.asks_for(&summary.subject, &summary.candidate));
         let failures: Vec<(Subject, Candidate)> = store
             .failures(library)?
@@ -179,14 +180,14 @@ pub(crate) fn samples(
     store: &Store,
     library: &Library,
     agenda: &Agenda,
-) -> Result<Vec<Vec<Sample>>, TunerError> {
-    let of_pattern = |pattern: Pattern| -> Result<Vec<Sample>, TunerError> {
+) -> Result<Vec<(Pattern, Vec<Sample>)>, TunerError> {
+    let of_pattern = |pattern| {
         let mut samples = store.confirming_samples(library, pattern)?;
         samples.retain(|sample| match &sample.subject {
             Subject::Cell(cell) => agenda.may_confirm(cell, &sample.candidate),
             Subject::Experiment(_) => false,
         });
-        Ok(samples)
+        Ok((pattern, samples))
     };
     campaign
         .confirming_patterns()

@@ -106,7 +106,7 @@ fn known(store: &Store, library: &Library, pattern: Pattern) -> Result<Known, Tu
             known.add_attempt(cell, &sample.candidate, sample.launch);
         }
     }
-    for summary in fit::summarise(&samples)? {
+    for summary in fit::summarise(&samples, pattern)? {
         if let Subject::Cell(cell) = summary.subject {
             for (launch, seconds) in &summary.launch_medians {
                 known.add(cell, &summary.candidate, *launch, *seconds);

@@ -9,7 +9,7 @@ use fit::{DecideOptions, Predictor, build_table, decide, evaluate, fit_curves, s
 use schedule::Collective;
 use testkit::tables;
 use vocabulary::{
-    Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Sample, Subject,
+    Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters, Pattern, Sample, Subject,
 };
 
 const LAUNCHES: u32 = 2;
@@ -37,7 +37,7 @@ fn main() {
 }
 
 fn measure(sizes: usize) -> [f64; 3] {
-    let summaries = summarise(&samples(sizes)).expect("times");
+    let summaries = summarise(&samples(sizes), Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let library = Library {
         name: "openmpi".to_owned(),

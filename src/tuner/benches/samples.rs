@@ -73,7 +73,7 @@ fn main() {
         .samples(&library, Pattern::Together)
         .expect("readable");
     let loaded = start.elapsed().as_secs_f64();
-    let summaries = fit::summarise(&samples).expect("times");
+    let summaries = fit::summarise(&samples, Pattern::Together).expect("times");
     let summarised = start.elapsed().as_secs_f64();
     assert_eq!(summaries.len(), (CELLS * CANDIDATES) as usize);
     println!(

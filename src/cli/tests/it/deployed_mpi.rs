@@ -3,7 +3,6 @@
 use std::fs;
 
 use schedule::Collective;
-use serde_json::Value;
 use store::Store;
 use table::{Confidence, Rule};
 use vocabulary::{Candidate, Pattern, Subject};
@@ -50,8 +49,8 @@ impl Site {
         set_rules(&self.place, collective, rules);
     }
 
-    /// The speed-ups that `validate` finds for the exported table, by bytes.
-    fn speedup(&self, bytes: u64) -> f64 {
+    /// The speed-up that `validate` finds for the exported table at a size; `None` if no two launches can be compared.
+    fn speedup(&self, bytes: u64) -> Option<f64> {
         let ran = self.run(&[
             "validate",
             TABLE,
@@ -67,8 +66,8 @@ impl Site {
         assert_eq!(found["via"], "export");
         let points = found["points"].as_array().unwrap();
         let point = points.iter().find(|point| point["bytes"] == bytes);
-        let speedup = |point: &Value| point["speedup"].as_f64();
-        point.and_then(speedup).unwrap_or_else(|| panic!("{found}"))
+        let point = point.unwrap_or_else(|| panic!("{found}"));
+        point["speedup"].as_f64()
     }
 
     /// `check` finds nothing wrong, with tolerances that leave only failures to find.
@@ -139,7 +138,7 @@ fn rules_that_a_file_of_settings_deploys_are_not_measured_under_openmpi() {
     site.tune(Collective::Bcast, pipelined());
     // Without the deployed rules the default is several times as fast.
     let speedup = site.speedup(1 << 20);
-    assert!(speedup < 0.8, "{speedup}");
+    assert!(speedup.is_some_and(|speedup| speedup < 0.8), "{speedup:?}");
     assert_nobody_left(&site.place);
 }
 
@@ -188,11 +187,12 @@ fn a_deployed_selection_file_is_not_measured_under_mpich() {
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=DIR/selection.json is set in the environment"
             .to_owned();
     site.tune(Collective::Allreduce, rules);
-    // Times of launches differ: one of three attempts has to show it.
+    // Times of launches differ, and on a busy machine the number of calls that are timed together: one of three
+    // attempts has to show it.
     let mut seen = Vec::new();
     let mut is_faster = || {
         seen.push(site.speedup(64));
-        seen.last().is_some_and(|speedup| *speedup > 1.15)
+        seen[seen.len() - 1].is_some_and(|speedup| speedup > 1.15)
     };
     let is_faster = (0..3).any(|_| is_faster());
     assert!(is_faster, "{seen:?}");

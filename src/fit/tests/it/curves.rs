@@ -3,7 +3,7 @@
 use fit::{
     CandidateCurve, Curve, How, Inside, Manner, Predictor, Segment, Timing, fit_machine, summarise,
 };
-use vocabulary::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Experiment, ExperimentKind, Pattern, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -330,7 +330,7 @@ fn the_straight_line_is_that_which_a_general_search_finds() {
             });
             sample(1, ping_pong, &Candidate::Default, vec![point.seconds])
         });
-        let summaries = summarise(&samples.collect::<Vec<_>>()).expect("valid");
+        let summaries = summarise(&samples.collect::<Vec<_>>(), Pattern::Together).expect("valid");
         let machine = fit_machine("test", &summaries).expect("searched");
         let searched = |name: &str| {
             let parameter = machine.parameters.iter().find(|of| of.name == name);

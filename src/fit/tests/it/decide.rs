@@ -10,7 +10,7 @@ use crate::synthetic::{Noise, allreduce, launches, noncommutative, ours, sample}
 const CELL: u64 = 65_536;
 
 fn decided(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<CellDecision> {
-    let summaries = summarise(samples).expect("valid");
+    let summaries = summarise(samples, Pattern::Together).expect("valid");
     decide(
         "openmpi",
         &summaries,
@@ -91,7 +91,7 @@ fn high_means_95_percent_whatever_the_campaign_asks_for() {
             confidence: asked,
             ..DecideOptions::default()
         };
-        let summaries = summarise(&samples).expect("valid");
+        let summaries = summarise(&samples, Pattern::Together).expect("valid");
         let found = &decide("openmpi", &summaries, &[], None::<&MachineFit>, &options)[0];
         assert_eq!(found.confidence, confidence, "{launches} for {asked}");
     };
@@ -205,7 +205,7 @@ fn what_falls_through_is_not_for_noncommutative_operators() {
         launches(noncommutative(cell), &times),
     ]
     .concat();
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     let chosen = |library: &str, deployment| -> Vec<_> {
         let options = DecideOptions::default();
         let decisions = decide_for(deployment, library, &summaries, &[], None, &options);
@@ -454,7 +454,7 @@ fn what_a_shorter_table_may_cost_is_to_be_had() {
             max_regret: limit,
             ..DecideOptions::default()
         };
-        let summaries = summarise(&samples(0.515, 0.5).concat()).expect("valid");
+        let summaries = summarise(&samples(0.515, 0.5).concat(), Pattern::Together).expect("valid");
         let mut decisions = decide("openmpi", &summaries, &[], None::<&MachineFit>, &options);
         decisions.retain(|decision| decision.operators == Operators::Commutative);
         decisions.dedup_by_key(|decision| decision.chosen.clone());
@@ -547,7 +547,7 @@ fn the_placebo_is_compared_and_never_chosen() {
     let found = commutative(&twice);
     assert_eq!(found.chosen, Candidate::Default);
     let samples = launches(allreduce(4, CELL), &twice);
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let [(cell, ratio)] = &about.placebos[..] else {
         panic!("{about:?}");
@@ -559,7 +559,7 @@ fn the_placebo_is_compared_and_never_chosen() {
         (Candidate::Default, &[1.0; 6]),
     ];
     let samples = launches(allreduce(4, CELL), &sound);
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     let about = fit::about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     assert_eq!((about.placebos.len(), about.biased().count()), (1, 0));
 }

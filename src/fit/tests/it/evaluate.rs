@@ -9,7 +9,7 @@ use table::{
     Confidence, Deployment, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
 };
 use testkit::tables;
-use vocabulary::{Candidate, Cell, CommShape, Library, RankOrder, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Library, Pattern, RankOrder, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, ours};
 
@@ -21,7 +21,7 @@ fn provenance() -> Provenance {
 }
 
 fn evaluated(samples: &[Sample], failures: &[(Subject, Candidate)]) -> Vec<SplitScores> {
-    let summaries = summarise(samples).expect("valid");
+    let summaries = summarise(samples, Pattern::Together).expect("valid");
     evaluate(
         &summaries,
         failures,
@@ -251,7 +251,7 @@ fn with_too_few_points_there_is_nothing_to_hold_out() {
 
 #[test]
 fn a_table_is_judged_at_every_point_of_other_measurements() {
-    let summaries = summarise(&lines()).expect("valid");
+    let summaries = summarise(&lines(), Pattern::Together).expect("valid");
     let rule = |from_bytes, candidate| Rule::new(from_bytes, candidate, None, Confidence::Low);
     let [default, dual_root, ring] = candidates();
     let table = Table {

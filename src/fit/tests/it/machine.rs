@@ -3,7 +3,7 @@
 use fit::{MachineFit, fit_machine, summarise};
 use results::Status;
 use vocabulary::{
-    Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Sample, Subject,
+    Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Pattern, Sample, Subject,
 };
 
 use crate::synthetic::{Noise, allreduce, sample};
@@ -42,7 +42,11 @@ pub(crate) fn experiment(
 }
 
 pub(crate) fn fitted(samples: &[Sample]) -> MachineFit {
-    fit_machine("test", &summarise(samples).expect("valid")).expect("fitted")
+    fit_machine(
+        "test",
+        &summarise(samples, Pattern::Together).expect("valid"),
+    )
+    .expect("fitted")
 }
 
 fn full(noise: &mut Noise, launches: u32) -> Vec<Sample> {

@@ -4,7 +4,7 @@
 use fit::{Confirmation, DecideOptions, Exploration, Fresh, confirming_launches, summarise};
 use schedule::Collective;
 use table::Deployment;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Parameters, Pattern, Sample, Subject};
 
 use crate::synthetic::{Noise, sample};
 
@@ -64,7 +64,7 @@ impl Truth {
             .chain((0..CANDIDATES).map(candidate))
             .collect();
         let explored: Vec<Sample> = (0..LAUNCHES).flat_map(|_| self.launch(&all)).collect();
-        let summaries = summarise(&explored).expect("times");
+        let summaries = summarise(&explored, Pattern::Together).expect("times");
         let options = DecideOptions::default();
         let grid = [cell()];
         let exploration = Exploration {
@@ -75,7 +75,7 @@ impl Truth {
             options: &options,
             grid: &grid,
         };
-        let mut samples = vec![Vec::new(); patterns];
+        let mut samples = vec![(Pattern::Together, Vec::new()); patterns];
         loop {
             let fresh = Fresh::of(&samples, &[], &options).expect("times");
             let confirmation = Confirmation::of(exploration, &fresh);
@@ -84,7 +84,9 @@ impl Truth {
                 return decisions[0].chosen.clone();
             }
             for trial in confirmation.open().to_vec() {
-                samples[trial.pattern].extend(self.launch(&trial.candidates));
+                samples[trial.pattern]
+                    .1
+                    .extend(self.launch(&trial.candidates));
             }
         }
     }

@@ -9,7 +9,7 @@ use fit::{
 use model::{Link, Machine, Placement};
 use results::BlockComparison;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, RankOrder, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, launches, ours, sample};
 
@@ -58,7 +58,10 @@ fn samples(blocks: &[u64]) -> Vec<Sample> {
 }
 
 fn compared(samples: &[Sample], machine: Option<&MachineFit>) -> Vec<BlockComparison> {
-    compare_blocks(&summarise(samples).expect("valid"), machine)
+    compare_blocks(
+        &summarise(samples, Pattern::Together).expect("valid"),
+        machine,
+    )
 }
 
 #[test]
@@ -304,7 +307,7 @@ fn times_of_other_shapes_grow_as_one_model_says() {
         (Candidate::Default, &[5e-3; 6][..]),
         (doubling.clone(), &[2e-3; 6]),
     ];
-    let summaries = summarise(&launches(measured, &times)).expect("valid");
+    let summaries = summarise(&launches(measured, &times), Pattern::Together).expect("valid");
     let options = DecideOptions::default();
     let decisions = decide("openmpi", &summaries, &[], Some(&fit), &options);
     let shapes = [near.shape, far.shape];

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fit::{Confirmation, DecideOptions, Exploration, Fresh, summarise};
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Subject};
 
 use crate::synthetic::{ours, sample};
 
@@ -28,7 +28,7 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
             }
         }
     }
-    let summaries = summarise(&samples).expect("times");
+    let summaries = summarise(&samples, Pattern::Together).expect("times");
     let options = DecideOptions::default();
     let exploration = Exploration {
         library,
@@ -38,7 +38,7 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
         options: &options,
         grid: &grid,
     };
-    let fresh = Fresh::of(&[Vec::new()], &[], &options).expect("times");
+    let fresh = Fresh::of(&[(Pattern::Together, Vec::new())], &[], &options).expect("times");
     let confirmation = Confirmation::of(exploration, &fresh);
     let trials = confirmation.open().iter();
     let sizes: BTreeSet<u64> = trials.map(|trial| trial.cell.bytes).collect();

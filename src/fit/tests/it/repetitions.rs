@@ -46,7 +46,7 @@ fn batches_and_invalid_repetitions_of_cells_are_told() {
         sample(cell(64), 3, 2, 0),
         sample(cell(512), 1, 1, 11),
     ];
-    let summaries = summarise(&samples).expect("times");
+    let summaries = summarise(&samples, Pattern::Together).expect("times");
     let found = about_repetitions(&samples, &summaries, Pattern::Together, |_, _| true);
     let numbers = (found.batched_cells, found.most_calls, found.other_batches);
     assert_eq!(numbers, (2, 4, 1));

@@ -4,7 +4,7 @@ use fit::{DecideOptions, build_table, decide_for, summarise};
 use schedule::Collective;
 use table::{Deployment, Deployments, Operators, Provenance, ShapeRules, Table};
 use testkit::tables;
-use vocabulary::{Candidate, Cell, Library, Parameters, Sample, Subject};
+use vocabulary::{Candidate, Cell, Library, Parameters, Pattern, Sample, Subject};
 
 use crate::synthetic::{allreduce, launches, noncommutative, ours};
 
@@ -21,7 +21,7 @@ fn provenance() -> Provenance {
 }
 
 fn built(samples: &[Sample]) -> Table {
-    let summaries = summarise(samples).expect("valid");
+    let summaries = summarise(samples, Pattern::Together).expect("valid");
     let decided = |deployment| {
         let options = DecideOptions::default();
         decide_for(deployment, "openmpi", &summaries, &[], None, &options)

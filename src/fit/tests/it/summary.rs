@@ -1,7 +1,7 @@
 //! Summaries against statistics computed the plain way.
 
 use fit::{FitError, summarise};
-use vocabulary::{Candidate, Experiment, ExperimentKind, Left, Sample, Subject};
+use vocabulary::{Candidate, Experiment, ExperimentKind, Left, Pattern, Sample, Subject};
 
 use crate::synthetic::{Noise, allreduce, ours, sample};
 
@@ -24,7 +24,7 @@ fn samples() -> Vec<Sample> {
 #[test]
 fn agrees_with_plain_statistics() {
     let samples = samples();
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     assert_eq!(summaries.len(), 4);
     for found in &summaries {
         let mut medians = Vec::new();
@@ -52,10 +52,13 @@ fn agrees_with_plain_statistics() {
 #[test]
 fn order_of_samples_does_not_matter() {
     let mut samples = samples();
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     assert!(summaries.is_sorted_by_key(|s| (s.subject, s.candidate.clone())));
     samples.reverse();
-    assert_eq!(summarise(&samples).expect("valid"), summaries);
+    assert_eq!(
+        summarise(&samples, Pattern::Together).expect("valid"),
+        summaries
+    );
 }
 
 #[test]
@@ -63,15 +66,23 @@ fn samples_of_one_launch_are_joined_and_empty_ones_ignored() {
     let subject = Subject::Cell(allreduce(2, 8));
     let part =
         |launch, seconds: &[f64]| sample(launch, subject, &Candidate::Default, seconds.to_vec());
-    let found = summarise(&[part(1, &[1.0, 2.0]), part(2, &[]), part(1, &[9.0])]).expect("valid");
+    let found = summarise(
+        &[part(1, &[1.0, 2.0]), part(2, &[]), part(1, &[9.0])],
+        Pattern::Together,
+    )
+    .expect("valid");
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].counts.launches, found[0].counts.repetitions),
         (1, 3)
     );
     assert_eq!(found[0].median_seconds, 2.0);
-    assert!(summarise(&[part(1, &[])]).expect("valid").is_empty());
-    assert!(summarise(&[]).expect("valid").is_empty());
+    assert!(
+        summarise(&[part(1, &[])], Pattern::Together)
+            .expect("valid")
+            .is_empty()
+    );
+    assert!(summarise(&[], Pattern::Together).expect("valid").is_empty());
 }
 
 #[test]
@@ -89,7 +100,7 @@ fn launches_in_which_a_candidate_left_the_race_are_counted() {
         assert_ne!(samples[place].candidate, Candidate::Default);
         samples[place].left = Some(left);
     }
-    let summaries = summarise(&samples).expect("valid");
+    let summaries = summarise(&samples, Pattern::Together).expect("valid");
     let counts = summaries.iter().map(|summary| {
         let is_left =
             summary.subject == samples[0].subject && summary.candidate == samples[0].candidate;
@@ -104,7 +115,10 @@ fn launches_in_which_a_candidate_left_the_race_are_counted() {
 fn impossible_times_are_named() {
     let subject = Subject::Cell(allreduce(2, 8));
     let with = |seconds: &[f64]| {
-        let error = summarise(&[sample(5, subject, &Candidate::Default, seconds.to_vec())]);
+        let error = summarise(
+            &[sample(5, subject, &Candidate::Default, seconds.to_vec())],
+            Pattern::Together,
+        );
         error.expect_err("impossible")
     };
     for wrong in [f64::NAN, f64::INFINITY, -1e-9, 1e-320, 1e308] {
@@ -126,11 +140,14 @@ fn launches_too_short_for_the_timer_are_left_out() {
         sample(launch, subject, candidate, seconds.to_vec())
     };
     let ring = ours("allreduce/ring", None);
-    let found = summarise(&[
-        of(&Candidate::Default, 1, &[0.0, 0.0, 1e-6]),
-        of(&Candidate::Default, 2, &[0.0, 2e-6, 2e-6]),
-        of(&ring, 1, &[0.0]),
-    ]);
+    let found = summarise(
+        &[
+            of(&Candidate::Default, 1, &[0.0, 0.0, 1e-6]),
+            of(&Candidate::Default, 2, &[0.0, 2e-6, 2e-6]),
+            of(&ring, 1, &[0.0]),
+        ],
+        Pattern::Together,
+    );
     let found = found.expect("valid");
     let [default] = &found[..] else {
         panic!("nothing is known of the ring: {found:?}")
@@ -150,7 +167,8 @@ fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
     let (shape, bytes) = (cell.shape(), 8);
     let experiment = Subject::Experiment(Experiment { kind, shape, bytes });
     let ring = ours("allreduce/ring", None);
-    let check = |subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {
+    let together = Pattern::Together;
+    let check = |pattern, subject, batches: &[u32], counted: &[(u32, f64)], batch, left_out| {
         let samples: Vec<Sample> = (1..)
             .zip(batches)
             .flat_map(|(launch, &batch)| {
@@ -160,18 +178,22 @@ fn launches_of_a_cell_count_if_their_batches_are_the_most_usual() {
                 })
             })
             .collect();
-        for found in summarise(&samples).expect("valid") {
+        for found in summarise(&samples, pattern).expect("valid") {
             assert_eq!(found.launch_medians, counted, "{batches:?}");
             let numbers = (found.counts.batch, found.counts.other_batches);
             assert_eq!(numbers, (batch, left_out), "{batches:?}");
         }
     };
-    check(cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
-    check(cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
-    check(cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);
+    check(together, cell, &[1, 1], &[(1, 1.0), (2, 2.0)], 1, 0);
+    check(together, cell, &[8, 1, 8], &[(1, 1.0), (3, 3.0)], 8, 1);
+    check(together, cell, &[8, 1, 1], &[(2, 2.0), (3, 3.0)], 1, 1);
     // Of equals the longer ones.
-    check(cell, &[8, 4, 4, 8], &[(1, 1.0), (4, 4.0)], 8, 2);
+    check(together, cell, &[8, 4, 4, 8], &[(1, 1.0), (4, 4.0)], 8, 2);
+    // Blocks are in steady state, whatever their length.
+    let all = [(1, 1.0), (2, 2.0), (3, 3.0)];
+    check(Pattern::Repeated, cell, &[1024, 2048, 1024], &all, 2048, 0);
     check(
+        together,
         experiment,
         &[8, 3, 4],
         &[(1, 1.0), (2, 2.0), (3, 3.0)],
@@ -189,7 +211,10 @@ fn invalid_repetitions_are_counted() {
         ..sample(launch, subject, &Candidate::Default, vec![1e-6; 3])
     };
     // The last one is left out.
-    let found = summarise(&[with(1, 1, 4), with(2, 1, 0), with(3, 1, 7), with(4, 2, 9)]);
+    let found = summarise(
+        &[with(1, 1, 4), with(2, 1, 0), with(3, 1, 7), with(4, 2, 9)],
+        Pattern::Together,
+    );
     let found = found.expect("valid")[0].counts;
     assert_eq!((found.repetitions, found.invalid), (9, 11));
 }

@@ -1,0 +1,70 @@
+//! The names of tables: SHA-256 of their bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use utoipa::ToSchema;
+
+/// A SHA-256 digest, displayed and parsed as 64 lower-case hexadecimal digits. Nothing else parses, so that a
+/// digest is always the name of a file and never a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, pattern = "^[0-9a-f]{64}$")]
+pub struct Digest(String);
+
+impl Digest {
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        use fmt::Write;
+        let mut hex = String::with_capacity(64);
+        for byte in Sha256::digest(bytes) {
+            // Writing to a string does not fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        Self(hex)
+    }
+
+    /// The hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first twelve digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        match text.len() == 64 && text.bytes().all(is_digit) {
+            true => Ok(Self(text.to_owned())),
+            false => Err("a digest has 64 lower-case hexadecimal digits"),
+        }
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.0
+    }
+}

@@ -1,0 +1,115 @@
+//! What can go wrong. The HTTP interface gives each variant a status.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::{Digest, Gate, Scope, TaskId};
+
+/// An error of the service.
+#[derive(Debug, Error)]
+pub enum ServiceError {
+    /// The actor lacks a scope (403).
+    #[error("this needs the scope `{scope}`{}", machine.as_ref().map(|m| format!(" for the machine `{m}`")).unwrap_or_default())]
+    Forbidden {
+        /// The scope.
+        scope: Scope,
+        /// The machine, unless it is needed for all.
+        machine: Option<String>,
+    },
+    /// Nothing has this name (404).
+    #[error("there is no {kind} `{name}`")]
+    NotFound {
+        /// `task`, `machine`, `table`, `campaign`, `channel`, `token`.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+    },
+    /// The state does not permit it (409).
+    #[error("{0}")]
+    Conflict(String),
+    /// Gates are closed and were not overridden (409).
+    #[error("the gates of this release are not open: {}", gates.iter().filter(|gate| !gate.is_open()).map(Gate::to_string).collect::<Vec<_>>().join("; "))]
+    Gates {
+        /// All gates with their states.
+        gates: Vec<Gate>,
+    },
+    /// The channel changed since the caller looked (412).
+    #[error("the channel is at release {found} and not at {expected}")]
+    Precondition {
+        /// The sequence that the caller expected; 0 for none.
+        expected: u64,
+        /// The sequence that is there.
+        found: u64,
+    },
+    /// What was asked for cannot be done (422).
+    #[error("{field}: {problem}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it, and a remedy.
+        problem: String,
+    },
+    /// A campaign is refused (422).
+    #[error(transparent)]
+    Campaign(#[from] campaign::CampaignError),
+    /// A table is refused (422).
+    #[error(transparent)]
+    Table(#[from] table::TableError),
+    /// `service.yaml` is refused.
+    #[error("{0}")]
+    Configuration(String),
+    /// Another service uses the folder.
+    #[error("another service uses {}", folder.display())]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// SQLite is unsafe there.
+    #[error("{} is on a network file system ({kind}); give the service a folder on a local disk with `state`", folder.display())]
+    NetworkFileSystem {
+        /// The folder.
+        folder: PathBuf,
+        /// As the kernel calls it.
+        kind: String,
+    },
+    /// `service.db` is of a newer colltune.
+    #[error("{} has version {found}, and this colltune knows versions up to {known}; use the newer colltune", path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest known version.
+        known: u32,
+    },
+    /// A blob is not what its name says.
+    #[error("the table {digest} is damaged on disk; restore it from a backup")]
+    Damaged {
+        /// The digest.
+        digest: Digest,
+    },
+    /// A task's folder or log is gone.
+    #[error("task {0} has no log")]
+    NoLog(TaskId),
+    /// A file could not be read or written; with [`io::ErrorKind::StorageFull`] 507.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// SQLite.
+    #[error("the database of the service: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// A table could not be published to its folder.
+    #[error(transparent)]
+    Deploy(#[from] export::deploy::DeployError),
+    /// Random numbers are not to be had.
+    #[error("the system has no random numbers: {0}")]
+    Random(getrandom::Error),
+}

@@ -1,0 +1,33 @@
+//! Long lists, a page at a time.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Which part of a list is asked for. Lists begin with the newest row; rows are numbered in ascending order of age.
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Slice {
+    /// Only rows with smaller numbers than this one: `next` of the page before.
+    #[serde(default)]
+    pub before: Option<u64>,
+    /// The most rows: 1 to 200, 50 by default.
+    #[serde(default)]
+    pub limit: Option<u32>,
+}
+
+impl Slice {
+    /// The most rows, within bounds.
+    pub fn rows(self) -> u32 {
+        self.limit.unwrap_or(50).clamp(1, 200)
+    }
+}
+
+/// A part of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Page<T> {
+    /// The rows, newest first.
+    pub items: Vec<T>,
+    /// What `before` must be for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}

@@ -1,0 +1,1 @@
+//! Carries out tasks as child processes.

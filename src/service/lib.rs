@@ -28,6 +28,7 @@ mod page;
 mod publish;
 mod releases;
 mod runner;
+mod schema;
 mod service;
 mod tasks;
 mod tokens;

@@ -1,7 +1,7 @@
 //! What can go wrong. The HTTP interface gives each variant a status.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -84,6 +84,14 @@ pub enum ServiceError {
         /// The newest known version.
         known: u32,
     },
+    /// `service.db` is no database, that of another program, or damaged.
+    #[error("{}: {problem}", path.display())]
+    BadDatabase {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A blob is not what its name says.
     #[error("the table {digest} is damaged on disk; restore it from a backup")]
     Damaged {
@@ -112,4 +120,16 @@ pub enum ServiceError {
     /// Random numbers are not to be had.
     #[error("the system has no random numbers: {0}")]
     Random(getrandom::Error),
+}
+
+impl ServiceError {
+    /// As an error of a file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
 }

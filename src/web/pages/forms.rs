@@ -1,10 +1,12 @@
 //! Who reads a page, and what forms send.
 
+use std::str::FromStr;
+
 use axum::extract::{Form, FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
-use subtle::ConstantTimeEq;
+use service::ServiceError;
 
 use super::layout::with_query;
 use crate::{App, Problem, Visitor};
@@ -42,27 +44,18 @@ pub(super) struct Sent {
 impl FromRequest<App> for Sent {
     type Rejection = Response;
 
-    /// Requires a session, and its form token in the field `form_token`: 403 without.
+    /// Sends visitors to the page where one logs in who were not recognised; 403 if the field `form_token` is not their own.
     async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let Reader(visitor) = Reader::from_request_parts(&mut parts, app).await?;
-        if visitor.form_token.is_none() {
+        if visitor.is_anonymous() {
             return Err(login(&parts));
         }
         let request = Request::from_parts(parts, body);
         let fields = Fields::from_request(request, app).await?;
-        let given = fields.text("form_token").as_bytes();
-        let is_own = visitor
-            .form_token
-            .as_ref()
-            .is_some_and(|token| bool::from(token.as_bytes().ct_eq(given)));
-        match is_own {
-            true => Ok(Self { visitor, fields }),
-            false => Err(Problem::new(
-                StatusCode::FORBIDDEN,
-                "the form is not of this session; load its page again and repeat what you entered",
-            )
-            .into_response()),
+        match visitor.check_form(fields.given("form_token")) {
+            Ok(()) => Ok(Self { visitor, fields }),
+            Err(problem) => Err(problem.into_response()),
         }
     }
 }
@@ -77,7 +70,7 @@ impl FromRequest<App> for Fields {
     async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
         let Form(fields) = Form::<Vec<(String, String)>>::from_request(request, app)
             .await
-            .map_err(|error| Problem::new(error.status(), &error.body_text()).into_response())?;
+            .map_err(|error| Problem::new(error.status(), error.body_text()).into_response())?;
         Ok(Self(fields))
     }
 }
@@ -115,15 +108,13 @@ impl Fields {
         (!parts.is_empty()).then_some(parts)
     }
 
-    /// A field that is a number; `None` if it is empty.
-    pub(super) fn number<N: std::str::FromStr>(
-        &self,
-        name: &'static str,
-    ) -> Result<Option<N>, String> {
-        let number = |text: &str| {
-            let wrong = |_| format!("{name}: `{text}` is no whole number in the field's range");
-            text.parse().map_err(wrong)
+    /// A field that is a number; `None` if it is empty, [`ServiceError::Invalid`] if it is none.
+    pub(super) fn number<N: FromStr>(&self, name: &'static str) -> Result<Option<N>, ServiceError> {
+        let wrong = |text| ServiceError::Invalid {
+            field: name,
+            problem: format!("`{text}` is no whole number, or too large"),
         };
+        let number = |text: &str| text.parse().map_err(|_| wrong(text));
         self.given(name).map(number).transpose()
     }
 }

@@ -1,7 +1,7 @@
 //! Where a token is exchanged for a session.
 
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
+use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::elements::refusal;
 use super::forms::{Fields, Sent};
 use super::layout::Frame;
-use crate::{App, Problem, auth};
+use crate::{App, Peer, Problem, auth};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
@@ -45,24 +45,34 @@ fn page(next: &str, refused: Option<&str>) -> axum::response::Html<String> {
     })
 }
 
-/// The exchange. Whoever asks is not known yet, so that there is no form token; the middleware checks `Origin`.
-pub(super) async fn begin(State(app): State<App>, fields: Fields) -> Result<Response, Problem> {
-    let token = fields.text("token").to_owned();
-    let begun = app.ask(move |service| service.begin_session(&token)).await?;
-    let Some((secret, lifetime)) = begun else {
-        let text = "this token is unknown, expired or revoked";
-        return Ok((StatusCode::UNAUTHORIZED, page(fields.text("next"), Some(text))).into_response());
-    };
-    let headers = [
-        (SET_COOKIE, auth::cookie(&app, &secret, lifetime)),
-        (CACHE_CONTROL, "no-store".to_owned()),
-    ];
-    Ok((headers, Redirect::to(own_address(fields.text("next")))).into_response())
+/// The exchange. Who asks is not known yet, so that there is no form token; the middleware checks `Origin`.
+pub(super) async fn begin(
+    State(app): State<App>,
+    peer: Peer,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    let next = own_address(fields.text("next"));
+    match auth::log_in(&app, peer, fields.text("token")).await {
+        Ok(cookie) => {
+            let headers = [
+                (SET_COOKIE, cookie),
+                (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            ];
+            Ok((headers, Redirect::to(next)).into_response())
+        }
+        Err(problem) if problem.status().is_client_error() => {
+            let mut answer = page(next, Some(problem.detail())).into_response();
+            *answer.status_mut() = problem.status();
+            problem.set_headers(&mut answer);
+            Ok(answer)
+        }
+        Err(problem) => Err(problem),
+    }
 }
 
 pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, Problem> {
-    let _ = (app, sent);
-    todo!()
+    let cookie = auth::log_out(&app, &sent.visitor).await?;
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
 }
 
 /// An address of this service; the overview in place of one that leads elsewhere.

@@ -196,7 +196,7 @@ pub(super) fn cancel(visitor: &Visitor, task: &Task) -> Markup {
         .actor
         .may(Scope::Submit, task.request.machine.as_deref());
     html! {
-        @if !has_ended && may && visitor.form_token.is_some() {
+        @if !has_ended && may && !visitor.is_anonymous() {
             form method="post" action=(format!("/tasks/{}/cancel", task.id)) {
                 (form_token(visitor))
                 button.quiet aria-label=(format!("Cancel task {}", task.id)) { "Cancel" }

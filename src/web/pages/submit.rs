@@ -82,10 +82,10 @@ pub(super) fn once(fields: &Fields) -> Markup {
 pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
     let first = visitor.actor.machines.first();
     let may = visitor.actor.may(scope, first.map(String::as_str));
-    match (&visitor.form_token, may) {
-        (None, _) => Some(html! { p { a href="/login" { "Log in" } " to do this." } }),
+    match (visitor.is_anonymous(), may) {
+        (true, _) => Some(html! { p { a href="/login" { "Log in" } " to do this." } }),
         (_, false) => Some(html! { p { "This needs a token with the scope " code { (scope) } "." } }),
-        (Some(_), true) => None,
+        (false, true) => None,
     }
 }
 

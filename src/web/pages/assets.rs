@@ -45,7 +45,10 @@ async fn file(Path((digest, file)): Path<(String, String)>) -> Result<Response, 
     };
     let headers = [
         (CONTENT_TYPE, format!("{kind}; charset=utf-8")),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
+        (
+            CACHE_CONTROL,
+            "public, max-age=31536000, immutable".to_owned(),
+        ),
     ];
     Ok((headers, text).into_response())
 }

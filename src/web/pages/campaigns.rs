@@ -4,7 +4,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use service::{CampaignEntry, Page, ServiceError, Slice, Task, TaskFilter, Version};
+use service::{CampaignEntry, Page, Service, ServiceError, Slice, Task, TaskFilter, Version};
 
 use super::elements::{campaign_address, campaign_link, pager, wide};
 use super::forms::{Fields, Reader};
@@ -19,7 +19,8 @@ pub(super) async fn list(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
-    let campaigns = app.ask(service::Service::campaigns).await?;
+    let reader = visitor.clone();
+    let campaigns = app.ask(move |service| readable(service, &reader)).await?;
     let frame = Frame {
         title: "Campaigns",
         visitor: Some(&visitor),
@@ -37,6 +38,19 @@ pub(super) async fn list(
         }
     };
     Ok(frame.html(&content).into_response())
+}
+
+/// The campaigns of machines that a visitor may read of.
+pub(super) fn readable(
+    service: &Service,
+    visitor: &Visitor,
+) -> Result<Vec<CampaignEntry>, ServiceError> {
+    let mut all = service.campaigns()?;
+    all.retain(|entry| {
+        let mut machines = entry.machines.iter();
+        machines.any(|machine| visitor.may_read(Some(machine)))
+    });
+    Ok(all)
 }
 
 fn entries(campaigns: &[CampaignEntry]) -> Markup {
@@ -68,7 +82,6 @@ pub(super) struct Asked {
 struct Shown {
     entry: CampaignEntry,
     text: Option<String>,
-    machines: Vec<String>,
     versions: Page<Version>,
     tasks: Page<Task>,
 }
@@ -79,30 +92,32 @@ pub(super) async fn show(
     Path(path): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Problem> {
-    let (title, before) = (path.clone(), asked.before);
+    let (title, before, reader) = (path.clone(), asked.before, visitor.clone());
     let shown = app
         .ask(move |service| {
-            let all = service.campaigns()?;
+            let all = readable(service, &reader)?;
             let entry = all.into_iter().find(|entry| entry.path == path);
             let filter = TaskFilter {
                 campaign: Some(path.clone()),
                 ..TaskFilter::default()
             };
             let slice = |before, limit| Slice { before, limit };
+            let mut versions = service.versions(None, Some(&path), slice(before, None))?;
+            versions
+                .items
+                .retain(|version| reader.may_read(Some(&version.machine)));
+            let mut tasks = service.tasks(&filter, slice(None, Some(MOST_TASKS)))?;
+            tasks
+                .items
+                .retain(|task| reader.may_read(task.request.machine.as_deref()));
             Ok(Shown {
                 entry: entry.ok_or_else(|| ServiceError::NotFound {
                     kind: "campaign",
                     name: path.clone(),
                 })?,
                 text: service.campaign(&path).ok().map(|(_, text)| text),
-                machines: service
-                    .configuration()
-                    .machines
-                    .iter()
-                    .map(|machine| machine.name.clone())
-                    .collect(),
-                versions: service.versions(None, Some(&path), slice(before, None))?,
-                tasks: service.tasks(&filter, slice(None, Some(MOST_TASKS)))?,
+                versions,
+                tasks,
             })
         })
         .await?;

@@ -85,7 +85,15 @@ pub(super) async fn show(
     parts: Parts,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Problem> {
-    page(&app, &visitor, key(&parts)?, asked.before, &Fields::default(), None).await
+    page(
+        &app,
+        &visitor,
+        key(&parts)?,
+        asked.before,
+        &Fields::default(),
+        None,
+    )
+    .await
 }
 
 pub(super) async fn roll_back(
@@ -216,12 +224,7 @@ fn gates_in_short(release: &Release) -> Markup {
     }
 }
 
-fn forms(
-    visitor: &Visitor,
-    newest: &Release,
-    releases: &Page<Release>,
-    fields: &Fields,
-) -> Markup {
+fn forms(visitor: &Visitor, newest: &Release, releases: &Page<Release>, fields: &Fields) -> Markup {
     let address = channel_address(&newest.key);
     let mut seen = HashSet::from([&newest.digest]);
     let withdrawn = |release: &&Release| release.action == ReleaseAction::Withdraw;

@@ -54,7 +54,10 @@ pub(super) async fn show(
 
 fn content(before: &Digest, after: &Digest, diff: &Diff) -> Markup {
     let shown = diff.changes.len().min(MOST_CHANGES);
-    let reverse = with_query(&format!("{}/diff", table_address(before)), &[("to", after.as_str())]);
+    let reverse = with_query(
+        &format!("{}/diff", table_address(before)),
+        &[("to", after.as_str())],
+    );
     html! {
         p { "From " (table_link(before)) " to " (table_link(after)) ". " a href=(reverse) { "The other way round" } }
         section aria-labelledby="changes-head" {

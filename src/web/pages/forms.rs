@@ -29,7 +29,10 @@ impl FromRequestParts<App> for Reader {
 
 /// To the page where one logs in, and from there back to a page that was asked for.
 fn login(parts: &Parts) -> Response {
-    let wanted = parts.uri.path_and_query().map_or("/", |wanted| wanted.as_str());
+    let wanted = parts
+        .uri
+        .path_and_query()
+        .map_or("/", |wanted| wanted.as_str());
     let next = if parts.method == "GET" { wanted } else { "" };
     Redirect::to(&with_query("/login", &[("next", next)])).into_response()
 }
@@ -110,7 +113,7 @@ impl Fields {
 
     /// A field that is a number; `None` if it is empty, [`ServiceError::Invalid`] if it is none.
     pub(super) fn number<N: FromStr>(&self, name: &'static str) -> Result<Option<N>, ServiceError> {
-        let wrong = |text| ServiceError::Invalid {
+        let wrong = |text: &str| ServiceError::Invalid {
             field: name,
             problem: format!("`{text}` is no whole number, or too large"),
         };

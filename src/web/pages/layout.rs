@@ -73,17 +73,17 @@ impl Frame<'_> {
     }
 
     fn person(&self) -> Markup {
-        let session = self.visitor.filter(|visitor| visitor.form_token.is_some());
         html! {
-            div.person {
-                @if let Some(visitor) = session {
-                    span { "Logged in as " strong { (visitor.actor.name) } }
-                    form method="post" action="/logout" {
-                        (form_token(visitor))
-                        button.quiet { "Log out" }
+            @if let Some(visitor) = self.visitor {
+                div.person {
+                    @if visitor.is_anonymous() { a href="/login" { "Log in" } }
+                    @else { span { "Known as " strong { (visitor.actor.name) } } }
+                    @if visitor.form_token.is_some() {
+                        form method="post" action="/logout" {
+                            (form_token(visitor))
+                            button.quiet { "Log out" }
+                        }
                     }
-                } @else {
-                    a href="/login" { "Log in" }
                 }
             }
         }

@@ -78,7 +78,9 @@ pub(super) async fn end(State(app): State<App>, sent: Sent) -> Result<Response, 
 /// An address of this service; the overview in place of one that leads elsewhere.
 fn own_address(next: &str) -> &str {
     let is_path = next.starts_with('/') && !next.starts_with("//");
-    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     match is_path && is_plain {
         true => next,
         false => "/",

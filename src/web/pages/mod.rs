@@ -44,9 +44,18 @@ pub(crate) fn router() -> Router<App> {
         .route("/tables/{digest}/diff", get(diff::show))
         .route("/tables/{digest}/release", post(release::release))
         .route("/channels", get(channels::list))
-        .route("/channels/{machine}/{library}/{channel}", get(channels::show))
-        .route("/channels/{machine}/{library}/{channel}/rollback", post(channels::roll_back))
-        .route("/channels/{machine}/{library}/{channel}/withdraw", post(channels::withdraw))
+        .route(
+            "/channels/{machine}/{library}/{channel}",
+            get(channels::show),
+        )
+        .route(
+            "/channels/{machine}/{library}/{channel}/rollback",
+            post(channels::roll_back),
+        )
+        .route(
+            "/channels/{machine}/{library}/{channel}/withdraw",
+            post(channels::withdraw),
+        )
         .route("/tokens", get(tokens::show).post(tokens::make))
         .route("/tokens/{id}/revoke", post(tokens::revoke))
         .route("/audit", get(audit::show))

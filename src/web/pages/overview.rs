@@ -15,7 +15,7 @@ use super::elements::{ago, channel_address, node_hours, subject, table_link, tas
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
 use super::progress;
-use crate::{App, Problem};
+use crate::{App, Problem, Visitor};
 
 /// Running tasks that are shown.
 const MOST_RUNNING: u32 = 20;
@@ -33,13 +33,16 @@ struct Overview {
 }
 
 impl Overview {
-    fn read(service: &Service) -> Result<Self, ServiceError> {
-        let machines = service.configuration().machines.clone();
+    /// What belongs to machines that a visitor may read of.
+    fn read(service: &Service, visitor: &Visitor) -> Result<Self, ServiceError> {
+        let mut machines = service.configuration().machines.clone();
+        machines.retain(|machine| visitor.may_read(Some(&machine.name)));
         let spent = machines
             .iter()
             .map(|machine| service.node_seconds_this_month(&machine.name))
             .collect::<Result<_, _>>()?;
         let mut channels = service.channels()?;
+        channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
         // What most jobs use comes first, and so is looked up.
         channels.sort_by(|a, b| b.key.channel.cmp(&a.key.channel).then(a.key.cmp(&b.key)));
         let mut releases = Vec::new();
@@ -58,8 +61,9 @@ impl Overview {
             before: None,
             limit: Some(MOST_RUNNING),
         };
-        let running = service.tasks(&filter, slice)?.items.into_iter();
-        let running = running.map(|task| {
+        let mut running = service.tasks(&filter, slice)?.items;
+        running.retain(|task| visitor.may_read(task.request.machine.as_deref()));
+        let running = running.into_iter().map(|task| {
             let stage = service.feed().progress(task.id);
             let stage = stage.as_ref().map(progress::sentence);
             (task, stage)
@@ -102,7 +106,10 @@ pub(super) async fn show(
     State(app): State<App>,
     Reader(visitor): Reader,
 ) -> Result<Response, Problem> {
-    let read = app.ask(Overview::read).await?;
+    let reader = visitor.clone();
+    let read = app
+        .ask(move |service| Overview::read(service, &reader))
+        .await?;
     let frame = Frame {
         title: "Overview",
         visitor: Some(&visitor),
@@ -146,7 +153,10 @@ fn running(tasks: &[(Task, Option<String>)], now: Timestamp) -> Markup {
 
 fn machine(read: &Overview, name: &str, now: Timestamp) -> Markup {
     let head = format!("machine-{name}");
-    let configured = read.machines.iter().position(|machine| machine.name == name);
+    let configured = read
+        .machines
+        .iter()
+        .position(|machine| machine.name == name);
     let releases: Vec<_> = read
         .releases
         .iter()
@@ -204,7 +214,10 @@ pub(super) fn speedup(validation: Option<&Validation>, now: Timestamp) -> Markup
     let Some(validation) = validation else {
         return html! { span.quiet { "not validated" } };
     };
-    let mean = validation.details.get("geometric_mean").and_then(serde_json::Value::as_f64);
+    let mean = validation
+        .details
+        .get("geometric_mean")
+        .and_then(serde_json::Value::as_f64);
     html! {
         @if let Some(mean) = mean { strong { (format!("{mean:.2}x")) } ", " }
         @if validation.slower > 0 { strong { (validation.slower) " of " (validation.points) " points slower" } }
@@ -226,4 +239,5 @@ fn account(node_seconds: f64, limit: Option<f64>) -> Markup {
 }
 
 /// Channels in the order in which a table moves through them.
-pub(super) const CHANNELS: [Channel; 3] = [Channel::Candidate, Channel::Canary, Channel::Production];
+pub(super) const CHANNELS: [Channel; 3] =
+    [Channel::Candidate, Channel::Canary, Channel::Production];

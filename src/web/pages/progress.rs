@@ -8,7 +8,10 @@ pub(super) fn sentence(event: &Value) -> String {
     let number = |name: &str| event.get(name).and_then(Value::as_u64).unwrap_or_default();
     let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
     let stage = match text("event") {
-        "recovered" => format!("Stored what {} earlier launches had measured.", number("launches")),
+        "recovered" => format!(
+            "Stored what {} earlier launches had measured.",
+            number("launches")
+        ),
         "launch" => format!("Launch {} begins.", number("number")),
         "set_aside" => "The launch set aside what the site has deployed.".to_owned(),
         "queued" => match text("reason") {
@@ -16,10 +19,17 @@ pub(super) fn sentence(event: &Value) -> String {
             reason => format!("Job {} waits: {reason}.", text("id")),
         },
         "running" => format!("Job {} runs{}.", text("id"), on(event.get("nodes"))),
-        "wall_time" => format!("Launch {} came to its wall time; another one follows.", number("number")),
+        "wall_time" => format!(
+            "Launch {} came to its wall time; another one follows.",
+            number("number")
+        ),
         "stored" => "Measures.".to_owned(),
         "failed" => format!("{} failed in {}.", text("candidate"), text("subject")),
-        "died" => format!("Launch {} ended early: {}.", number("number"), text("message")),
+        "died" => format!(
+            "Launch {} ended early: {}.",
+            number("number"),
+            text("message")
+        ),
         "replaces" => format!("A table of {} stood in the table's place.", text("library")),
         "budget_spent" => "The budget is spent.".to_owned(),
         _ => "Measures.".to_owned(),

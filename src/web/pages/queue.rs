@@ -7,10 +7,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use service::{CampaignEntry, Page, Scope, Slice, Task, TaskFilter, TaskState};
 
+use super::campaigns::readable as campaigns;
 use super::elements::{node_hours, pager, state, subject, task_link, when, wide};
 use super::forms::{Fields, Reader, Sent};
 use super::layout::{Frame, form_token, with_query};
 use super::submit;
+use super::tables::machines;
 use crate::{App, Problem, Visitor};
 
 /// What the address asks for. Fields of a form that are left empty ask for nothing.
@@ -82,11 +84,18 @@ async fn page(
         before: asked.before,
         limit: None,
     };
+    let reader = visitor.clone();
     let (tasks, campaigns, machines) = app
         .ask(move |service| {
-            let machines = service.configuration().machines.iter();
-            let machines: Vec<String> = machines.map(|machine| machine.name.clone()).collect();
-            Ok((service.tasks(&filter, slice)?, service.campaigns()?, machines))
+            let mut tasks = service.tasks(&filter, slice)?;
+            tasks
+                .items
+                .retain(|task| reader.may_read(task.request.machine.as_deref()));
+            Ok((
+                tasks,
+                campaigns(service, &reader)?,
+                machines(service, &reader),
+            ))
         })
         .await?;
     let frame = Frame {

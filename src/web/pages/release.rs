@@ -158,13 +158,25 @@ pub(super) async fn release(
                 machine: key.machine,
                 channel: key.channel.to_string(),
             };
-            table::page(&app, &sent.visitor, digest, asked, &sent.fields, Some(&problem)).await
+            table::page(
+                &app,
+                &sent.visitor,
+                digest,
+                asked,
+                &sent.fields,
+                Some(&problem),
+            )
+            .await
         }
     }
 }
 
 fn key(fields: &Fields) -> Result<ChannelKey, Problem> {
-    channel_key(fields.text("machine"), fields.text("library"), fields.text("channel"))
+    channel_key(
+        fields.text("machine"),
+        fields.text("library"),
+        fields.text("channel"),
+    )
 }
 
 /// A channel by its names.

@@ -84,7 +84,9 @@ pub(super) fn obstacle(visitor: &Visitor, scope: Scope) -> Option<Markup> {
     let may = visitor.actor.may(scope, first.map(String::as_str));
     match (visitor.is_anonymous(), may) {
         (true, _) => Some(html! { p { a href="/login" { "Log in" } " to do this." } }),
-        (_, false) => Some(html! { p { "This needs a token with the scope " code { (scope) } "." } }),
+        (_, false) => {
+            Some(html! { p { "This needs a token with the scope " code { (scope) } "." } })
+        }
         (false, true) => None,
     }
 }
@@ -103,14 +105,21 @@ pub(super) async fn submit(app: &App, sent: &Sent) -> Result<TaskId, Problem> {
 fn request(fields: &Fields) -> Result<TaskRequest, ServiceError> {
     let invalid = |field, problem: String| ServiceError::Invalid { field, problem };
     let kind: TaskKind = fields.text("kind").parse().map_err(|_| {
-        invalid("kind", "one of tune, validate, check, report is needed".to_owned())
+        invalid(
+            "kind",
+            "one of tune, validate, check, report is needed".to_owned(),
+        )
     })?;
     let table = fields.given("table").map(str::parse).transpose();
     let owned = |name| fields.given(name).map(str::to_owned);
     let nodes = fields.list("nodes").map(|all| {
         let count = |text: &String| {
-            text.parse()
-                .map_err(|_| invalid("nodes", format!("`{text}` is no number of nodes, as in 1, 2")))
+            text.parse().map_err(|_| {
+                invalid(
+                    "nodes",
+                    format!("`{text}` is no number of nodes, as in 1, 2"),
+                )
+            })
         };
         all.iter().map(count).collect::<Result<Vec<u32>, _>>()
     });

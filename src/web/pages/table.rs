@@ -53,7 +53,9 @@ impl Shown {
     ) -> Result<Self, ServiceError> {
         let table = service.table(&digest)?;
         let versions = readable(service, &digest, reader)?;
-        let wanted = versions.iter().find(|version| version.machine == asked.machine);
+        let wanted = versions
+            .iter()
+            .find(|version| version.machine == asked.machine);
         let version = wanted.or(versions.first()).cloned();
         let (mut validations, mut others, mut place) = (Vec::new(), Vec::new(), None);
         if let Some(version) = version {
@@ -111,7 +113,10 @@ fn about(table: &Table) -> Vec<(&'static str, String)> {
         ("Measured until", of.date.clone()),
         ("Launches", of.launches.to_string()),
         ("Made by", format!("colltune {}", of.colltune)),
-        ("Least confidence of what is deployed", of.min_confidence.to_string()),
+        (
+            "Least confidence of what is deployed",
+            of.min_confidence.to_string(),
+        ),
     ]
 }
 
@@ -121,12 +126,22 @@ pub(super) async fn show(
     Path(digest): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Problem> {
-    page(&app, &visitor, parsed(&digest)?, asked, &Fields::default(), None).await
+    page(
+        &app,
+        &visitor,
+        parsed(&digest)?,
+        asked,
+        &Fields::default(),
+        None,
+    )
+    .await
 }
 
 /// A digest of an address; what is none names no table.
 pub(super) fn parsed(digest: &str) -> Result<Digest, Problem> {
-    digest.parse().map_err(|_| Problem::not_found("table", digest))
+    digest
+        .parse()
+        .map_err(|_| Problem::not_found("table", digest))
 }
 
 /// The page; with the values and the reason of a release form that was refused.
@@ -150,7 +165,11 @@ pub(super) async fn page(
         events: None,
     };
     let status = refused.map_or(StatusCode::OK, Problem::status);
-    Ok((status, frame.html(&content(visitor, &shown, fields, refused))).into_response())
+    Ok((
+        status,
+        frame.html(&content(visitor, &shown, fields, refused)),
+    )
+        .into_response())
 }
 
 fn content(visitor: &Visitor, shown: &Shown, fields: &Fields, refused: Option<&Problem>) -> Markup {

@@ -4,12 +4,12 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use service::{Slice, Version};
+use service::{Service, Slice, Version};
 
 use super::elements::{campaign_link, pager, table_address, table_link, task_link, when, wide};
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
-use crate::{App, Problem};
+use crate::{App, Problem, Visitor};
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Asked {
@@ -25,16 +25,18 @@ pub(super) async fn show(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Problem> {
     let machine = Some(asked.machine.clone()).filter(|name| !name.is_empty());
-    let before = asked.before;
+    let slice = Slice {
+        before: asked.before,
+        limit: None,
+    };
+    let reader = visitor.clone();
     let (versions, machines) = app
         .ask(move |service| {
-            let slice = Slice {
-                before,
-                limit: None,
-            };
-            let machines = service.configuration().machines.iter();
-            let machines: Vec<String> = machines.map(|machine| machine.name.clone()).collect();
-            Ok((service.versions(machine.as_deref(), None, slice)?, machines))
+            let mut versions = service.versions(machine.as_deref(), None, slice)?;
+            versions
+                .items
+                .retain(|version| reader.may_read(Some(&version.machine)));
+            Ok((versions, machines(service, &reader)))
         })
         .await?;
     let frame = Frame {
@@ -62,6 +64,13 @@ pub(super) async fn show(
         (pager(&with_query("/tables", &[("machine", &asked.machine)]), asked.before, versions.next))
     };
     Ok(frame.html(&content).into_response())
+}
+
+/// The machines of the configuration that a visitor may read of, by name.
+pub(super) fn machines(service: &Service, visitor: &Visitor) -> Vec<String> {
+    let all = service.configuration().machines.iter();
+    let names = all.map(|machine| machine.name.clone());
+    names.filter(|name| visitor.may_read(Some(name))).collect()
 }
 
 /// Versions as a table.

@@ -59,6 +59,7 @@ pub(super) async fn show(
     Path(id): Path<TaskId>,
 ) -> Result<Response, Problem> {
     let shown = app.ask(move |service| Shown::read(service, id)).await?;
+    visitor.require_read(shown.task.request.machine.as_deref())?;
     let events = format!("/api/v1/tasks/{id}/events");
     let has_ended = !matches!(shown.task.state, TaskState::Waiting | TaskState::Running);
     let title = format!("Task {id}");

@@ -11,14 +11,21 @@ use service::{NewToken, Scope, SecretToken, ServiceError, TokenRow};
 use super::elements::{refusal, when, wide};
 use super::forms::{Fields, Reader, Sent};
 use super::layout::{Frame, form_token};
+use super::tables::machines;
 use crate::{App, Problem, Visitor};
 
 const SCOPES: [(Scope, &str); 5] = [
     (Scope::Read, "see everything but tokens and the audit"),
     (Scope::Submit, "submit and cancel tasks"),
     (Scope::Publish, "release tables, roll back, withdraw"),
-    (Scope::Agent, "what agents of other clusters do; nothing uses it yet"),
-    (Scope::Admin, "all of these, tokens, the audit, and passing over gates"),
+    (
+        Scope::Agent,
+        "what agents of other clusters do; nothing uses it yet",
+    ),
+    (
+        Scope::Admin,
+        "all of these, tokens, the audit, and passing over gates",
+    ),
 ];
 
 pub(super) async fn show(
@@ -57,7 +64,8 @@ async fn begin(
         days: fields.number("days")?,
     };
     let actor = visitor.actor.clone();
-    app.ask(move |service| service.make_token(&actor, &new)).await
+    app.ask(move |service| service.make_token(&actor, &new))
+        .await
 }
 
 pub(super) async fn revoke(
@@ -66,7 +74,8 @@ pub(super) async fn revoke(
     sent: Sent,
 ) -> Result<Response, Problem> {
     let actor = sent.visitor.actor;
-    app.ask(move |service| service.revoke_token(&actor, id)).await?;
+    app.ask(move |service| service.revoke_token(&actor, id))
+        .await?;
     Ok(Redirect::to("/tokens").into_response())
 }
 
@@ -78,12 +87,9 @@ async fn page(
     refused: Option<&Problem>,
 ) -> Result<Response, Problem> {
     let actor = visitor.actor.clone();
+    let reader = visitor.clone();
     let (tokens, machines) = app
-        .ask(move |service| {
-            let machines = service.configuration().machines.iter();
-            let machines: Vec<String> = machines.map(|machine| machine.name.clone()).collect();
-            Ok((service.tokens(&actor)?, machines))
-        })
+        .ask(move |service| Ok((service.tokens(&actor)?, machines(service, &reader))))
         .await?;
     let frame = Frame {
         title: "Tokens",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::database::Database;
+use crate::secret::Keyring;
 use crate::{Configuration, Feed, ServiceError};
 
 /// An open service. All methods may be called from any thread, and block; the HTTP interface calls them on threads
@@ -18,6 +19,8 @@ pub struct Service {
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
+    /// The tokens and sessions that hold.
+    pub(crate) keyring: Keyring,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -41,6 +44,7 @@ impl Service {
             executable,
             database,
             feed: Feed::new(),
+            keyring: Keyring::default(),
             _lock: lock,
         };
         service.add_machines()?;

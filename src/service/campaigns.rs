@@ -63,7 +63,10 @@ impl Service {
             entries.push(CampaignEntry {
                 path,
                 machines,
-                name: read.as_ref().ok().map(|(campaign, _)| campaign.name.clone()),
+                name: read
+                    .as_ref()
+                    .ok()
+                    .map(|(campaign, _)| campaign.name.clone()),
                 problem: read.err().map(|error| error.to_string()),
             });
         }

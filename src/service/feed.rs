@@ -104,9 +104,7 @@ impl Feed {
             (event.as_object_mut(), told.progress.get(&task))
             && let Some(progress) = before.get("progress")
         {
-            fields
-                .entry("progress")
-                .or_insert_with(|| progress.clone());
+            fields.entry("progress").or_insert_with(|| progress.clone());
         }
         told.progress.insert(task, event.clone());
         event

@@ -282,7 +282,11 @@ impl Service {
             if Instant::now() > end {
                 return;
             }
-            drop(self.runner.news.wait_timeout(state, Duration::from_millis(100)));
+            drop(
+                self.runner
+                    .news
+                    .wait_timeout(state, Duration::from_millis(100)),
+            );
         }
     }
 }

@@ -102,9 +102,7 @@ pub(super) fn run(
         });
         outcome
     });
-    let error = listener("log of a task", move || {
-        keep_log(err?, &log).ok().flatten()
-    });
+    let error = listener("log of a task", move || keep_log(err?, &log).ok().flatten());
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while waitid(Id::Pid(pid), flags) == Err(Errno::EINTR) {}
     // Not reaped yet: its number, and that of its group, are still its own.

@@ -170,9 +170,12 @@ impl Service {
 /// Why no task of this kind can begin beside those that run.
 fn busy(state: &State, task: &Waiting, plan: &Plan, machine: &Machine) -> Option<String> {
     let mut active = state.active.iter();
-    let of_store = active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
+    let of_store =
+        active.find(|(_, active)| plan.store.is_some() && active.plan.store == plan.store);
     if let Some((other, _)) = of_store {
-        return Some(format!("waits for task {other}, which measures into the same store"));
+        return Some(format!(
+            "waits for task {other}, which measures into the same store"
+        ));
     }
     let others = state.active.values();
     let others = others.filter(|active| active.plan.lane == plan.lane);

@@ -53,7 +53,9 @@ impl Service {
                 let store = Campaign::load(&campaign)?.output.store;
                 let output = folder.join(REPORT);
                 let report = command.arg("report").arg(store);
-                report.args(["--format", "html", "--quiet", "--output"]).arg(output)
+                report
+                    .args(["--format", "html", "--quiet", "--output"])
+                    .arg(output)
             }
             (Order::Work, _) => {
                 let tune = command.arg("tune").arg(campaign).arg("--events");
@@ -69,15 +71,14 @@ impl Service {
     /// Writes the campaign as it was submitted. With overrides its results have places of their own: the table and
     /// the report in the task's folder, and the store where stores are, since nodes of a batch system must see it.
     fn campaign_file(&self, task: &Waiting, folder: &Path) -> Result<PathBuf, ServiceError> {
-        let (text, path, digest): (String, String, String) =
-            self.database.read(|connection| {
-                let row = connection.query_row(
-                    "SELECT text, path, digest FROM campaign WHERE id = ?1",
-                    [task.campaign],
-                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-                )?;
-                Ok(row)
-            })?;
+        let (text, path, digest): (String, String, String) = self.database.read(|connection| {
+            let row = connection.query_row(
+                "SELECT text, path, digest FROM campaign WHERE id = ?1",
+                [task.campaign],
+                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            )?;
+            Ok(row)
+        })?;
         let text = match task.has_overrides {
             false => text,
             true => {

@@ -6,6 +6,7 @@ use campaign::{Campaign, Launching};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::database::unreadable;
+use crate::tasks::word;
 use crate::{Digest, ServiceError, TaskId, TaskKind};
 
 /// A task that waits for nothing but its turn, as its row has it.
@@ -45,7 +46,7 @@ impl Waiting {
         let unsound = |what: &str| unreadable(std::io::Error::other(what.to_owned()));
         Ok(Self {
             id: row.get(0)?,
-            kind: row.get::<_, String>(1)?.parse().map_err(unreadable)?,
+            kind: word(row, 1)?,
             machine: row.get(2)?,
             campaign: row.get(3)?,
             digest: digest.map_err(unsound)?,
@@ -57,7 +58,10 @@ impl Waiting {
     }
 
     /// The campaign that says how its programs are started: its own, or the one that made its table.
-    pub(super) fn campaign(&self, connection: &Connection) -> Result<Option<Campaign>, ServiceError> {
+    pub(super) fn campaign(
+        &self,
+        connection: &Connection,
+    ) -> Result<Option<Campaign>, ServiceError> {
         let text: Option<String> = match (self.campaign, &self.digest) {
             (Some(campaign), _) => connection
                 .query_row("SELECT text FROM campaign WHERE id = ?1", [campaign], |row| row.get(0))
@@ -109,9 +113,7 @@ impl Plan {
         let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_overrides);
         Self {
             lane: if is_batch { Lane::Batch } else { Lane::Here },
-            measures: !is_batch
-                && !is_report
-                && !matches!(launcher, Some(Launching::Simulated(_))),
+            measures: !is_batch && !is_report && !matches!(launcher, Some(Launching::Simulated(_))),
             in_steps: is_batch && task.kind == TaskKind::Tune,
             nodes: campaign.map_or(1.0, nodes_of),
             store: store.map(|campaign| folder.join(&campaign.output.store)),

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use rusqlite::{Transaction, params};
 use serde_json::{Value, json};
 
+use super::Retry;
 use super::child::Ended;
 use super::orders::REPORT;
 use super::plan::Waiting;
 use super::steps::described;
 use super::whole::Failure;
-use super::Retry;
 use crate::database::{machine_id, now, unreadable};
 use crate::tasks::cancel;
 use crate::{Service, ServiceError, TaskId, TaskKind};
@@ -176,7 +176,12 @@ impl Service {
         Ok(())
     }
 
-    fn settle_failed(&self, id: TaskId, code: Option<i32>, reason: &str) -> Result<(), ServiceError> {
+    fn settle_failed(
+        &self,
+        id: TaskId,
+        code: Option<i32>,
+        reason: &str,
+    ) -> Result<(), ServiceError> {
         let changed = self
             .database
             .write(|transaction| end(transaction, id, "failed", reason, code, None))?;
@@ -187,7 +192,12 @@ impl Service {
 
     /// Takes the result in, and ends the task with it. The outcome is written down first: whatever comes between, the
     /// next start takes in what it names, and measures nothing again.
-    fn settle_done(&self, task: &Waiting, code: Option<i32>, outcome: Value) -> Result<(), ServiceError> {
+    fn settle_done(
+        &self,
+        task: &Waiting,
+        code: Option<i32>,
+        outcome: Value,
+    ) -> Result<(), ServiceError> {
         let id = task.id;
         if task.kind == TaskKind::Tune {
             self.database.write(|transaction| {
@@ -344,10 +354,10 @@ fn end(
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
     let reason = format!("as task {id}: {reason}");
-    let followers = statement.query_map(
-        params![id, state, reason, code, outcome, now()],
-        |row| row.get(0),
-    )?;
+    let followers = statement
+        .query_map(params![id, state, reason, code, outcome, now()], |row| {
+            row.get(0)
+        })?;
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
     Ok(changed)
@@ -386,9 +396,15 @@ fn sentence(kind: TaskKind, outcome: &Value) -> String {
             "{} of {} measurements are made, and the table is taken in",
             outcome["done"], outcome["total"]
         ),
-        TaskKind::Validate if slower == 0 => format!("none of {points} points is slower than the default"),
-        TaskKind::Validate => format!("{slower} of {points} points are slower than the default, or fail"),
-        TaskKind::Check if outcome["holds"] == true => format!("the table holds at {points} points"),
+        TaskKind::Validate if slower == 0 => {
+            format!("none of {points} points is slower than the default")
+        }
+        TaskKind::Validate => {
+            format!("{slower} of {points} points are slower than the default, or fail")
+        }
+        TaskKind::Check if outcome["holds"] == true => {
+            format!("the table holds at {points} points")
+        }
         TaskKind::Check => format!("the table does not hold at {slower} of {points} points"),
         TaskKind::Report => "the report is written".to_owned(),
     }

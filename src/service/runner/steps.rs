@@ -88,7 +88,11 @@ impl Service {
             let course = active.course.as_mut()?;
             course.is_cancelling = active.cancel;
             // No other step of it begins meanwhile, as one at a time does.
-            let order = if active.cancel { Order::Cancel } else { Order::Work };
+            let order = if active.cancel {
+                Order::Cancel
+            } else {
+                Order::Work
+            };
             Some((active.task.clone(), active.plan.clone(), order))
         });
         let Some((task, plan, order)) = begun.flatten() else {
@@ -113,7 +117,9 @@ impl Service {
                 code: Some(0),
                 outcome: Some(outcome),
                 ..
-            }) if outcome["job"].is_object() => Some((outcome["job"].clone(), outcome["done"].clone())),
+            }) if outcome["job"].is_object() => {
+                Some((outcome["job"].clone(), outcome["done"].clone()))
+            }
             _ => None,
         };
         if let Some(job) = job {
@@ -121,8 +127,14 @@ impl Service {
             return;
         }
         // An interrupt that was not ours is waited out like what else goes wrong here.
-        let is_trouble =
-            is_trouble(&ended) || matches!(ended, Ok(Ended { code: Some(130), .. }));
+        let is_trouble = is_trouble(&ended)
+            || matches!(
+                ended,
+                Ok(Ended {
+                    code: Some(130),
+                    ..
+                })
+            );
         let failures = self.active(id, |active| {
             let course = active.course.as_mut()?;
             course.failures += 1;
@@ -192,8 +204,12 @@ impl Service {
     fn count_unseen(&self, id: TaskId, plan: &Plan, job: Option<&Value>) {
         self.active(id, |active| {
             let mut meter = active.meter.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = active.course.as_ref().and_then(|course| course.told.as_ref());
-            let is_same = |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
+            let before = active
+                .course
+                .as_ref()
+                .and_then(|course| course.told.as_ref());
+            let is_same =
+                |(before, _): &(Value, Value)| job.is_some_and(|job| job["id"] == before["id"]);
             if !meter.runs() && before.is_some_and(|before| !is_same(before)) {
                 let since = active.course.as_ref().map(|course| course.last.elapsed());
                 meter.add(plan.nodes * since.unwrap_or_default().as_secs_f64());
@@ -215,7 +231,10 @@ impl Service {
         let reason = match (is_cancelled, failures.flatten()) {
             (true, _) => "cancelled with its jobs; what they have measured is kept".to_owned(),
             (false, Some(failures)) if failures < MOST_FAILURES => {
-                let reason = format!("is being cancelled: {}; it is tried again", described(ended));
+                let reason = format!(
+                    "is being cancelled: {}; it is tried again",
+                    described(ended)
+                );
                 self.insist(|| self.note_reason(id, &reason));
                 return;
             }

@@ -19,7 +19,8 @@ const NEWS: Duration = Duration::from_millis(500);
 impl Service {
     /// Runs the child of a task that was begun, and writes down what came of it.
     pub(super) fn carry_out(&self, id: TaskId) {
-        let Some((task, plan)) = self.active(id, |active| (active.task.clone(), active.plan.clone()))
+        let Some((task, plan)) =
+            self.active(id, |active| (active.task.clone(), active.plan.clone()))
         else {
             return;
         };
@@ -30,7 +31,12 @@ impl Service {
     }
 
     /// Runs a child of an active task to its end.
-    pub(super) fn run_child(&self, task: &Waiting, plan: &Plan, order: Order) -> Result<Ended, Failure> {
+    pub(super) fn run_child(
+        &self,
+        task: &Waiting,
+        plan: &Plan,
+        order: Order,
+    ) -> Result<Ended, Failure> {
         let command = self.command(task, plan, order)?;
         let Some((reins, meter)) = self.active(task.id, |active| {
             active.asked = None;
@@ -45,7 +51,12 @@ impl Service {
     }
 
     /// Takes notice of a child's events, in a thread that may outlast all else.
-    fn hear(&self, id: TaskId, plan: &Plan, meter: Arc<Mutex<Meter>>) -> impl FnMut(Value) + Send + 'static + use<> {
+    fn hear(
+        &self,
+        id: TaskId,
+        plan: &Plan,
+        meter: Arc<Mutex<Meter>>,
+    ) -> impl FnMut(Value) + Send + 'static + use<> {
         let (feed, most) = (self.feed.clone(), plan.nodes);
         let counts = plan.lane == Lane::Batch && !plan.in_steps;
         let mut told: Option<Instant> = None;

@@ -75,7 +75,11 @@ impl Overrides {
         ];
         let problem = if texts.any(|text| text.chars().count() > MOST_CHARACTERS) {
             format!("a value has more than {MOST_CHARACTERS} characters")
-        } else if lists.into_iter().flatten().any(|entries| entries > MOST_ENTRIES) {
+        } else if lists
+            .into_iter()
+            .flatten()
+            .any(|entries| entries > MOST_ENTRIES)
+        {
             format!("a list has more than {MOST_ENTRIES} entries")
         } else {
             return Ok(());

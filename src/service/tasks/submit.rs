@@ -109,11 +109,17 @@ impl Service {
                 return refuse("campaign", format!("is missing; `{kind}` needs it"));
             }
             (TaskKind::Tune | TaskKind::Report, ..) => {
-                return refuse("table", format!("is for `validate` and `check`, not `{kind}`"));
+                return refuse(
+                    "table",
+                    format!("is for `validate` and `check`, not `{kind}`"),
+                );
             }
             (_, _, None) => return refuse("table", format!("is missing; `{kind}` needs it")),
             (_, Some(_), _) => {
-                return refuse("campaign", format!("is for `tune` and `report`, not `{kind}`"));
+                return refuse(
+                    "campaign",
+                    format!("is for `tune` and `report`, not `{kind}`"),
+                );
             }
         };
         Ok(Prepared {

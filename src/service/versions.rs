@@ -63,6 +63,17 @@ impl Service {
         todo!("{actor:?} {machine} {text}")
     }
 
+    /// Takes in the table that a task made; its digest. Twice is no error.
+    pub(crate) fn take_in_of_task(
+        &self,
+        task: TaskId,
+        machine: &str,
+        campaign: Option<i64>,
+        text: &str,
+    ) -> Result<Digest, ServiceError> {
+        todo!("{task} {machine} {campaign:?} {text}")
+    }
+
     /// The versions with this digest, of all machines.
     ///
     /// # Errors

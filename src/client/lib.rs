@@ -1,0 +1,1 @@
+//! What talks to a service: `colltune pull` and `colltune remote`.

@@ -1,0 +1,74 @@
+//! What was done, by whom.
+
+use rusqlite::{Row, Transaction, params};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::database::{now, timestamp, unreadable};
+use crate::{Actor, Page, Scope, Service, ServiceError, Slice};
+
+/// Something that was done.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct AuditRow {
+    /// Its number.
+    pub id: u64,
+    /// When.
+    #[schema(value_type = String)]
+    pub at: jiff::Timestamp,
+    /// By whom.
+    pub actor: String,
+    /// What: `task.submit`, `task.cancel`, `release.release`, `token.create` and the like.
+    pub action: String,
+    /// To what.
+    pub subject: String,
+    /// More of it.
+    pub details: serde_json::Value,
+}
+
+/// Adds a row, in the transaction of what is done.
+///
+/// # Errors
+/// SQLite.
+pub(crate) fn record(
+    transaction: &Transaction<'_>,
+    actor: &str,
+    action: &str,
+    subject: &str,
+    details: &serde_json::Value,
+) -> Result<(), ServiceError> {
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO audit (at, actor, action, subject, details) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    statement.execute(params![now(), actor, action, subject, details.to_string()])?;
+    Ok(())
+}
+
+impl Service {
+    /// The audit, newest first. Needs the scope `admin`.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`]; SQLite.
+    pub fn audit(&self, actor: &Actor, slice: Slice) -> Result<Page<AuditRow>, ServiceError> {
+        actor.require(Scope::Admin, None)?;
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, at, actor, action, subject, details FROM audit WHERE id < ?1 \
+                 ORDER BY id DESC LIMIT ?2",
+            )?;
+            let rows = statement.query_map([slice.end(), slice.rows_and_one()], audit_row)?;
+            Ok(slice.page(rows.collect::<Result<_, _>>()?, |row: &AuditRow| row.id))
+        })
+    }
+}
+
+fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    let details: String = row.get(5)?;
+    Ok(AuditRow {
+        id: row.get(0)?,
+        at: timestamp(row.get(1)?)?,
+        actor: row.get(2)?,
+        action: row.get(3)?,
+        subject: row.get(4)?,
+        details: serde_json::from_str(&details).map_err(unreadable)?,
+    })
+}

@@ -1,0 +1,162 @@
+//! `service.yaml`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::ServiceError;
+
+mod check;
+mod definition;
+mod problem;
+
+/// What the service is told at its start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The project folder: `tuning/` with campaigns, and what these write; the working directory of tasks. Absolute.
+    pub folder: PathBuf,
+    /// Where the service keeps what is its own; `FOLDER/service` by default. Absolute.
+    pub state: PathBuf,
+    /// Where it listens, unless systemd hands it a socket.
+    pub listen: Listen,
+    /// The certificate, where it speaks TLS itself.
+    pub tls: Option<Tls>,
+    /// Whether a proxy in front of it speaks TLS.
+    pub behind_proxy: bool,
+    /// Host names under which it is asked, beside `localhost` and any address: requests for others are refused.
+    pub names: Vec<String>,
+    /// Whether reading needs no token. True by default on loopback and sockets, unless a proxy hands on what others
+    /// ask.
+    pub open_reading: bool,
+    /// The machines that tasks run on, at least one, with different names; `local` by default.
+    pub machines: Vec<Machine>,
+    /// What a release must meet.
+    pub gates: Gating,
+    /// Nodes keep each digest that was released within this time. 7 days by default.
+    pub longest_wall_time: Duration,
+}
+
+/// Where the service listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A TCP address, `127.0.0.1:7878` by default.
+    Address(SocketAddr),
+    /// A Unix socket.
+    Socket(PathBuf),
+}
+
+/// The files of a certificate chain and its key, PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The chain.
+    pub certificate: PathBuf,
+    /// The key.
+    pub key: PathBuf,
+}
+
+/// A machine that tasks run on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its name: 1 to 64 of `a-z0-9-_.`, not beginning with `.`.
+    pub name: String,
+    /// Campaigns that may run on it: patterns of paths in the folder, without `..`; `tuning/*.yaml` by default.
+    pub campaigns: Vec<String>,
+    /// Tasks of campaigns with a batch system that run at once; 1 by default. Those that measure on the service's
+    /// own host always run one at a time.
+    pub tasks: u32,
+    /// Node-hours a calendar month (UTC) after which no new work begins; absent for no limit.
+    pub node_hours: Option<f64>,
+}
+
+/// What a release must meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gating {
+    /// The oldest validation of the digest that counts, in days; 30 by default.
+    pub validation_days: u32,
+}
+
+impl Configuration {
+    /// The usual name of the file. It may lie among the campaigns and is none.
+    pub const FILE_NAME: &str = "service.yaml";
+
+    /// Reads `service.yaml`. Paths in it are relative to the file's own folder.
+    ///
+    /// # Errors
+    /// [`ServiceError::Configuration`] with file, line, field and remedy; a file that cannot be read.
+    pub fn load(path: &Path) -> Result<Self, ServiceError> {
+        let text = files::read_text(path).map_err(ServiceError::file("read", path))?;
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let folder = canonical(folder)?;
+        check::configuration(path, &text, folder)
+            .map_err(|diagnostic| ServiceError::Configuration(diagnostic.to_string()))
+    }
+
+    /// The configuration of a project folder without `service.yaml`: loopback, port 7878, the machine `local`.
+    ///
+    /// # Errors
+    /// If there is no such folder.
+    pub fn of_folder(folder: &Path) -> Result<Self, ServiceError> {
+        Ok(Self::default_of(canonical(folder)?))
+    }
+
+    /// What holds unless a file says otherwise, for an absolute path.
+    fn default_of(folder: PathBuf) -> Self {
+        Self {
+            state: folder.join("service"),
+            folder,
+            listen: Listen::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, 7878))),
+            tls: None,
+            behind_proxy: false,
+            names: Vec::new(),
+            open_reading: true,
+            machines: vec![Machine::default_of("local".to_owned())],
+            gates: Gating {
+                validation_days: 30,
+            },
+            longest_wall_time: Duration::from_secs(7 * 86_400),
+        }
+    }
+
+    /// A machine by its name.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`].
+    pub fn machine(&self, name: &str) -> Result<&Machine, ServiceError> {
+        let found = self.machines.iter().find(|machine| machine.name == name);
+        found.ok_or_else(|| ServiceError::NotFound {
+            kind: "machine",
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl Listen {
+    /// Whether only this host can connect.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Address(address) => address.ip().is_loopback(),
+            Self::Socket(_) => true,
+        }
+    }
+}
+
+impl Machine {
+    /// What holds of a machine of which only the name is said.
+    fn default_of(name: String) -> Self {
+        Self {
+            name,
+            campaigns: vec!["tuning/*.yaml".to_owned()],
+            tasks: 1,
+            node_hours: None,
+        }
+    }
+}
+
+/// The absolute path of a folder that exists, without links.
+fn canonical(folder: &Path) -> Result<PathBuf, ServiceError> {
+    let listed = std::fs::read_dir(folder).and_then(|_| folder.canonicalize());
+    listed.map_err(ServiceError::file("open the folder", folder))
+}

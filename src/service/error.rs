@@ -1,0 +1,191 @@
+//! What can go wrong. The HTTP interface gives each variant a status.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use export::deploy::DeployError;
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+use crate::{Digest, Gate, Scope, TaskId};
+
+/// An error of the service.
+#[derive(Debug, Error)]
+pub enum ServiceError {
+    /// The actor lacks a scope (403).
+    #[error("this needs the scope `{scope}`{}", machine.as_ref().map(|m| format!(" for the machine `{m}`")).unwrap_or_default())]
+    Forbidden {
+        /// The scope.
+        scope: Scope,
+        /// The machine, unless it is needed for all.
+        machine: Option<String>,
+    },
+    /// Nothing has this name (404).
+    #[error("there is no {kind} `{name}`")]
+    NotFound {
+        /// `task`, `machine`, `table`, `campaign`, `channel`, `token`.
+        kind: &'static str,
+        /// What was asked for.
+        name: String,
+    },
+    /// The state does not permit it (409).
+    #[error("{0}")]
+    Conflict(String),
+    /// Gates are closed and were not overridden (409).
+    #[error("the gates of this release are not open: {}", gates.iter().filter(|gate| !gate.is_open()).map(Gate::to_string).collect::<Vec<_>>().join("; "))]
+    Gates {
+        /// All gates with their states.
+        gates: Vec<Gate>,
+    },
+    /// The channel changed since the caller looked (412).
+    #[error("the channel is at release {found} and not at {expected}")]
+    Precondition {
+        /// The sequence that the caller expected; 0 for none.
+        expected: u64,
+        /// The sequence that is there.
+        found: u64,
+    },
+    /// What was asked for cannot be done (422).
+    #[error("{field}: {problem}")]
+    Invalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it, and a remedy.
+        problem: String,
+    },
+    /// A campaign is refused (422).
+    #[error(transparent)]
+    Campaign(#[from] campaign::CampaignError),
+    /// A table is refused (422).
+    #[error(transparent)]
+    Table(#[from] table::TableError),
+    /// `service.yaml` is refused.
+    #[error("{0}")]
+    Configuration(String),
+    /// Another service uses the folder.
+    #[error("another service uses {}", folder.display())]
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// SQLite is unsafe there.
+    #[error("{} is on a network file system ({kind}); give the service a folder on a local disk with `state`", folder.display())]
+    NetworkFileSystem {
+        /// The folder.
+        folder: PathBuf,
+        /// As the kernel calls it.
+        kind: String,
+    },
+    /// `service.db` is of a newer colltune.
+    #[error("{} has version {found}, and this colltune knows versions up to {known}; use the newer colltune", path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest known version.
+        known: u32,
+    },
+    /// `service.db` is no database, that of another program, or damaged.
+    #[error("{}: {problem}", path.display())]
+    BadDatabase {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A blob is not what its name says.
+    #[error("the table {digest} is damaged on disk; restore it from a backup")]
+    Damaged {
+        /// The digest.
+        digest: Digest,
+    },
+    /// A task's folder or log is gone.
+    #[error("task {0} has no log")]
+    NoLog(TaskId),
+    /// A file could not be read or written; with [`io::ErrorKind::StorageFull`] 507.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// SQLite.
+    #[error("the database of the service: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// A table could not be published to its folder.
+    #[error(transparent)]
+    Deploy(#[from] DeployError),
+    /// Random numbers are not to be had.
+    #[error("the system has no random numbers: {0}")]
+    Random(getrandom::Error),
+}
+
+impl ServiceError {
+    /// As an error of a file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// What to do about it, as a sentence without a full stop, where the message does not say so already.
+    pub fn help(&self) -> Option<String> {
+        if self.is_disk_full() {
+            return Some("free some space; what was kept before is whole".to_owned());
+        }
+        let text = match self {
+            Self::Forbidden { .. } => "use a token with this scope; an administrator makes tokens",
+            Self::Gates { .. } => {
+                "open the gates, or let an administrator pass over them with `override_gates` and a `reason`"
+            }
+            Self::Precondition { .. } => {
+                "look at the channel's new release, and ask again if it is still wanted"
+            }
+            Self::Locked { .. } => {
+                "end that service, or give this one a folder of its own with `state`"
+            }
+            Self::BadDatabase { .. } => "move it away, or restore a backup of it",
+            Self::NoLog(_) => "it has not begun, or its folder was removed",
+            Self::File { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => "give the service's account the permission",
+                io::ErrorKind::AlreadyExists => "name another one, or move it away",
+                _ => return None,
+            },
+            Self::Database(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    "another program holds the database; end it, or try again"
+                }
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                    "restore a backup of it"
+                }
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+                    "let the service's account write the folder `state` and all that is in it"
+                }
+                _ => return None,
+            },
+            Self::Campaign(error) => return error.help(),
+            Self::Deploy(error) => return error.help(),
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether there is no space left to write (507); reading goes on.
+    pub fn is_disk_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        match self {
+            Self::File { source, .. } | Self::Deploy(DeployError::File { source, .. }) => {
+                matches!(source.kind(), StorageFull | QuotaExceeded)
+            }
+            Self::Database(error) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            _ => false,
+        }
+    }
+}

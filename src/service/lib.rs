@@ -1,0 +1,55 @@
+//! What `colltune serve` keeps and does: tasks that measure, tables by digest, releases of tables to channels,
+//! tokens and an audit. It knows nothing of HTTP.
+//!
+//! ```text
+//! STATE/service.db        tasks, versions, validations, releases, tokens, audit (SQLite; the database is authoritative)
+//! STATE/lock              held by the one service that uses the folder
+//! STATE/token            the token of the account that runs the service, where it has no configuration file
+//! STATE/blobs/sha256/…    tables by digest; never changed
+//! STATE/tasks/N/          log of task N, and the campaign that it measures where it has overrides
+//! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
+//! ```
+//!
+//! A [`Service`] is opened with a [`Configuration`]. [`Service::run`] starts tasks as child processes of the same
+//! executable until it is told to stop. Everything that a person or program asks for has an [`Actor`], whose scopes
+//! are checked here and not by the caller.
+
+mod actor;
+mod audit;
+mod backup;
+mod blobs;
+mod campaigns;
+mod configuration;
+mod database;
+mod digest;
+mod error;
+mod feed;
+mod gates;
+mod owner;
+mod page;
+mod publish;
+mod releases;
+mod runner;
+mod schema;
+mod secret;
+mod service;
+mod tasks;
+mod tokens;
+mod versions;
+
+pub use actor::{Actor, Scope};
+pub use audit::AuditRow;
+pub use backup::{backup, restore};
+pub use campaigns::CampaignEntry;
+pub use configuration::{Configuration, Gating, Listen, Machine, Tls};
+pub use digest::Digest;
+pub use error::ServiceError;
+pub use feed::{Feed, FeedItem, Notice};
+pub use gates::{Gate, GateState};
+pub use page::{Page, Slice};
+pub use releases::{Channel, ChannelKey, Manifest, Release, ReleaseAction, ReleaseRequest};
+pub use secret::SecretToken;
+pub use service::Service;
+pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};
+pub use tokens::{NewToken, TokenRow};
+pub use versions::{Validation, Version};

@@ -1,0 +1,184 @@
+//! Channels and releases.
+
+use serde::{Deserialize, Serialize};
+use strum_macros::{Display, EnumString};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{Actor, Digest, Gate, Page, Service, ServiceError, Slice};
+
+/// Where jobs look for a table.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Channel {
+    /// For those who try it by hand.
+    Candidate,
+    /// For some jobs or nodes.
+    Canary,
+    /// For all jobs.
+    Production,
+}
+
+/// A channel of a machine and library.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoParams, ToSchema,
+)]
+#[into_params(parameter_in = Path)]
+pub struct ChannelKey {
+    /// The machine.
+    pub machine: String,
+    /// `NAME-VERSION` of the MPI library, as in `openmpi-4.1.4`.
+    pub library: String,
+    /// The channel.
+    pub channel: Channel,
+}
+
+/// What a release does.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum ReleaseAction {
+    /// Makes a table current.
+    Release,
+    /// Makes the table current that was so before.
+    Rollback,
+    /// Makes an empty table current, which leaves every call to the library.
+    Withdraw,
+}
+
+/// A release: a row that never changes.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Release {
+    /// Its number; releases of all channels count together.
+    pub sequence: u64,
+    /// Of which channel.
+    #[serde(flatten)]
+    pub key: ChannelKey,
+    /// What it did.
+    pub action: ReleaseAction,
+    /// The table that jobs use since then.
+    pub digest: Digest,
+    /// By whom.
+    pub actor: String,
+    /// Why.
+    pub reason: String,
+    /// The gates as they stood.
+    pub gates: Vec<Gate>,
+    /// When.
+    #[schema(value_type = String)]
+    pub at: jiff::Timestamp,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReleaseRequest {
+    /// The table; for `rollback` the one to go back to, by default the one released before; absent for `withdraw`.
+    #[serde(default)]
+    pub digest: Option<Digest>,
+    /// What to do.
+    pub action: ReleaseAction,
+    /// Why: 1 to 1000 characters. Needed to override gates, to roll back and to withdraw.
+    #[serde(default)]
+    pub reason: String,
+    /// Whether closed gates are passed over; needs the scope `admin` and a reason.
+    #[serde(default)]
+    pub override_gates: bool,
+}
+
+/// What nodes ask for: the table that a channel has now, and those that running jobs may still use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Manifest {
+    /// The channel.
+    #[serde(flatten)]
+    pub key: ChannelKey,
+    /// The number of the release; also its ETag.
+    pub sequence: u64,
+    /// The table.
+    pub digest: Digest,
+    /// All digests that were current within the longest wall time, this one first.
+    pub keep: Vec<Digest>,
+}
+
+impl Service {
+    /// Releases a table to a channel, rolls back or withdraws: a new row, then the published folder. `expected` is the
+    /// sequence at which the caller believes the channel to be, 0 for one without releases.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] without the scope `publish`, or `admin` where gates are overridden;
+    /// [`ServiceError::Gates`], [`ServiceError::Precondition`], [`ServiceError::NotFound`],
+    /// [`ServiceError::Conflict`] if there is nothing to go back to, [`ServiceError::Invalid`] without a reason.
+    pub fn release(
+        &self,
+        actor: &Actor,
+        key: &ChannelKey,
+        request: &ReleaseRequest,
+        expected: Option<u64>,
+    ) -> Result<Release, ServiceError> {
+        todo!("{actor:?} {key:?} {request:?} {expected:?}")
+    }
+
+    /// All channels that have releases, each with its newest one.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn channels(&self) -> Result<Vec<Release>, ServiceError> {
+        todo!()
+    }
+
+    /// Releases of a channel, newest first.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn releases(&self, key: &ChannelKey, slice: Slice) -> Result<Page<Release>, ServiceError> {
+        todo!("{key:?} {slice:?}")
+    }
+
+    /// A channel's manifest, from memory: SQLite is not asked.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] without any release.
+    pub fn manifest(&self, key: &ChannelKey) -> Result<Manifest, ServiceError> {
+        todo!("{key:?}")
+    }
+
+    /// The released table of a channel, read and in memory, for lookups.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] without any release.
+    pub fn released_table(
+        &self,
+        key: &ChannelKey,
+    ) -> Result<std::sync::Arc<table::Table>, ServiceError> {
+        todo!("{key:?}")
+    }
+
+    /// Notes that a client has pulled a digest.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn note_pull(
+        &self,
+        key: &ChannelKey,
+        client: &str,
+        digest: &Digest,
+    ) -> Result<(), ServiceError> {
+        todo!("{key:?} {client} {digest}")
+    }
+}

@@ -44,7 +44,7 @@ pub use error::ServiceError;
 pub use feed::{Feed, FeedItem, Notice};
 pub use gates::{Gate, GateState};
 pub use page::{Page, Slice};
-pub use releases::{Channel, ChannelKey, Manifest, Release, ReleaseAction, ReleaseRequest};
+pub use releases::{Channel, ChannelKey, Manifest, Pull, Release, ReleaseAction, ReleaseRequest};
 pub use service::Service;
 pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{NewToken, SecretToken, TokenRow};

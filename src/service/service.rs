@@ -18,6 +18,8 @@ pub struct Service {
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
+    /// What is released, in memory.
+    pub(crate) released: crate::releases::Released,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -41,6 +43,7 @@ impl Service {
             executable,
             database,
             feed: Feed::new(),
+            released: crate::releases::Released::default(),
             _lock: lock,
         };
         service.add_machines()?;

@@ -60,7 +60,7 @@ impl Service {
             reason: request.reason.trim().to_owned(),
             at: Timestamp::now(),
         };
-        let prepared = self.prepare(key, &release.digest, &table, &actor.name)?;
+        let prepared = self.prepare_version(key, &release.digest, &table, &actor.name)?;
         let before = steps.last().map(|step| &step.digest);
         let details = self.details(&release, before, &table);
         release.sequence = self.write_down(&release, prepared, expected, &details)?;

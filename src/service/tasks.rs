@@ -7,6 +7,7 @@ mod submit;
 
 pub(crate) use self::overrides::with_outputs;
 use self::read::fetch;
+pub(crate) use self::read::word;
 
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, EnumString};

@@ -68,9 +68,7 @@ impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let at = self.campaign.begin(console)?;
         let stop = interrupt::flag()?;
-        let mut observer = self
-            .events
-            .observer(console, ProgressDisplay::new, &stop)?;
+        let mut observer = self.events.observer(console, ProgressDisplay::new, &stop)?;
         let tuned = if self.campaign.is_detached() {
             tuner::check_outputs(&at)?;
             let submitted = tuner::submit(&at, &mut *observer, &stop)?;

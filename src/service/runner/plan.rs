@@ -6,6 +6,7 @@ use campaign::{Campaign, Launching};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::database::unreadable;
+use crate::tasks::word;
 use crate::{Digest, ServiceError, TaskId, TaskKind};
 
 /// A task that waits for nothing but its turn, as its row has it.
@@ -45,7 +46,7 @@ impl Waiting {
         let unsound = |what: &str| unreadable(std::io::Error::other(what.to_owned()));
         Ok(Self {
             id: row.get(0)?,
-            kind: row.get::<_, String>(1)?.parse().map_err(unreadable)?,
+            kind: word(row, 1)?,
             machine: row.get(2)?,
             campaign: row.get(3)?,
             digest: digest.map_err(unsound)?,

@@ -1,7 +1,8 @@
 //! Tasks as they are shown.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::str::FromStr;
 
 use jiff::civil::date;
 use jiff::tz::TimeZone;
@@ -63,7 +64,7 @@ impl Service {
                  GROUP BY task.machine, state ORDER BY machine.name, state",
             )?;
             let rows = statement.query_map([], |row| {
-                Ok((row.get(0)?, state_of(row, 1)?, row.get(2)?))
+                Ok((row.get(0)?, word(row, 1)?, row.get(2)?))
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -95,7 +96,7 @@ impl Service {
     pub fn log(&self, id: TaskId, from: u64) -> Result<(String, u64), ServiceError> {
         self.task(id)?;
         let path = self.task_folder(id).join("log");
-        let read = || {
+        let read = || -> io::Result<_> {
             let mut file = File::open(&path)?;
             let length = file.metadata()?.len();
             let mut bytes = Vec::new();
@@ -126,12 +127,14 @@ pub(super) fn fetch(connection: &Connection, id: TaskId) -> Result<Task, Service
     })
 }
 
-/// The state in a column.
+/// A word in a column, such as a state.
 ///
 /// # Errors
-/// SQLite.
-fn state_of(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
-    row.get::<_, String>(column)?.parse().map_err(unreadable)
+/// SQLite; a word that is not known.
+pub(crate) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let word: String = row.get(column)?;
+    let unknown = |_| unreadable(io::Error::other(format!("the unknown word `{word}`")));
+    word.parse().map_err(unknown)
 }
 
 fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
@@ -148,7 +151,7 @@ fn task_of(row: &Row<'_>) -> rusqlite::Result<Task> {
         id: row.get(0)?,
         request: serde_json::from_str(&row.get::<_, String>(1)?).map_err(unreadable)?,
         name: row.get(2)?,
-        state: state_of(row, 3)?,
+        state: word(row, 3)?,
         reason: row.get(4)?,
         follows: row.get(5)?,
         actor: row.get(6)?,

@@ -36,7 +36,9 @@ fn watched(place: &Place, args: &[&str]) -> (Vec<Value>, Value) {
     let ran = place.run(args);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let lines = ran.out.lines();
-    let mut events: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let mut last = events.pop().unwrap();
     assert_eq!(last["event"], "outcome", "{last}");
     assert!(events.iter().all(|event| event["event"].is_string()));
@@ -50,17 +52,23 @@ fn each_event_is_a_line_and_the_outcome_is_the_last() {
     let of = |kind: &str| events.iter().filter(|event| event["event"] == kind).count();
     assert_eq!(of("launch") as u64, outcome["launches"].as_u64().unwrap());
     let done = events.iter().filter(|event| event["event"] == "stored");
-    let done: Vec<_> = done.map(|event| event["progress"]["done"].as_u64()).collect();
+    let done: Vec<_> = done
+        .map(|event| event["progress"]["done"].as_u64())
+        .collect();
     assert!(done.is_sorted() && done.last() == Some(&outcome["done"].as_u64()));
     let json = place.run(&["tune", "campaign.yaml", "--json"]).json();
-    for key in ["name", "library", "store", "table", "report", "done", "total"] {
+    for key in [
+        "name", "library", "store", "table", "report", "done", "total",
+    ] {
         assert_eq!(outcome[key], json[key], "{key}");
     }
 
     let table = "tables/small.yaml";
     let (events, outcome) = watched(&place, &["validate", table, "--events", "--seed", "1"]);
     assert!(!events.is_empty());
-    let json = place.run(&["validate", table, "--json", "--seed", "1"]).json();
+    let json = place
+        .run(&["validate", table, "--json", "--seed", "1"])
+        .json();
     assert_eq!(outcome["points"], json["points"]);
     let (_, outcome) = watched(&place, &["check", table, "--events"]);
     assert_eq!(outcome["holds"], true);

@@ -22,6 +22,8 @@ pub struct Service {
     pub(crate) runner: Runner,
     /// The tokens and sessions that hold.
     pub(crate) keyring: Keyring,
+    /// What is released, in memory.
+    pub(crate) released: crate::releases::Released,
     /// Locked for its lifetime.
     _lock: File,
 }
@@ -50,6 +52,7 @@ impl Service {
             feed: Feed::new(),
             runner: Runner::default(),
             keyring: Keyring::default(),
+            released: crate::releases::Released::default(),
             _lock: lock,
         };
         service.add_machines()?;

@@ -252,7 +252,7 @@ fn exports(digest: &Digest) -> Markup {
                 li { a href=(format!("/api/v1/blobs/{digest}")) download=(format!("{}.yaml", digest.short())) { "the table itself" } }
                 @for format in export::FORMATS {
                     li {
-                        a href=(format!("/api/v1/tables/{digest}/exports/{}", format.name()))
+                        a href=(format!("/api/v1/tables/{digest}/export/{}", format.name()))
                             download=(format!("{}.{}", digest.short(), format.suffix())) { (format.name()) }
                         " (" (format.releases()) ")"
                     }

@@ -100,7 +100,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// SQLite would let everybody read a file that it creates; its log takes the mode from the file.
-fn create_file(path: &Path) -> Result<(), ServiceError> {
+pub(crate) fn create_file(path: &Path) -> Result<(), ServiceError> {
     let mut options = OpenOptions::new();
     let created = options.write(true).create_new(true).mode(0o600).open(path);
     match created {

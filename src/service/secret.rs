@@ -2,7 +2,7 @@
 //! recognising a visitor takes microseconds and no writing.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use rusqlite::Connection;
@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::database::{Database, now};
+use crate::digest::hexadecimal;
 use crate::tokens::list;
 use crate::{Actor, ServiceError};
 
@@ -33,12 +34,7 @@ impl SecretToken {
     pub(crate) fn random() -> Result<Self, ServiceError> {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).map_err(ServiceError::Random)?;
-        let mut text = PREFIX.to_owned();
-        for byte in bytes {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        Ok(Self(text))
+        Ok(Self(format!("{PREFIX}{}", hexadecimal(&bytes))))
     }
 }
 
@@ -47,6 +43,15 @@ impl fmt::Debug for SecretToken {
         f.write_str("SecretToken(...)")
     }
 }
+
+/// In constant time.
+impl PartialEq for SecretToken {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
+impl Eq for SecretToken {}
 
 /// SHA-256 of a secret. Secrets are random, so that neither salt nor a slow function is needed.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,14 @@
 //! Tokens and the sessions of browsers.
 
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tempfile::NamedTempFile;
 use utoipa::ToSchema;
 
 use crate::database::{now, timestamp, unreadable};
+use crate::owner::OWNER;
 use crate::secret::{Hash, SecretToken};
 use crate::{Actor, Scope, Service, ServiceError, audit};
 
@@ -26,10 +23,6 @@ const MOST_LISTED: u32 = 1000;
 /// The longest time that a token may be given, in days.
 const MOST_DAYS: u32 = 3660;
 const DAY_MILLISECONDS: i64 = 86_400_000;
-/// The file of the owner's token in the state folder.
-const OWNER_FILE: &str = "token";
-/// The name of the owner's token.
-const OWNER: &str = "owner";
 /// Names that stand for others in the audit. So do `uid N`.
 const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
 
@@ -93,41 +86,6 @@ impl Service {
         });
         self.keyring.forget();
         Ok((secret, made?))
-    }
-
-    /// The token of whoever starts the service, with the scope `admin`: the one in `STATE/token` (mode 0600) if that
-    /// still holds and others cannot have read it, else a new one, which revokes those before it.
-    ///
-    /// # Errors
-    /// Files, SQLite, [`ServiceError::Random`].
-    pub fn owner_token(&self) -> Result<SecretToken, ServiceError> {
-        let path = self.configuration.state.join(OWNER_FILE);
-        if let Some(secret) = kept(&path)?
-            && let Some(actor) = self.authenticate(secret.expose())?
-            && actor.name == OWNER
-        {
-            return Ok(secret);
-        }
-        let secret = SecretToken::random()?;
-        let new = NewToken {
-            name: OWNER.to_owned(),
-            scopes: vec![Scope::Admin],
-            machines: Vec::new(),
-            days: None,
-        };
-        let made = self.database.write(|transaction| {
-            let query = "SELECT id FROM token WHERE name = ?1 AND revoked_at IS NULL";
-            let mut before = transaction.prepare(query)?;
-            let before = before.query_map([OWNER], |row| row.get(0))?;
-            for id in before.collect::<Result<Vec<u64>, _>>()? {
-                revoke(transaction, "service", id, OWNER)?;
-            }
-            add(transaction, "service", &new, &secret)
-        });
-        self.keyring.forget();
-        made?;
-        keep(&path, &secret).map_err(ServiceError::file("write", &path))?;
-        Ok(secret)
     }
 
     /// Tokens: first those that are not revoked, each part from the newest on; at most 1000. Needs the scope `admin`.
@@ -300,7 +258,8 @@ fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceE
     Ok(())
 }
 
-fn add(
+/// Adds a token that was checked.
+pub(crate) fn add(
     transaction: &Transaction<'_>,
     by: &str,
     new: &NewToken,
@@ -346,7 +305,8 @@ fn add(
     Ok(row)
 }
 
-fn revoke(
+/// Revokes a token that holds, and ends its sessions.
+pub(crate) fn revoke(
     transaction: &Transaction<'_>,
     by: &str,
     id: u64,
@@ -383,28 +343,4 @@ pub(crate) fn list<T: serde::de::DeserializeOwned>(
 ) -> rusqlite::Result<Vec<T>> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(unreadable)
-}
-
-/// The token in the owner's file; `None` if there is none, and if others may have read it.
-fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
-    let read = |source| ServiceError::file("read", path)(source);
-    match files::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(read(error)),
-        Ok(file) => {
-            let mode = file.metadata().map_err(read)?.permissions().mode();
-            let text = files::text_of(&file).map_err(read)?;
-            Ok((mode & 0o077 == 0).then(|| SecretToken(text.trim_end().to_owned())))
-        }
-    }
-}
-
-/// Writes the owner's file, which is its owner's alone from its first byte on.
-fn keep(path: &Path, secret: &SecretToken) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(path);
-    let mut file = NamedTempFile::new_in(folder)?;
-    writeln!(file, "{}", secret.expose())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -69,6 +69,15 @@ impl Visitor {
         }
     }
 
+    /// Requires the right to read something, before it is known to which machine it belongs.
+    ///
+    /// # Errors
+    /// 403.
+    pub(crate) fn require_read_anything(&self) -> Result<(), Problem> {
+        let machine = self.actor.machines.first().map(String::as_str);
+        self.require_read(machine)
+    }
+
     /// Checks the field `form_token` of a form that changes something. It need not be there where the visitor has no
     /// session: their token is not sent by a browser on its own account.
     ///
@@ -111,7 +120,13 @@ impl FromRequestParts<App> for Visitor {
             let asked = secret.clone();
             // A session that has ended is none: the browser does not know that yet.
             if let Some(actor) = app.ask(move |service| service.session(&asked)).await? {
-                return Ok(visitor(actor, How::Session(secret)));
+                let visitor = visitor(actor, How::Session(secret));
+                // Forms of pages carry it as a field, which their handlers check.
+                if !parts.method.is_safe() && parts.uri.path().starts_with("/api/") {
+                    let given = parts.headers.get("x-form-token");
+                    visitor.check_form(given.and_then(|given| given.to_str().ok()))?;
+                }
+                return Ok(visitor);
             }
         }
         match peer {
@@ -136,11 +151,19 @@ impl FromRequestParts<App> for Visitor {
     }
 }
 
-/// Exchanges a token for a session: the value of `Set-Cookie`.
+/// A session that has begun.
+pub(crate) struct Begun {
+    /// The value of `Set-Cookie`.
+    pub(crate) cookie: HeaderValue,
+    /// What its forms carry.
+    pub(crate) form_token: String,
+}
+
+/// Exchanges a token for a session.
 ///
 /// # Errors
 /// 401 if the token is wrong, 429 after too many wrong ones.
-pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<HeaderValue, Problem> {
+pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
     let token = token.trim().to_owned();
     check_failures(app, peer)?;
     let begun = app
@@ -149,7 +172,10 @@ pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<HeaderV
     let Some((session, lasts)) = begun else {
         return Err(wrong_token(app, peer));
     };
-    set_cookie(app, session.expose(), lasts.as_secs())
+    Ok(Begun {
+        cookie: set_cookie(app, session.expose(), lasts.as_secs())?,
+        form_token: form_token(session.expose()),
+    })
 }
 
 /// Ends the visitor's session, if there is one: the value of `Set-Cookie`.

@@ -62,7 +62,7 @@ pub(crate) fn asked(headers: &HeaderMap) -> Option<Authority> {
 ///
 /// # Errors
 /// 403.
-pub(crate) fn check_origin(headers: &HeaderMap, asked: &Authority) -> Result<(), Problem> {
+pub(crate) fn check_origin(headers: &HeaderMap, asked: Option<&Authority>) -> Result<(), Problem> {
     let foreign = |what: &str| {
         let detail = format!("the change was asked for by a page of another site ({what})");
         Err(Problem::new(StatusCode::FORBIDDEN, detail))
@@ -77,7 +77,9 @@ pub(crate) fn check_origin(headers: &HeaderMap, asked: &Authority) -> Result<(),
     };
     let origin = origin.to_str().unwrap_or_default();
     let authority = origin.split_once("://").map(|(_, authority)| authority);
-    match authority.is_some_and(|authority| authority.eq_ignore_ascii_case(asked.as_str())) {
+    let is_own =
+        |own: &Authority| authority.is_some_and(|from| own.as_str().eq_ignore_ascii_case(from));
+    match asked.is_some_and(is_own) {
         true => Ok(()),
         false => foreign("`Origin`"),
     }

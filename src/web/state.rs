@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use service::{Service, ServiceError};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
-use crate::Problem;
 use crate::failures::Failures;
 use crate::hosts::Hosts;
+use crate::metrics::Metrics;
+use crate::pulls::Pulls;
+use crate::{Problem, WebError};
+
+/// Event streams at a time.
+const STREAMS: usize = 512;
 
 /// The service and what belongs to its HTTP interface. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -23,19 +28,34 @@ pub(crate) struct Shared {
     pub(crate) hosts: Hosts,
     /// Wrong tokens, by peer.
     pub(crate) failures: Failures,
+    /// Who pulled what, to be written.
+    pub(crate) pulls: Pulls,
+    /// What is counted.
+    pub(crate) metrics: Metrics,
+    /// Places for event streams.
+    pub(crate) streams: Arc<Semaphore>,
+    /// Begins the ids of this run's events, so that those of an earlier run are not taken for them.
+    pub(crate) run: i64,
     /// Becomes true when the service ends; event streams end then.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl App {
-    pub(crate) fn new(service: Arc<Service>, ending: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        ending: watch::Receiver<bool>,
+    ) -> Result<Self, WebError> {
         let shared = Shared {
             hosts: Hosts::of(service.configuration()),
             failures: Failures::default(),
+            pulls: Pulls::default(),
+            metrics: Metrics::new().map_err(WebError::Metrics)?,
+            streams: Arc::new(Semaphore::new(STREAMS)),
+            run: jiff::Timestamp::now().as_millisecond(),
             ending,
         };
         let shared = Arc::new(shared);
-        Self { service, shared }
+        Ok(Self { service, shared })
     }
 
     /// Whether cookies are only to be sent over TLS.

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-use crate::{App, Peer, Problem, auth, hosts};
+use crate::{App, Peer, Problem, auth, hosts, pages};
 
 /// The bytes that a body may have.
 pub(crate) const BODY_BYTES: usize = 1 << 20;
@@ -122,8 +122,7 @@ async fn finish(State(app): State<App>, request: Request, next: Next) -> Respons
 }
 
 fn page(problem: &Problem) -> Response {
-    let text = format!("{}\n\n{}\n", problem.status(), problem.detail());
-    let mut response = (problem.status(), text).into_response();
+    let mut response = (problem.status(), pages::problem(problem)).into_response();
     problem.set_headers(&mut response);
     response
 }

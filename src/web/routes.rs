@@ -6,7 +6,7 @@ use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::{App, api, health, layers, metrics};
+use crate::{App, api, health, layers, metrics, pages};
 
 /// All that the service answers to.
 pub(crate) fn router(app: App) -> Router {
@@ -21,7 +21,8 @@ pub(crate) fn router(app: App) -> Router {
         )
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::metrics));
+        .route("/metrics", get(metrics::metrics))
+        .merge(pages::router());
     layers::around(router, app)
 }
 

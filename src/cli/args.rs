@@ -104,7 +104,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
 fn check_names_for_json() -> Result<(), CliError> {
     let args = std::env::args_os().take_while(|arg| arg != "--");
     let args: Vec<OsString> = args.collect();
-    let is_json = args.iter().any(|arg| arg == "--json");
+    let is_json = args.iter().any(|arg| arg == "--json" || arg == "--events");
     let strange = args.into_iter().find(|arg| arg.to_str().is_none());
     match strange.filter(|_| is_json) {
         Some(name) => Err(CliError::NoNameInJson { name }),

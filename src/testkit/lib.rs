@@ -1,6 +1,7 @@
 //! What the tests of several crates share.
 
 pub mod fakes;
+pub mod html;
 pub mod mpi;
 pub mod process;
 mod requirements;

@@ -6,8 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export, fit,
-    import, init, jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune,
-    validate,
+    import, init, jobs, lookup, man, measure, plan, pull, remote, report, run, schedule, simulate,
+    tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -61,6 +61,8 @@ enum Verb {
     Validate(validate::Args),
     Check(check::Args),
     Run(run::Args),
+    Pull(pull::Args),
+    Remote(remote::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -93,6 +95,8 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),
         Verb::Run(args) => args.run(console),
+        Verb::Pull(args) => args.run(console),
+        Verb::Remote(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

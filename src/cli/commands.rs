@@ -18,6 +18,8 @@ pub(crate) mod lookup;
 pub(crate) mod man;
 pub(crate) mod measure;
 pub(crate) mod plan;
+pub(crate) mod pull;
+pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schedule;
@@ -25,6 +27,7 @@ pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod validate;
 
+mod connection;
 mod detached;
 mod grid;
 mod guarded;

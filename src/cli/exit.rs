@@ -3,18 +3,20 @@
 //! | code | meaning | examples |
 //! |---|---|---|
 //! | 0 | good | also when the reader of the output goes away early |
-//! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold |
+//! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold; a gate of a release is closed |
 //! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; a service that is away |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
 //!
-//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal.
+//! `run` ends as the command that it has started, by its exit code or 128 and the number of its signal; `remote watch` and
+//! `remote submit --wait` as the task's verb, with 3 where that was cancelled.
 
 use std::io;
 use std::panic::{self, UnwindSafe};
 use std::process::ExitCode;
 
+use client::Outcome;
 use export::ExportError;
 use export::deploy::DeployError;
 use fit::FitError;
@@ -112,6 +114,9 @@ pub(crate) fn of(error: &CliError) -> Code {
             _ => Code::Input,
         },
         CliError::Guard(error) => of_guard(error),
+        CliError::Remote(error) => of_outcome(error.outcome()),
+        CliError::Pull { source, .. } => of_outcome(source.outcome()),
+        CliError::Older { .. } => Code::Environment,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -122,6 +127,7 @@ pub(crate) fn of(error: &CliError) -> Code {
         | CliError::Unprovable(_)
         | CliError::Untraceable(_)
         | CliError::Simulate(_)
+        | CliError::NoService
         | CliError::StoreMoved { .. }
         | CliError::OtherLibrary { .. }
         | CliError::Exists { .. }
@@ -205,6 +211,14 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
         | GuardError::NoProbes => Code::Input,
+    }
+}
+
+fn of_outcome(outcome: Outcome) -> Code {
+    match outcome {
+        Outcome::No => Code::No,
+        Outcome::Wrong => Code::Input,
+        Outcome::Away => Code::Environment,
     }
 }
 

@@ -1,10 +1,11 @@
 //! What was done, by whom.
 
-use rusqlite::Transaction;
+use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{Actor, Page, Service, ServiceError, Slice};
+use crate::database::{now, timestamp, unreadable};
+use crate::{Actor, Page, Scope, Service, ServiceError, Slice};
 
 /// Something that was done.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -25,6 +26,9 @@ pub struct AuditRow {
 }
 
 /// Adds a row, in the transaction of what is done.
+///
+/// # Errors
+/// SQLite.
 pub(crate) fn record(
     transaction: &Transaction<'_>,
     actor: &str,
@@ -32,7 +36,11 @@ pub(crate) fn record(
     subject: &str,
     details: &serde_json::Value,
 ) -> Result<(), ServiceError> {
-    todo!("{transaction:?} {actor} {action} {subject} {details}")
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO audit (at, actor, action, subject, details) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    statement.execute(params![now(), actor, action, subject, details.to_string()])?;
+    Ok(())
 }
 
 impl Service {
@@ -41,6 +49,26 @@ impl Service {
     /// # Errors
     /// [`ServiceError::Forbidden`]; SQLite.
     pub fn audit(&self, actor: &Actor, slice: Slice) -> Result<Page<AuditRow>, ServiceError> {
-        todo!("{actor:?} {slice:?}")
+        actor.require(Scope::Admin, None)?;
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, at, actor, action, subject, details FROM audit WHERE id < ?1 \
+                 ORDER BY id DESC LIMIT ?2",
+            )?;
+            let rows = statement.query_map([slice.end(), slice.rows_and_one()], audit_row)?;
+            Ok(slice.page(rows.collect::<Result<_, _>>()?, |row: &AuditRow| row.id))
+        })
     }
+}
+
+fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    let details: String = row.get(5)?;
+    Ok(AuditRow {
+        id: row.get(0)?,
+        at: timestamp(row.get(1)?)?,
+        actor: row.get(2)?,
+        action: row.get(3)?,
+        subject: row.get(4)?,
+        details: serde_json::from_str(&details).map_err(unreadable)?,
+    })
 }

@@ -1,21 +1,183 @@
 //! Copies of a service's state.
+//!
+//! ```text
+//! BACKUP/service.db        as it was at one moment
+//! BACKUP/service.db.sha256 its digest, as sha256sum writes it
+//! BACKUP/blobs/sha256/…    the tables that it names
+//! ```
 
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
-use crate::ServiceError;
+use rusqlite::OpenFlags;
+use tempfile::TempDir;
 
-/// Writes a copy of a state folder's database and blobs to a new folder, also while a service uses it.
+use crate::database::{connect, create_file};
+use crate::service::DATABASE;
+use crate::{Digest, ServiceError, blobs, schema};
+
+/// The digest of the database.
+const CHECKSUM: &str = "service.db.sha256";
+
+/// Writes a copy of a state folder's database and blobs to a new folder, also while a service uses it. The copy is
+/// of one moment; it is checked and on disk when this returns, and nothing is left if it fails. It holds the hashes
+/// of tokens, no secrets, and no logs of tasks.
 ///
 /// # Errors
-/// If the target exists; files and SQLite.
+/// If the target exists; [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table,
+/// [`ServiceError::BadDatabase`], [`ServiceError::Newer`]; files and SQLite.
 pub fn backup(state: &Path, target: &Path) -> Result<(), ServiceError> {
-    todo!("{state:?} {target:?}")
+    let database = state.join(DATABASE);
+    files::open(&database).map_err(ServiceError::file("read", &database))?;
+    let half = Half::new(target)?;
+    let copy = half.path().join(DATABASE);
+    // SQLite takes an empty file, which others cannot read.
+    create_file(&copy)?;
+    let connection = connect(&database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    schema::check(&connection, &database)?;
+    // One reading transaction. Blobs are written before the rows that name them, and never removed.
+    let name = copy.to_str().ok_or_else(|| {
+        let error = io::Error::new(ErrorKind::InvalidInput, "its name is not UTF-8");
+        ServiceError::file("create", &copy)(error)
+    })?;
+    connection.execute("VACUUM INTO ?1", [name])?;
+    let sum = half.path().join(CHECKSUM);
+    files::write(&sum, checksum(&copy)?.as_bytes()).map_err(ServiceError::file("write", &sum))?;
+    complete(state, half.path())?;
+    half.finish()
 }
 
-/// Makes a state folder of a backup, after its database and all digests were checked. The folder must not exist.
+/// Makes a state folder of a backup, after its database and all digests were checked. The folder must not exist, and
+/// does not unless all is well. Sessions of browsers end; tokens that were revoked since then hold again.
 ///
 /// # Errors
-/// [`ServiceError::Damaged`], [`ServiceError::Newer`]; files and SQLite.
+/// [`ServiceError::Damaged`], [`ServiceError::NotFound`] of a table, [`ServiceError::BadDatabase`],
+/// [`ServiceError::Newer`]; if the folder exists; files and SQLite.
 pub fn restore(backup: &Path, state: &Path) -> Result<(), ServiceError> {
-    todo!("{backup:?} {state:?}")
+    let half = Half::new(state)?;
+    let (from, to) = (backup.join(DATABASE), half.path().join(DATABASE));
+    let sum = backup.join(CHECKSUM);
+    let expected = files::read(&sum).map_err(ServiceError::file("read", &sum))?;
+    files::open(&from)
+        .and_then(|mut from| io::copy(&mut from, &mut created(&to)?))
+        .map_err(ServiceError::file("copy", &from))?;
+    // What was copied is checked, not what it was copied from.
+    if checksum(&to)?.as_bytes() != expected {
+        return Err(ServiceError::BadDatabase {
+            path: from,
+            problem: format!("its digest is not the one in {CHECKSUM}; use another backup"),
+        });
+    }
+    complete(backup, half.path())?;
+    let connection = connect(&to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.execute("DELETE FROM session", [])?;
+    connection.close().map_err(|(_, error)| error)?;
+    half.finish()
+}
+
+/// A folder beside the one that is to be made, which goes away unless it takes its name.
+struct Half {
+    folder: TempDir,
+    target: PathBuf,
+}
+
+impl Half {
+    /// Begins a folder that must not exist.
+    fn new(target: &Path) -> Result<Self, ServiceError> {
+        let refused = ServiceError::file("create", target);
+        let target = match std::path::absolute(target) {
+            Ok(target) => target,
+            Err(error) => return Err(refused(error)),
+        };
+        if fs::symlink_metadata(&target).is_ok() {
+            let error = io::Error::new(ErrorKind::AlreadyExists, "it is there already");
+            return Err(refused(error));
+        }
+        let above = target.parent().unwrap_or(&target);
+        let folder = fs::create_dir_all(above).and_then(|()| {
+            tempfile::Builder::new()
+                .prefix(".colltune-")
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir_in(above)
+        });
+        match folder {
+            Ok(folder) => Ok(Self { folder, target }),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts all to disk, and gives the folder its name.
+    fn finish(self) -> Result<(), ServiceError> {
+        let above = self.target.parent().unwrap_or(&self.target);
+        let named = sync(self.path())
+            .and_then(|()| fs::rename(self.path(), &self.target))
+            .and_then(|()| File::open(above)?.sync_all());
+        named.map_err(ServiceError::file("create", &self.target))?;
+        // The temporary name stands for nothing now.
+        let _ = self.folder.keep();
+        Ok(())
+    }
+}
+
+/// Puts a folder with all files and folders in it to disk.
+fn sync(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync(&entry.path())?,
+            false => File::open(entry.path())?.sync_all()?,
+        }
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// A line as sha256sum writes it.
+fn checksum(database: &Path) -> Result<String, ServiceError> {
+    let digest = File::open(database).and_then(Digest::of_reader);
+    let digest = digest.map_err(ServiceError::file("read", database))?;
+    Ok(format!("{digest}  {DATABASE}\n"))
+}
+
+/// Copies what the database of the copy names, and checks that database and the blobs.
+fn complete(from: &Path, copy: &Path) -> Result<(), ServiceError> {
+    let path = copy.join(DATABASE);
+    let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    schema::check(&connection, &path)?;
+    let bad = |problem: &str| ServiceError::BadDatabase {
+        path: from.join(DATABASE),
+        problem: format!("it is damaged ({problem}); restore it from a backup"),
+    };
+    let query = "PRAGMA integrity_check(1)";
+    let verdict: String = connection.query_row(query, [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Err(bad(&verdict.replace('\n', " ")));
+    }
+    if connection.prepare("PRAGMA foreign_key_check")?.exists([])? {
+        return Err(bad("a row names another one that is missing"));
+    }
+    let mut digests = connection.prepare("SELECT digest FROM blob")?;
+    let mut digests = digests.query([])?;
+    while let Some(row) = digests.next()? {
+        let digest: String = row.get(0)?;
+        let digest: Digest = digest.parse().map_err(bad)?;
+        let bytes = blobs::read(from, &digest)?;
+        let path = blobs::place(copy, &digest);
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder)
+            .and_then(|()| created(&path)?.write_all(&bytes))
+            .map_err(ServiceError::file("write", &path))?;
+    }
+    Ok(())
+}
+
+/// A new file, of its owner alone.
+fn created(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
 }

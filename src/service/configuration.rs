@@ -1,10 +1,14 @@
 //! `service.yaml`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ServiceError;
+
+mod check;
+mod definition;
+mod problem;
 
 /// What the service is told at its start.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +23,10 @@ pub struct Configuration {
     pub tls: Option<Tls>,
     /// Whether a proxy in front of it speaks TLS.
     pub behind_proxy: bool,
-    /// Whether reading needs no token. True by default on loopback and sockets.
+    /// Whether reading needs no token. True by default on loopback and sockets, unless a proxy hands on what others
+    /// ask.
     pub open_reading: bool,
-    /// The machines that tasks run on, at least one; `local` by default.
+    /// The machines that tasks run on, at least one, with different names; `local` by default.
     pub machines: Vec<Machine>,
     /// What a release must meet.
     pub gates: Gating,
@@ -52,7 +57,7 @@ pub struct Tls {
 pub struct Machine {
     /// Its name: 1 to 64 of `a-z0-9-_.`, not beginning with `.`.
     pub name: String,
-    /// Campaigns that may run on it: patterns of paths in the folder, `tuning/*.yaml` by default.
+    /// Campaigns that may run on it: patterns of paths in the folder, without `..`; `tuning/*.yaml` by default.
     pub campaigns: Vec<String>,
     /// Tasks of campaigns with a batch system that run at once; 1 by default. Those that measure on the service's
     /// own host always run one at a time.
@@ -69,20 +74,47 @@ pub struct Gating {
 }
 
 impl Configuration {
+    /// The usual name of the file. It may lie among the campaigns and is none.
+    pub const FILE_NAME: &str = "service.yaml";
+
     /// Reads `service.yaml`. Paths in it are relative to the file's own folder.
     ///
     /// # Errors
     /// [`ServiceError::Configuration`] with file, line, field and remedy; a file that cannot be read.
     pub fn load(path: &Path) -> Result<Self, ServiceError> {
-        todo!("{path:?}")
+        let text = files::read_text(path).map_err(ServiceError::file("read", path))?;
+        let folder = match path.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let folder = canonical(folder)?;
+        check::configuration(path, &text, folder)
+            .map_err(|diagnostic| ServiceError::Configuration(diagnostic.to_string()))
     }
 
     /// The configuration of a project folder without `service.yaml`: loopback, port 7878, the machine `local`.
     ///
     /// # Errors
-    /// If the folder's absolute path is not known.
+    /// If there is no such folder.
     pub fn of_folder(folder: &Path) -> Result<Self, ServiceError> {
-        todo!("{folder:?}")
+        Ok(Self::default_of(canonical(folder)?))
+    }
+
+    /// What holds unless a file says otherwise, for an absolute path.
+    fn default_of(folder: PathBuf) -> Self {
+        Self {
+            state: folder.join("service"),
+            folder,
+            listen: Listen::Address(SocketAddr::from((Ipv4Addr::LOCALHOST, 7878))),
+            tls: None,
+            behind_proxy: false,
+            open_reading: true,
+            machines: vec![Machine::default_of("local".to_owned())],
+            gates: Gating {
+                validation_days: 30,
+            },
+            longest_wall_time: Duration::from_secs(7 * 86_400),
+        }
     }
 
     /// A machine by its name.
@@ -96,4 +128,32 @@ impl Configuration {
             name: name.to_owned(),
         })
     }
+}
+
+impl Listen {
+    /// Whether only this host can connect.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Self::Address(address) => address.ip().is_loopback(),
+            Self::Socket(_) => true,
+        }
+    }
+}
+
+impl Machine {
+    /// What holds of a machine of which only the name is said.
+    fn default_of(name: String) -> Self {
+        Self {
+            name,
+            campaigns: vec!["tuning/*.yaml".to_owned()],
+            tasks: 1,
+            node_hours: None,
+        }
+    }
+}
+
+/// The absolute path of a folder that exists, without links.
+fn canonical(folder: &Path) -> Result<PathBuf, ServiceError> {
+    let listed = std::fs::read_dir(folder).and_then(|_| folder.canonicalize());
+    listed.map_err(ServiceError::file("open the folder", folder))
 }

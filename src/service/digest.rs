@@ -1,6 +1,7 @@
 //! The names of tables: SHA-256 of their bytes.
 
-use std::fmt;
+use std::fmt::{self, Write};
+use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -17,13 +18,19 @@ pub struct Digest(String);
 impl Digest {
     /// The digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
-        use fmt::Write;
-        let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(bytes) {
-            // Writing to a string does not fail.
-            let _ = write!(hex, "{byte:02x}");
+        Self(hexadecimal(&Sha256::digest(bytes)))
+    }
+
+    /// The digest of what is read to its end, in memory of constant size.
+    pub(crate) fn of_reader(mut from: impl io::Read) -> io::Result<Self> {
+        let mut digest = Sha256::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match from.read(&mut buffer)? {
+                0 => return Ok(Self(hexadecimal(&digest.finalize()))),
+                bytes => digest.update(&buffer[..bytes]),
+            }
         }
-        Self(hex)
     }
 
     /// The hexadecimal digits.
@@ -67,4 +74,15 @@ impl From<Digest> for String {
     fn from(digest: Digest) -> Self {
         digest.0
     }
+}
+
+/// Two digits a byte.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }

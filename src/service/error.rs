@@ -1,8 +1,10 @@
 //! What can go wrong. The HTTP interface gives each variant a status.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use export::deploy::DeployError;
+use rusqlite::ErrorCode;
 use thiserror::Error;
 
 use crate::{Digest, Gate, Scope, TaskId};
@@ -84,6 +86,14 @@ pub enum ServiceError {
         /// The newest known version.
         known: u32,
     },
+    /// `service.db` is no database, that of another program, or damaged.
+    #[error("{}: {problem}", path.display())]
+    BadDatabase {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A blob is not what its name says.
     #[error("the table {digest} is damaged on disk; restore it from a backup")]
     Damaged {
@@ -108,8 +118,74 @@ pub enum ServiceError {
     Database(#[from] rusqlite::Error),
     /// A table could not be published to its folder.
     #[error(transparent)]
-    Deploy(#[from] export::deploy::DeployError),
+    Deploy(#[from] DeployError),
     /// Random numbers are not to be had.
     #[error("the system has no random numbers: {0}")]
     Random(getrandom::Error),
+}
+
+impl ServiceError {
+    /// As an error of a file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// What to do about it, as a sentence without a full stop, where the message does not say so already.
+    pub fn help(&self) -> Option<String> {
+        if self.is_disk_full() {
+            return Some("free some space; what was kept before is whole".to_owned());
+        }
+        let text = match self {
+            Self::Forbidden { .. } => "use a token with this scope; an administrator makes tokens",
+            Self::Gates { .. } => {
+                "open the gates, or let an administrator pass over them with `override_gates` and a `reason`"
+            }
+            Self::Precondition { .. } => {
+                "look at the channel's new release, and ask again if it is still wanted"
+            }
+            Self::Locked { .. } => {
+                "end that service, or give this one a folder of its own with `state`"
+            }
+            Self::BadDatabase { .. } => "move it away, or restore a backup of it",
+            Self::NoLog(_) => "it has not begun, or its folder was removed",
+            Self::File { source, .. } => match source.kind() {
+                io::ErrorKind::PermissionDenied => "give the service's account the permission",
+                io::ErrorKind::AlreadyExists => "name another one, or move it away",
+                _ => return None,
+            },
+            Self::Database(error) => match error.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                    "another program holds the database; end it, or try again"
+                }
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                    "restore a backup of it"
+                }
+                Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+                    "let the service's account write the folder `state` and all that is in it"
+                }
+                _ => return None,
+            },
+            Self::Campaign(error) => return error.help(),
+            Self::Deploy(error) => return error.help(),
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+
+    /// Whether there is no space left to write (507); reading goes on.
+    pub fn is_disk_full(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        match self {
+            Self::File { source, .. } | Self::Deploy(DeployError::File { source, .. }) => {
+                matches!(source.kind(), StorageFull | QuotaExceeded)
+            }
+            Self::Database(error) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            _ => false,
+        }
+    }
 }

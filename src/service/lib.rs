@@ -4,6 +4,7 @@
 //! ```text
 //! STATE/service.db        tasks, versions, validations, releases, tokens, audit (SQLite; the database is authoritative)
 //! STATE/lock              held by the one service that uses the folder
+//! STATE/token            the token of the account that runs the service, where it has no configuration file
 //! STATE/blobs/sha256/…    tables by digest; never changed
 //! STATE/tasks/N/          log of task N, and the campaign that it measures where it has overrides
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
@@ -24,10 +25,13 @@ mod digest;
 mod error;
 mod feed;
 mod gates;
+mod owner;
 mod page;
 mod publish;
 mod releases;
 mod runner;
+mod schema;
+mod secret;
 mod service;
 mod tasks;
 mod tokens;
@@ -44,7 +48,8 @@ pub use feed::{Feed, FeedItem, Notice};
 pub use gates::{Gate, GateState};
 pub use page::{Page, Slice};
 pub use releases::{Channel, ChannelKey, Manifest, Release, ReleaseAction, ReleaseRequest};
+pub use secret::SecretToken;
 pub use service::Service;
 pub use tasks::{Overrides, Submitted, Task, TaskFilter, TaskId, TaskKind, TaskRequest, TaskState};
-pub use tokens::{NewToken, SecretToken, TokenRow};
+pub use tokens::{NewToken, TokenRow};
 pub use versions::{Validation, Version};

@@ -20,6 +20,26 @@ impl Slice {
     pub fn rows(self) -> u32 {
         self.limit.unwrap_or(50).clamp(1, 200)
     }
+
+    /// What the numbers of rows must be less than, for SQL.
+    pub(crate) fn end(self) -> i64 {
+        let before = self.before.map(i64::try_from);
+        before.and_then(Result::ok).unwrap_or(i64::MAX)
+    }
+
+    /// How many rows to ask SQL for: one more than are shown, which tells whether there is a next page.
+    pub(crate) fn rows_and_one(self) -> i64 {
+        i64::from(self.rows()) + 1
+    }
+
+    /// The page of what was found with [`Slice::end`] and [`Slice::rows_and_one`], by a row's number.
+    pub(crate) fn page<T>(self, mut items: Vec<T>, number: impl Fn(&T) -> u64) -> Page<T> {
+        let rows = self.rows() as usize;
+        let is_cut = items.len() > rows;
+        items.truncate(rows);
+        let next = items.last().filter(|_| is_cut).map(number);
+        Page { items, next }
+    }
 }
 
 /// A part of a list.

@@ -2,42 +2,44 @@
 
 use std::time::Duration;
 
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::{Actor, Scope, Service, ServiceError};
+use crate::database::{now, timestamp, unreadable};
+use crate::owner::OWNER;
+use crate::secret::{Hash, SecretToken};
+use crate::{Actor, Scope, Service, ServiceError, audit};
+
+/// How long a session holds.
+const SESSION: Duration = Duration::from_secs(12 * 60 * 60);
+/// The most sessions of a token; the oldest one ends where another begins.
+const MOST_SESSIONS: u32 = 16;
+/// The most tokens that are neither revoked nor expired.
+const MOST_TOKENS: u32 = 500;
+/// The most tokens that are listed: all that hold, and the newest of those that do not.
+const MOST_LISTED: u32 = 1000;
+/// The longest time that a token may be given, in days.
+const MOST_DAYS: u32 = 3660;
+const DAY_MILLISECONDS: i64 = 86_400_000;
+/// Names that stand for others in the audit. So do `uid N`.
+const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
 
 /// A token that is to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What it is called: 1 to 64 characters.
+    /// What it is called: 1 to 64 characters; of the tokens that hold, only one has this name.
     pub name: String,
     /// What it permits.
     pub scopes: Vec<Scope>,
     /// On which machines; empty for all.
     #[serde(default)]
     pub machines: Vec<String>,
-    /// In how many days it expires; absent for never.
+    /// In how many days it expires, 1 to 3660; absent for never.
     #[serde(default)]
     pub days: Option<u32>,
-}
-
-/// A token's secret, shown once: `colltune_` and 64 hexadecimal digits. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct SecretToken(pub(crate) String);
-
-impl SecretToken {
-    /// The text.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for SecretToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SecretToken(...)")
-    }
 }
 
 /// A token without its secret.
@@ -65,53 +67,82 @@ pub struct TokenRow {
 }
 
 impl Service {
-    /// Makes a token. Needs the scope `admin`.
+    /// Makes a token. Needs the scope `admin`. At most 500 tokens hold at a time.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::Invalid`], [`ServiceError::Random`].
+    /// [`ServiceError::Forbidden`], [`ServiceError::Invalid`], [`ServiceError::Random`]; [`ServiceError::Conflict`] if a
+    /// token that holds has this name, or too many hold; SQLite.
     pub fn make_token(
         &self,
         actor: &Actor,
         new: &NewToken,
     ) -> Result<(SecretToken, TokenRow), ServiceError> {
-        todo!("{actor:?} {new:?}")
+        actor.require(Scope::Admin, None)?;
+        self.check_token(new)?;
+        let secret = SecretToken::random()?;
+        let made = self.database.write(|transaction| {
+            refuse_more(transaction, &new.name)?;
+            add(transaction, &actor.name, new, &secret)
+        });
+        self.keyring.forget();
+        Ok((secret, made?))
     }
 
-    /// The token of whoever starts the service, with all scopes: made anew at each start that has no configuration file,
-    /// and kept in `STATE/token` (mode 0600).
-    ///
-    /// # Errors
-    /// Files, SQLite, [`ServiceError::Random`].
-    pub fn owner_token(&self) -> Result<SecretToken, ServiceError> {
-        todo!()
-    }
-
-    /// All tokens. Needs the scope `admin`.
+    /// Tokens: first those that are not revoked, each part from the newest on; at most 1000. Needs the scope `admin`.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`]; SQLite.
     pub fn tokens(&self, actor: &Actor) -> Result<Vec<TokenRow>, ServiceError> {
-        todo!("{actor:?}")
+        actor.require(Scope::Admin, None)?;
+        self.database.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT id, name, scopes, machines, created_at, created_by, expires_at, revoked_at \
+                 FROM token ORDER BY revoked_at IS NOT NULL, id DESC LIMIT ?1",
+            )?;
+            let rows = statement.query_map([MOST_LISTED], token_row)?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 
     /// Revokes a token, and with it its sessions. Needs the scope `admin`. Twice is no error.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`].
+    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`]; SQLite.
     pub fn revoke_token(&self, actor: &Actor, id: u64) -> Result<(), ServiceError> {
-        todo!("{actor:?} {id}")
+        actor.require(Scope::Admin, None)?;
+        let revoked = self.database.write(|transaction| {
+            let query = "SELECT name, revoked_at FROM token WHERE id = ?1";
+            let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            // Numbers that no row can have are not found either.
+            let id_of_row = i64::try_from(id).unwrap_or(-1);
+            let found = transaction.query_row(query, [id_of_row], row).optional()?;
+            let (name, revoked_at): (String, Option<i64>) =
+                found.ok_or_else(|| ServiceError::NotFound {
+                    kind: "token",
+                    name: id.to_string(),
+                })?;
+            match revoked_at {
+                Some(_) => Ok(()),
+                None => revoke(transaction, &actor.name, id, &name),
+            }
+        });
+        self.keyring.forget();
+        revoked
     }
 
-    /// Whose token this is; `None` if it is unknown, expired or revoked. Hashes are compared in constant time.
+    /// Whose token this is; `None` if it is unknown, expired or revoked. Hashes are compared in constant time. Tokens
+    /// are in memory: the database is read only after one was made or revoked, or a session began or ended.
     ///
     /// # Errors
     /// SQLite.
     pub fn authenticate(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        todo!("{}", secret.len())
+        let known = self.keyring.token(&self.database, secret)?;
+        Ok(known.map(|token| token.actor))
     }
 
-    /// Begins a session of a browser for a token: the session's secret and how long it holds (12 hours); `None` if the
-    /// token is unknown, expired or revoked.
+    /// Begins a session of a browser for a token: the session's secret and how long it holds (12 hours, or until the
+    /// token expires); `None` if the token is unknown, expired or revoked. A token has at most 16 sessions: the oldest
+    /// one ends.
     ///
     /// # Errors
     /// SQLite, [`ServiceError::Random`].
@@ -119,7 +150,30 @@ impl Service {
         &self,
         secret: &str,
     ) -> Result<Option<(SecretToken, Duration)>, ServiceError> {
-        todo!("{}", secret.len())
+        let Some(token) = self.keyring.token(&self.database, secret)? else {
+            return Ok(None);
+        };
+        let session = SecretToken::random()?;
+        let begins = now();
+        let longest = begins.saturating_add(SESSION.as_millis() as i64);
+        let ends = token.expires_at.map_or(longest, |at| at.min(longest));
+        let begun = self.database.write(|transaction| {
+            transaction.execute("DELETE FROM session WHERE expires_at <= ?1", [begins])?;
+            transaction.execute(
+                "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE token = ?1 \
+                 ORDER BY expires_at DESC LIMIT -1 OFFSET ?2)",
+                params![token.id, MOST_SESSIONS - 1],
+            )?;
+            transaction.execute(
+                "INSERT INTO session (hash, token, expires_at) VALUES (?1, ?2, ?3)",
+                params![Hash::of(session.expose()).0, token.id, ends],
+            )?;
+            Ok(())
+        });
+        self.keyring.forget();
+        begun?;
+        let holds = Duration::from_millis(ends.saturating_sub(begins).max(0).unsigned_abs());
+        Ok(Some((session, holds)))
     }
 
     /// Whose session this is, as [`Self::authenticate`].
@@ -127,14 +181,166 @@ impl Service {
     /// # Errors
     /// SQLite.
     pub fn session(&self, secret: &str) -> Result<Option<Actor>, ServiceError> {
-        todo!("{}", secret.len())
+        self.keyring.session(&self.database, secret)
     }
 
-    /// Ends a session.
+    /// Ends a session. One that does not hold is no error.
     ///
     /// # Errors
     /// SQLite.
     pub fn end_session(&self, secret: &str) -> Result<(), ServiceError> {
-        todo!("{}", secret.len())
+        if self.session(secret)?.is_none() {
+            return Ok(());
+        }
+        let ended = self.database.write(|transaction| {
+            let hash = Hash::of(secret).0;
+            transaction.execute("DELETE FROM session WHERE hash = ?1", [hash])?;
+            Ok(())
+        });
+        self.keyring.forget();
+        ended
     }
+
+    fn check_token(&self, new: &NewToken) -> Result<(), ServiceError> {
+        let invalid = |field, problem: String| Err(ServiceError::Invalid { field, problem });
+        let name = new.name.as_str();
+        if name.trim() != name
+            || !(1..=64).contains(&name.chars().count())
+            || name.chars().any(char::is_control)
+        {
+            let problem = "write 1 to 64 characters, without spaces around them";
+            return invalid("name", problem.to_owned());
+        }
+        if RESERVED.contains(&name) || name.starts_with("uid ") {
+            let problem = format!("`{name}` stands for others in the audit; choose another name");
+            return invalid("name", problem);
+        }
+        if new.scopes.is_empty() {
+            let problem = "name at least one of read, submit, publish, agent and admin";
+            return invalid("scopes", problem.to_owned());
+        }
+        let machines = &self.configuration.machines;
+        let is_known = |name: &&String| machines.iter().any(|machine| machine.name == **name);
+        if let Some(unknown) = new.machines.iter().find(|name| !is_known(name)) {
+            let known: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
+            let known = known.join(", ");
+            let problem = format!("there is no machine `{unknown}`; these are known: {known}");
+            return invalid("machines", problem);
+        }
+        match new.days {
+            Some(days) if !(1..=MOST_DAYS).contains(&days) => {
+                let problem = format!(
+                    "write 1 to {MOST_DAYS}, or leave it out for a token that does not expire"
+                );
+                invalid("days", problem)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a name that a token has which holds, and more than [`MOST_TOKENS`].
+fn refuse_more(transaction: &Transaction<'_>, name: &str) -> Result<(), ServiceError> {
+    let query = "SELECT count(*), count(*) FILTER (WHERE name = ?1) FROM token \
+                 WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)";
+    let counts = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let (all, same): (u32, u32) = transaction.query_row(query, params![name, now()], counts)?;
+    if same > 0 {
+        return Err(ServiceError::Conflict(format!(
+            "there is a token `{name}` already; choose another name, or revoke that one first"
+        )));
+    }
+    if all >= MOST_TOKENS {
+        return Err(ServiceError::Conflict(format!(
+            "there are {all} tokens; revoke those that are not used"
+        )));
+    }
+    Ok(())
+}
+
+/// Adds a token that was checked.
+pub(crate) fn add(
+    transaction: &Transaction<'_>,
+    by: &str,
+    new: &NewToken,
+    secret: &SecretToken,
+) -> Result<TokenRow, ServiceError> {
+    let mut scopes = new.scopes.clone();
+    scopes.sort_unstable();
+    scopes.dedup();
+    let mut machines = new.machines.clone();
+    machines.sort_unstable();
+    machines.dedup();
+    let created_at = now();
+    let expires_at = new
+        .days
+        .map(|days| created_at.saturating_add(i64::from(days) * DAY_MILLISECONDS));
+    transaction.execute(
+        "INSERT INTO token (name, hash, scopes, machines, created_at, created_by, expires_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            new.name,
+            Hash::of(secret.expose()).0,
+            json!(scopes).to_string(),
+            json!(machines).to_string(),
+            created_at,
+            by,
+            expires_at
+        ],
+    )?;
+    let row = TokenRow {
+        id: transaction.last_insert_rowid().unsigned_abs(),
+        name: new.name.clone(),
+        scopes,
+        machines,
+        created_at: timestamp(created_at)?,
+        created_by: by.to_owned(),
+        expires_at: expires_at.map(timestamp).transpose()?,
+        revoked_at: None,
+    };
+    let details = json!({
+        "id": row.id, "scopes": row.scopes, "machines": row.machines, "expires_at": row.expires_at,
+    });
+    audit::record(transaction, by, "token.create", &new.name, &details)?;
+    Ok(row)
+}
+
+/// Revokes a token that holds, and ends its sessions.
+pub(crate) fn revoke(
+    transaction: &Transaction<'_>,
+    by: &str,
+    id: u64,
+    name: &str,
+) -> Result<(), ServiceError> {
+    let update = "UPDATE token SET revoked_at = ?2 WHERE id = ?1";
+    transaction.execute(update, params![id, now()])?;
+    transaction.execute("DELETE FROM session WHERE token = ?1", [id])?;
+    audit::record(transaction, by, "token.revoke", name, &json!({ "id": id }))
+}
+
+fn token_row(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
+    let time = |column| -> rusqlite::Result<Option<jiff::Timestamp>> {
+        row.get::<_, Option<i64>>(column)?
+            .map(timestamp)
+            .transpose()
+    };
+    Ok(TokenRow {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        scopes: list(row, 2)?,
+        machines: list(row, 3)?,
+        created_at: timestamp(row.get(4)?)?,
+        created_by: row.get(5)?,
+        expires_at: time(6)?,
+        revoked_at: time(7)?,
+    })
+}
+
+/// A list in JSON.
+pub(crate) fn list<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Vec<T>> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(unreadable)
 }

@@ -1,0 +1,246 @@
+//! From what is written to the configuration: every value is checked here.
+
+use std::net::SocketAddr;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use strict_yaml::{Diagnostic, Document, Field};
+use vocabulary::units::parse_seconds;
+
+use super::definition::{Definition, GatesDefinition, KIND, MachineDefinition, TlsDefinition};
+use super::problem::{LONGEST_SOCKET, Problem};
+use super::{Configuration, Gating, Listen, Machine, Tls};
+
+/// The most tasks of a machine that run at once.
+const MOST_TASKS: u32 = 1000;
+/// The most node-hours a month.
+const MOST_NODE_HOURS: f64 = 1e9;
+/// The oldest validation that may count, in days.
+const MOST_DAYS: u32 = 3660;
+
+/// The result of one check.
+type Checked<T> = Result<T, Box<Diagnostic>>;
+
+/// What checks need beside the value.
+struct Check<'a> {
+    document: &'a Document<'a>,
+    /// What relative paths begin at; absolute.
+    base: PathBuf,
+}
+
+/// Reads a configuration whose file lies in the folder `base`.
+///
+/// # Errors
+/// The first thing that makes no sense, with its place.
+pub(super) fn configuration(path: &Path, text: &str, base: PathBuf) -> Checked<Configuration> {
+    let document = Document::parse(&KIND, path, text)?;
+    let definition: Definition = document.read()?;
+    let check = Check {
+        document: &document,
+        base,
+    };
+    let folder = check.folder(definition.folder.as_deref())?;
+    let default = Configuration::default_of(folder);
+    let listen = match definition.listen {
+        Some(listen) => check.listen(&listen.0)?,
+        None => default.listen,
+    };
+    let tls = definition
+        .tls
+        .map(|tls| check.tls(tls, &listen))
+        .transpose()?;
+    let behind_proxy = definition.behind_proxy.unwrap_or(default.behind_proxy);
+    if let (Listen::Address(address), None, false) = (&listen, &tls, behind_proxy)
+        && !listen.is_local()
+    {
+        let problem = Problem::Unencrypted { address: *address };
+        return Err(document.at_value(&Field::of("listen"), problem));
+    }
+    let is_closed_to_others = listen.is_local() && !behind_proxy;
+    Ok(Configuration {
+        folder: default.folder,
+        state: match definition.state {
+            Some(state) => check.path(&Field::of("state"), &state)?,
+            None => default.state,
+        },
+        open_reading: definition.open_reading.unwrap_or(is_closed_to_others),
+        listen,
+        tls,
+        behind_proxy,
+        machines: match definition.machines {
+            Some(machines) => check.machines(machines)?,
+            None => default.machines,
+        },
+        gates: check.gates(definition.gates, default.gates)?,
+        longest_wall_time: match definition.longest_wall_time {
+            Some(time) => check.duration("longest_wall_time", &time.0)?,
+            None => default.longest_wall_time,
+        },
+    })
+}
+
+impl Check<'_> {
+    fn error(&self, field: &Field, problem: Problem) -> Box<Diagnostic> {
+        self.document.at_value(field, problem)
+    }
+
+    fn path(&self, field: &Field, text: &str) -> Checked<PathBuf> {
+        match text {
+            "" => Err(self.error(field, Problem::NoPath)),
+            _ => Ok(joined(&self.base, Path::new(text))),
+        }
+    }
+
+    fn folder(&self, text: Option<&str>) -> Checked<PathBuf> {
+        let field = Field::of("folder");
+        let path = self.path(&field, text.unwrap_or("."))?;
+        let listed = std::fs::read_dir(&path).and_then(|_| path.canonicalize());
+        listed.map_err(|error| {
+            let reason = error.to_string();
+            self.error(&field, Problem::Folder { path, reason })
+        })
+    }
+
+    fn listen(&self, text: &str) -> Checked<Listen> {
+        let field = Field::of("listen");
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = self.path(&field, path)?;
+            let bytes = path.as_os_str().len();
+            return match bytes > LONGEST_SOCKET {
+                true => Err(self.error(&field, Problem::LongSocket { bytes })),
+                false => Ok(Listen::Socket(path)),
+            };
+        }
+        let address = text.parse::<SocketAddr>();
+        address.map(Listen::Address).map_err(|_| {
+            let text = text.to_owned();
+            self.error(&field, Problem::Listen { text })
+        })
+    }
+
+    fn tls(&self, definition: TlsDefinition, listen: &Listen) -> Checked<Tls> {
+        let field = Field::of("tls");
+        if let Listen::Socket(_) = listen {
+            return Err(self.document.at_key(&field, Problem::TlsOnSocket));
+        }
+        let file = |key, text: &str| {
+            let field = field.key(key);
+            let path = self.path(&field, text)?;
+            match files::open(&path) {
+                Ok(_) => Ok(path),
+                Err(error) => {
+                    let reason = error.to_string();
+                    Err(self.error(&field, Problem::File { path, reason }))
+                }
+            }
+        };
+        Ok(Tls {
+            certificate: file("certificate", &definition.certificate)?,
+            key: file("key", &definition.key)?,
+        })
+    }
+
+    fn machines(&self, definitions: Vec<MachineDefinition>) -> Checked<Vec<Machine>> {
+        let field = Field::of("machines");
+        if definitions.is_empty() {
+            return Err(self.error(&field, Problem::EmptyList));
+        }
+        let mut machines: Vec<Machine> = Vec::new();
+        for (index, definition) in definitions.into_iter().enumerate() {
+            let field = field.index(index);
+            let machine = self.machine(&field, definition)?;
+            if machines.iter().any(|other| other.name == machine.name) {
+                let name = machine.name;
+                return Err(self.error(&field.key("name"), Problem::SameName { name }));
+            }
+            machines.push(machine);
+        }
+        Ok(machines)
+    }
+
+    fn machine(&self, field: &Field, definition: MachineDefinition) -> Checked<Machine> {
+        let name = definition.name.0;
+        if !is_machine_name(&name) {
+            return Err(self.error(&field.key("name"), Problem::Name { name }));
+        }
+        let mut machine = Machine::default_of(name);
+        if let Some(patterns) = definition.campaigns {
+            let field = field.key("campaigns");
+            machine.campaigns = patterns.0;
+            if machine.campaigns.is_empty() {
+                return Err(self.error(&field, Problem::EmptyList));
+            }
+            let mut patterns = machine.campaigns.iter().enumerate();
+            if let Some((index, pattern)) = patterns.find(|(_, pattern)| !is_within(pattern)) {
+                let pattern = pattern.clone();
+                return Err(self.error(&field.index(index), Problem::Pattern { pattern }));
+            }
+        }
+        if let Some(tasks) = definition.tasks {
+            machine.tasks = self.count(&field.key("tasks"), tasks, MOST_TASKS)?;
+        }
+        machine.node_hours = definition.node_hours;
+        match machine.node_hours {
+            // What is not a number is not within either.
+            Some(hours) if !(hours > 0.0 && hours <= MOST_NODE_HOURS) => {
+                let expected = format!("a number above 0, up to {MOST_NODE_HOURS}");
+                Err(self.document.unfit(&field.key("node_hours"), &expected))
+            }
+            _ => Ok(machine),
+        }
+    }
+
+    fn gates(&self, definition: Option<GatesDefinition>, default: Gating) -> Checked<Gating> {
+        let days = definition.and_then(|gates| gates.validation_days);
+        let field = Field::of("gates").key("validation_days");
+        Ok(Gating {
+            validation_days: match days {
+                Some(days) => self.count(&field, days, MOST_DAYS)?,
+                None => default.validation_days,
+            },
+        })
+    }
+
+    fn count(&self, field: &Field, number: u32, most: u32) -> Checked<u32> {
+        match (1..=most).contains(&number) {
+            true => Ok(number),
+            false => {
+                let expected = format!("a whole number from 1 to {most}");
+                Err(self.document.unfit(field, &expected))
+            }
+        }
+    }
+
+    fn duration(&self, key: &str, text: &str) -> Checked<Duration> {
+        let seconds = parse_seconds(text);
+        let seconds = seconds.map_err(|error| self.error(&Field::of(key), error.into()))?;
+        Ok(Duration::from_secs_f64(seconds))
+    }
+}
+
+/// A path from a folder on, without `.` and `..`.
+fn joined(base: &Path, path: &Path) -> PathBuf {
+    path.components().fold(base.to_owned(), |mut path, step| {
+        match step {
+            Component::CurDir => {}
+            // Above what a link leads to, not above the link.
+            Component::ParentDir => {
+                path = path.canonicalize().unwrap_or(path);
+                path.pop();
+            }
+            step => path.push(step),
+        }
+        path
+    })
+}
+
+fn is_machine_name(name: &str) -> bool {
+    let is_usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(is_usable)
+}
+
+/// Whether a pattern of paths stays within the folder.
+fn is_within(pattern: &str) -> bool {
+    let is_name = |component| matches!(component, Component::Normal(_));
+    !pattern.is_empty() && Path::new(pattern).components().all(is_name)
+}

@@ -1,0 +1,50 @@
+//! `service.yaml` as it is written: keys and forms, nothing checked beyond them.
+
+use serde::Deserialize;
+use strict_yaml::{Argument, Kind, OneOrMany, Scalar};
+
+pub(super) const KIND: Kind = Kind {
+    name: "the configuration of a service",
+    start: "write keys such as `listen: 127.0.0.1:7878`; tuning/service.yaml has all",
+    reference: Some("tuning/service.yaml shows every key in use"),
+};
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Definition {
+    pub(super) folder: Option<String>,
+    pub(super) state: Option<String>,
+    pub(super) listen: Option<Scalar>,
+    pub(super) tls: Option<TlsDefinition>,
+    pub(super) behind_proxy: Option<bool>,
+    pub(super) open_reading: Option<bool>,
+    pub(super) machines: Option<Vec<MachineDefinition>>,
+    pub(super) gates: Option<GatesDefinition>,
+    pub(super) longest_wall_time: Option<Scalar>,
+}
+
+/// `tls`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TlsDefinition {
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+/// An entry of `machines`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MachineDefinition {
+    pub(super) name: Argument,
+    pub(super) campaigns: Option<OneOrMany<String>>,
+    pub(super) tasks: Option<u32>,
+    pub(super) node_hours: Option<f64>,
+}
+
+/// `gates`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GatesDefinition {
+    pub(super) validation_days: Option<u32>,
+}

@@ -1,0 +1,77 @@
+//! The token of the account that the service runs in.
+
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::secret::SecretToken;
+use crate::tokens::{add, revoke};
+use crate::{NewToken, Scope, Service, ServiceError};
+
+/// Its name.
+pub(crate) const OWNER: &str = "owner";
+/// Its file in the state folder.
+const FILE: &str = "token";
+
+impl Service {
+    /// The token of whoever starts the service, with the scope `admin`: the one in `STATE/token` (mode 0600) if that
+    /// still holds and others cannot have read it, else a new one, which revokes those before it.
+    ///
+    /// # Errors
+    /// Files, SQLite, [`ServiceError::Random`].
+    pub fn owner_token(&self) -> Result<SecretToken, ServiceError> {
+        let path = self.configuration.state.join(FILE);
+        if let Some(secret) = kept(&path)?
+            && let Some(actor) = self.authenticate(secret.expose())?
+            && actor.name == OWNER
+        {
+            return Ok(secret);
+        }
+        let secret = SecretToken::random()?;
+        let new = NewToken {
+            name: OWNER.to_owned(),
+            scopes: vec![Scope::Admin],
+            machines: Vec::new(),
+            days: None,
+        };
+        let made = self.database.write(|transaction| {
+            let query = "SELECT id FROM token WHERE name = ?1 AND revoked_at IS NULL";
+            let mut before = transaction.prepare(query)?;
+            let before = before.query_map([OWNER], |row| row.get(0))?;
+            for id in before.collect::<Result<Vec<u64>, _>>()? {
+                revoke(transaction, "service", id, OWNER)?;
+            }
+            add(transaction, "service", &new, &secret)
+        });
+        self.keyring.forget();
+        made?;
+        keep(&path, &secret).map_err(ServiceError::file("write", &path))?;
+        Ok(secret)
+    }
+}
+
+/// The token in the owner's file; `None` if there is none, and if others may have read it.
+fn kept(path: &Path) -> Result<Option<SecretToken>, ServiceError> {
+    let read = |source| ServiceError::file("read", path)(source);
+    match files::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(read(error)),
+        Ok(file) => {
+            let mode = file.metadata().map_err(read)?.permissions().mode();
+            let text = files::text_of(&file).map_err(read)?;
+            Ok((mode & 0o077 == 0).then(|| SecretToken(text.trim_end().to_owned())))
+        }
+    }
+}
+
+/// Writes the owner's file, which is its owner's alone from its first byte on.
+fn keep(path: &Path, secret: &SecretToken) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let mut file = NamedTempFile::new_in(folder)?;
+    writeln!(file, "{}", secret.expose())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

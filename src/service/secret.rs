@@ -1,0 +1,212 @@
+//! Secrets of tokens and sessions, and what is known of them: in the database as hashes, and in memory, so that
+//! recognising a visitor takes microseconds and no writing.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+use rusqlite::Connection;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::database::{Database, now};
+use crate::digest::hexadecimal;
+use crate::tokens::list;
+use crate::{Actor, ServiceError};
+
+const PREFIX: &str = "colltune_";
+const SECRET_BYTES: usize = 32;
+
+/// The secret of a token or session, shown once: `colltune_` and 64 hexadecimal digits. `Debug` does not show it.
+#[derive(Clone)]
+pub struct SecretToken(pub(crate) String);
+
+impl SecretToken {
+    /// The text.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// 256 random bits.
+    ///
+    /// # Errors
+    /// [`ServiceError::Random`].
+    pub(crate) fn random() -> Result<Self, ServiceError> {
+        let mut bytes = [0; SECRET_BYTES];
+        getrandom::fill(&mut bytes).map_err(ServiceError::Random)?;
+        Ok(Self(format!("{PREFIX}{}", hexadecimal(&bytes))))
+    }
+}
+
+impl fmt::Debug for SecretToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretToken(...)")
+    }
+}
+
+/// In constant time.
+impl PartialEq for SecretToken {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
+impl Eq for SecretToken {}
+
+/// SHA-256 of a secret. Secrets are random, so that neither salt nor a slow function is needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hash(pub(crate) [u8; 32]);
+
+/// The part of a hash by which it is looked for; whether it is the right one is told in constant time.
+type Selector = [u8; 16];
+
+impl Hash {
+    pub(crate) fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    fn selector(&self) -> Selector {
+        let mut selector = [0; 16];
+        selector.copy_from_slice(&self.0[..16]);
+        selector
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+/// A token that is not revoked.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownToken {
+    pub(crate) id: u64,
+    pub(crate) actor: Actor,
+    /// Milliseconds since 1970.
+    pub(crate) expires_at: Option<i64>,
+}
+
+/// The tokens and sessions that hold, as the database has them. It is emptied whenever these change, and filled from
+/// the database by the next question. Their numbers are bounded in `tokens.rs`.
+#[derive(Debug, Default)]
+pub(crate) struct Keyring(RwLock<Option<Keys>>);
+
+#[derive(Debug)]
+struct Keys {
+    tokens: HashMap<Selector, (Hash, KnownToken)>,
+    /// With the token's own hash, and the end in milliseconds since 1970.
+    sessions: HashMap<Selector, (Hash, Selector, i64)>,
+}
+
+impl Keyring {
+    /// To be called after each change of the database: whoever asks then is told of it.
+    pub(crate) fn forget(&self) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The token with this secret, unless it is unknown, expired or revoked.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub(crate) fn token(
+        &self,
+        database: &Database,
+        secret: &str,
+    ) -> Result<Option<KnownToken>, ServiceError> {
+        if !is_secret(secret) {
+            return Ok(None);
+        }
+        let hash = Hash::of(secret);
+        self.ask(database, |keys| {
+            keys.token(&hash.selector(), |known| known.is(&hash))
+        })
+    }
+
+    /// Whose session has this secret, unless it is unknown or has ended, or its token does not hold.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub(crate) fn session(
+        &self,
+        database: &Database,
+        secret: &str,
+    ) -> Result<Option<Actor>, ServiceError> {
+        if !is_secret(secret) {
+            return Ok(None);
+        }
+        let hash = Hash::of(secret);
+        self.ask(database, |keys| {
+            let (known, token, ends) = keys.sessions.get(&hash.selector())?;
+            match known.is(&hash) && now() < *ends {
+                true => Some(keys.token(token, |_| true)?.actor),
+                false => None,
+            }
+        })
+    }
+
+    fn ask<T>(
+        &self,
+        database: &Database,
+        question: impl Fn(&Keys) -> T,
+    ) -> Result<T, ServiceError> {
+        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(keys) = &*keys {
+            return Ok(question(keys));
+        }
+        drop(keys);
+        let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // Read while nothing can be forgotten, so that it is never older than what was forgotten last.
+        let read = match keys.take() {
+            Some(keys) => keys,
+            None => database.read(Keys::read)?,
+        };
+        Ok(question(keys.insert(read)))
+    }
+}
+
+impl Keys {
+    fn read(connection: &Connection) -> Result<Self, ServiceError> {
+        let mut tokens = HashMap::new();
+        let mut selectors = HashMap::new();
+        let query = "SELECT id, hash, name, scopes, machines, expires_at FROM token \
+                     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)";
+        let mut statement = connection.prepare_cached(query)?;
+        let mut rows = statement.query([now()])?;
+        while let Some(row) = rows.next()? {
+            let hash = Hash(row.get(1)?);
+            let token = KnownToken {
+                id: row.get(0)?,
+                actor: Actor {
+                    name: row.get(2)?,
+                    scopes: list(row, 3)?,
+                    machines: list(row, 4)?,
+                },
+                expires_at: row.get(5)?,
+            };
+            selectors.insert(token.id, hash.selector());
+            tokens.insert(hash.selector(), (hash, token));
+        }
+        let mut sessions = HashMap::new();
+        let query = "SELECT hash, token, expires_at FROM session WHERE expires_at > ?1";
+        let mut statement = connection.prepare_cached(query)?;
+        let mut rows = statement.query([now()])?;
+        while let Some(row) = rows.next()? {
+            let hash = Hash(row.get(0)?);
+            if let Some(token) = selectors.get(&row.get(1)?) {
+                sessions.insert(hash.selector(), (hash, *token, row.get(2)?));
+            }
+        }
+        Ok(Self { tokens, sessions })
+    }
+
+    fn token(&self, selector: &Selector, is_right: impl Fn(&Hash) -> bool) -> Option<KnownToken> {
+        let (hash, token) = self.tokens.get(selector)?;
+        let holds = token.expires_at.is_none_or(|at| now() < at);
+        (is_right(hash) && holds).then(|| token.clone())
+    }
+}
+
+/// Whether a text can be a secret at all.
+fn is_secret(text: &str) -> bool {
+    text.strip_prefix(PREFIX)
+        .is_some_and(|digits| digits.len() == 2 * SECRET_BYTES)
+}

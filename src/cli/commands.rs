@@ -1,5 +1,6 @@
 //! The verbs, one file each: the arguments, whose documentation is the help text, and what is done.
 
+pub(crate) mod backup;
 pub(crate) mod cancel;
 pub(crate) mod check;
 pub(crate) mod completions;

@@ -12,6 +12,7 @@ use import::ImportError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
@@ -38,6 +39,9 @@ pub(crate) enum CliError {
     /// Looking at a table that is in use.
     #[error(transparent)]
     Guard(Box<GuardError>),
+    /// A service, or its state.
+    #[error(transparent)]
+    Service(Box<ServiceError>),
     /// Asking a service.
     #[error(transparent)]
     Remote(Box<RemoteError>),
@@ -225,7 +229,8 @@ impl CliError {
                 "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
                  `output.store` elsewhere are named by their files"
             }
-            Self::Remote(_)
+            Self::Service(_)
+            | Self::Remote(_)
             | Self::Pull { .. }
             | Self::Older { .. }
             | Self::Unsupported(_)
@@ -239,6 +244,12 @@ impl CliError {
             | Self::Json(_) => return None,
         };
         Some(text.to_owned())
+    }
+}
+
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        Self::Service(Box::new(error))
     }
 }
 

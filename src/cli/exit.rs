@@ -23,6 +23,7 @@ use fit::FitError;
 use guard::GuardError;
 use import::ImportError;
 use launcher::LaunchError;
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
@@ -103,17 +104,9 @@ pub(crate) fn of(error: &CliError) -> Code {
         },
         CliError::Export(ExportError::Unfaithful(_)) => Code::Internal,
         CliError::Export(_) => Code::Input,
-        CliError::Deploy(error) => match **error {
-            DeployError::Unconfirmed { .. }
-            | DeployError::Nothing { .. }
-            | DeployError::NothingForLibrary { .. }
-            | DeployError::NothingBefore { .. }
-            | DeployError::Gone { .. } => Code::No,
-            DeployError::Busy { .. } => Code::Environment,
-            DeployError::Table(_) => Code::Internal,
-            _ => Code::Input,
-        },
+        CliError::Deploy(error) => of_deploy(error),
         CliError::Guard(error) => of_guard(error),
+        CliError::Service(error) => of_service(error),
         CliError::Remote(error) => of_outcome(error.outcome()),
         CliError::Pull { source, .. } => of_outcome(source.outcome()),
         CliError::Older { .. } => Code::Environment,
@@ -211,6 +204,43 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
         | GuardError::NoProbes => Code::Input,
+    }
+}
+
+fn of_deploy(error: &DeployError) -> Code {
+    match error {
+        DeployError::Unconfirmed { .. }
+        | DeployError::Nothing { .. }
+        | DeployError::NothingForLibrary { .. }
+        | DeployError::NothingBefore { .. }
+        | DeployError::Gone { .. } => Code::No,
+        DeployError::Busy { .. } => Code::Environment,
+        DeployError::Table(_) => Code::Internal,
+        _ => Code::Input,
+    }
+}
+
+fn of_service(error: &ServiceError) -> Code {
+    match error {
+        ServiceError::Conflict(_)
+        | ServiceError::Gates { .. }
+        | ServiceError::Precondition { .. } => Code::No,
+        ServiceError::Forbidden { .. }
+        | ServiceError::NotFound { .. }
+        | ServiceError::Invalid { .. }
+        | ServiceError::Campaign(_)
+        | ServiceError::Table(_)
+        | ServiceError::Configuration(_)
+        | ServiceError::Newer { .. }
+        | ServiceError::BadDatabase { .. }
+        | ServiceError::Damaged { .. }
+        | ServiceError::NoLog(_)
+        | ServiceError::File { .. } => Code::Input,
+        ServiceError::Locked { .. }
+        | ServiceError::NetworkFileSystem { .. }
+        | ServiceError::Random(_) => Code::Environment,
+        ServiceError::Deploy(error) => of_deploy(error),
+        ServiceError::Database(_) => Code::Internal,
     }
 }
 

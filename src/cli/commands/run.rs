@@ -171,7 +171,8 @@ impl Args {
     /// The file of the table, which is found out once for all ranks.
     fn path(&self, console: Console) -> Result<PathBuf, CliError> {
         match (&self.table, &self.channel) {
-            (Some(table), _) => Ok(table.clone()),
+            (Some(table), _) if self.reload => Ok(table.clone()),
+            (Some(table), _) => Ok(behind_links(table)),
             (None, channel) => {
                 let url = channel.as_deref().unwrap_or_default();
                 of_channel(url, &self.connection, console)
@@ -255,6 +256,21 @@ fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) 
         path.display(),
         remedies.join("; ")
     ));
+}
+
+/// The file that a name stands for now. Ranks begin at different times, and a link may be turned in between. What stands
+/// before the last part of the name may be another folder on other hosts, and stays.
+fn behind_links(name: &Path) -> PathBuf {
+    const MOST: usize = 40;
+    let mut name = name.to_owned();
+    for _ in 0..MOST {
+        let next = std::fs::read_link(&name).map(|target| name.with_file_name("").join(target));
+        match next {
+            Ok(next) if next.exists() => name = next,
+            _ => break,
+        }
+    }
+    name
 }
 
 /// Where the first rank writes its summary: beside the file that is to have it, which hosts may share, or here.

@@ -25,6 +25,8 @@ const VERBS: &[&str] = &[
     "run",
     "pull",
     "remote",
+    "backup",
+    "restore",
     "schedule",
     "simulate",
     "completions",

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod agreement;
+mod backups;
 mod cluster;
 mod damaged;
 mod deployed;

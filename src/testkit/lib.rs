@@ -6,5 +6,6 @@ pub mod mpi;
 pub mod process;
 mod requirements;
 pub mod tables;
+pub mod web;
 
 pub use requirements::require;

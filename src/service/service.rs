@@ -19,6 +19,8 @@ pub struct Service {
     pub(crate) executable: PathBuf,
     pub(crate) database: Database,
     pub(crate) feed: Feed,
+    /// What is released, in memory.
+    pub(crate) released: crate::releases::Released,
     pub(crate) runner: Runner,
     /// The tokens and sessions that hold.
     pub(crate) keyring: Keyring,
@@ -48,6 +50,7 @@ impl Service {
             executable,
             database,
             feed: Feed::new(),
+            released: crate::releases::Released::default(),
             runner: Runner::default(),
             keyring: Keyring::default(),
             _lock: lock,

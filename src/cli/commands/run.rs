@@ -39,7 +39,10 @@ use crate::values;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The table to decide by
+    /// The table to decide by, or a folder of releases or of `colltune deploy`
+    ///
+    /// Of a folder with a link `current`, the version that is current now is used for the whole job. The folder of a
+    /// version can be named too.
     #[arg(value_name = "TABLE.yaml")]
     table: PathBuf,
     /// Keep the summary in this file, which is replaced when the program has ended
@@ -71,6 +74,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   colltune run tables/cluster.yaml -- mpirun -n 64 ./solver input.dat
+  colltune run /opt/tables -- mpirun -n 64 ./solver input.dat
   colltune run tables/cluster.yaml --log calls.txt -- mpiexec -n 4 ./solver
   colltune run tables/imported.yaml --unconfirmed --extrapolate -- mpirun -n 6 ./solver
   colltune run tables/cluster.yaml --print-environment > with-table.sh
@@ -80,12 +84,14 @@ Examples:
 const NOTHING: &str = "nothing was intercepted: the program did not get to MPI_Finalize, is linked statically, or \
                        uses another MPI library.";
 
-/// The preloaded library.
-const PRELOADED: &str = "libcolltune.so";
-
 impl Args {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let table = Table::load(&self.table)?;
+        // Once for the job: the ranks shall never look at what another release may change.
+        let path = match self.table.is_dir() {
+            true => export::deploy::table_of(&self.table)?,
+            false => self.table.clone(),
+        };
+        let table = Table::load(&path)?;
         let line = match self.print_environment {
             true => None,
             false => Some(self.line()?),
@@ -114,7 +120,7 @@ impl Args {
         let policy = self.policy.policy();
         let mut variables = vec![
             (PRELOADING, preload_list(&preloaded, line.as_ref())),
-            ("COLLTUNE_TABLE", absolute(&self.table).into()),
+            ("COLLTUNE_TABLE", absolute(&path).into()),
             ("COLLTUNE_LOG", log.clone().into()),
             ("COLLTUNE_FORCE", switch(self.force)),
             ("COLLTUNE_RELOAD", switch(self.reload)),
@@ -237,21 +243,14 @@ fn own_log(log: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The path of [`PRELOADED`] for programs of a library.
+/// The path of `libcolltune.so` for programs of a library.
 pub(super) fn preloaded(library: &Library) -> Result<PathBuf, CliError> {
     let places = places();
     let folders = driver_directories(places.libdir.as_deref(), &places.executable);
-    let candidates = folders
-        .iter()
-        .map(|folder| folder.join(library.to_string()).join(PRELOADED));
-    let searched: Vec<PathBuf> = candidates.collect();
-    match searched.iter().find(|path| path.is_file()) {
-        Some(path) => Ok(absolute(path)),
-        None => Err(CliError::NoPreload {
-            library: library.clone(),
-            searched,
-        }),
-    }
+    launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
+        library: library.clone(),
+        searched,
+    })
 }
 
 fn switch(on: bool) -> OsString {

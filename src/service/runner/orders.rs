@@ -7,6 +7,7 @@ use std::process::Command;
 use campaign::Campaign;
 
 use super::plan::{Plan, Waiting};
+use crate::blobs::blob_path;
 use crate::tasks::with_outputs;
 use crate::{Service, ServiceError, TaskId, TaskKind};
 
@@ -41,9 +42,9 @@ impl Service {
         let mut command = Command::new(&self.executable);
         command.current_dir(&self.configuration.folder);
         if let Some(digest) = &task.digest {
-            let table = self.configuration.state.join("blobs/sha256");
+            let table = blob_path(&self.configuration.state, digest);
             command.arg(task.kind.to_string());
-            command.arg(table.join(digest.as_str())).arg("--events");
+            command.arg(table).arg("--events");
             return Ok(command);
         }
         let campaign = self.campaign_file(task, &folder)?;

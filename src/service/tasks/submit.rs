@@ -40,7 +40,7 @@ impl Service {
         request: &TaskRequest,
         idempotency_key: Option<&str>,
     ) -> Result<Submitted, ServiceError> {
-        let machine = self.machine_of(request)?;
+        let machine = self.requested_machine(request)?;
         actor.require(Scope::Submit, Some(&machine.name))?;
         check_key(idempotency_key)?;
         let mut request = request.clone();
@@ -55,7 +55,7 @@ impl Service {
                 is_new: false,
             });
         }
-        let prepared = self.prepare(machine, request, json)?;
+        let prepared = self.read_request(machine, request, json)?;
         let submitted = self
             .database
             .write(|transaction| add(transaction, actor, &prepared, idempotency_key))?;
@@ -68,7 +68,7 @@ impl Service {
         Ok(submitted)
     }
 
-    fn machine_of(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
+    fn requested_machine(&self, request: &TaskRequest) -> Result<&Machine, ServiceError> {
         match (&request.machine, self.configuration.machines.as_slice()) {
             (Some(name), _) => self.configuration.machine(name),
             (None, [only]) => Ok(only),
@@ -83,7 +83,7 @@ impl Service {
     }
 
     /// Reads the campaign that is meant, and looks whether the fields belong together.
-    fn prepare(
+    fn read_request(
         &self,
         machine: &Machine,
         request: TaskRequest,

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain, export, fit,
-    import, init, jobs, lookup, man, measure, plan, report, run, schedule, simulate, tune,
+    import, init, jobs, lookup, man, measure, plan, report, run, schedule, serve, simulate, tune,
     validate,
 };
 use crate::console::Console;
@@ -61,6 +61,7 @@ enum Verb {
     Validate(validate::Args),
     Check(check::Args),
     Run(run::Args),
+    Serve(serve::Args),
     Schedule(schedule::Args),
     Simulate(simulate::Args),
     Completions(completions::Args),
@@ -93,6 +94,7 @@ pub(crate) fn run() -> Result<Answer, CliError> {
         Verb::Validate(args) => args.run(console),
         Verb::Check(args) => args.run(console),
         Verb::Run(args) => args.run(console),
+        Verb::Serve(args) => args.run(console),
         Verb::Schedule(args) => args.run(console),
         Verb::Simulate(args) => args.run(console),
         Verb::Completions(args) => args.run(console),

@@ -11,11 +11,13 @@ use import::ImportError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
 use tuner::TunerError;
 use vocabulary::Library;
+use web::WebError;
 
 use crate::commands::simulate::SimulateError;
 
@@ -37,6 +39,12 @@ pub(crate) enum CliError {
     /// Looking at a table that is in use.
     #[error(transparent)]
     Guard(Box<GuardError>),
+    /// What a service keeps and does.
+    #[error(transparent)]
+    Service(Box<ServiceError>),
+    /// Serving over HTTP.
+    #[error(transparent)]
+    Web(#[from] WebError),
     /// Simulating.
     #[error(transparent)]
     Simulate(#[from] SimulateError),
@@ -203,7 +211,14 @@ impl CliError {
                 "`colltune jobs` lists those of the campaigns of this folder; campaigns with an \
                  `output.store` elsewhere are named by their files"
             }
+            Self::Web(WebError::Listen { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse =>
+            {
+                "another program listens there, perhaps another `colltune serve`: name another address with `--listen`"
+            }
             Self::Unsupported(_)
+            | Self::Service(_)
+            | Self::Web(_)
             | Self::Unprovable(Unprovable::Unsupported(_))
             | Self::NoSuchRank { .. }
             | Self::Untraceable(_)
@@ -238,6 +253,15 @@ impl From<GuardError> for CliError {
             GuardError::Tuner(error) => Self::Tuner(error),
             GuardError::Export(error) => error.into(),
             other => Self::Guard(Box::new(other)),
+        }
+    }
+}
+
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::Deploy(error) => error.into(),
+            other => Self::Service(Box::new(other)),
         }
     }
 }

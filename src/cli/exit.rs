@@ -5,7 +5,7 @@
 //! | 0 | good | also when the reader of the output goes away early |
 //! | 1 | the answer is "no" | `schedule verify` found a fault; a table does not hold |
 //! | 2 | bad usage or input | unknown flag; mistake in a campaign or table; a store that is absent, damaged, newer or something else; an output that cannot be written |
-//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store |
+//! | 3 | the environment is unfit | no MPI library, launcher or measuring program; a launcher that fails; another version than a table's; a full disk; another colltune at work on the store; an address that another program has |
 //! | 4 | internal error | a bug in colltune |
 //! | 130 | interrupted | SIGINT or SIGTERM; what was measured is stored |
 //!
@@ -21,9 +21,11 @@ use fit::FitError;
 use guard::GuardError;
 use import::ImportError;
 use launcher::LaunchError;
+use service::ServiceError;
 use store::StoreError;
 use table::TableError;
 use tuner::TunerError;
+use web::WebError;
 
 use crate::console::complain;
 use crate::error::CliError;
@@ -112,6 +114,10 @@ pub(crate) fn of(error: &CliError) -> Code {
             _ => Code::Input,
         },
         CliError::Guard(error) => of_guard(error),
+        CliError::Service(error) => of_service(error),
+        CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => Code::Input,
+        CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
+        CliError::Web(WebError::Metrics(_)) => Code::Internal,
         CliError::UnknownAlgorithm { .. }
         | CliError::AmbiguousAlgorithm { .. }
         | CliError::NoSchedules { .. }
@@ -205,6 +211,16 @@ fn of_guard(error: &GuardError) -> Code {
         | GuardError::ReadsNoTables { .. }
         | GuardError::NothingToMeasure { .. }
         | GuardError::NoProbes => Code::Input,
+    }
+}
+
+fn of_service(error: &ServiceError) -> Code {
+    match error {
+        ServiceError::Locked { .. }
+        | ServiceError::NetworkFileSystem { .. }
+        | ServiceError::Random(_)
+        | ServiceError::Database(_) => Code::Environment,
+        _ => Code::Input,
     }
 }
 

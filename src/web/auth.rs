@@ -159,11 +159,19 @@ pub(crate) struct Begun {
     pub(crate) form_token: String,
 }
 
+/// Exchanges a token for a session: the value of `Set-Cookie`.
+///
+/// # Errors
+/// As [`begin`].
+pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<HeaderValue, Problem> {
+    Ok(begin(app, peer, token).await?.cookie)
+}
+
 /// Exchanges a token for a session.
 ///
 /// # Errors
 /// 401 if the token is wrong, 429 after too many wrong ones.
-pub(crate) async fn log_in(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
+pub(crate) async fn begin(app: &App, peer: Peer, token: &str) -> Result<Begun, Problem> {
     let token = token.trim().to_owned();
     check_failures(app, peer)?;
     let begun = app

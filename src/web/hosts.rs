@@ -22,7 +22,8 @@ pub(crate) struct Hosts {
 impl Hosts {
     pub(crate) fn of(configuration: &Configuration) -> Self {
         let any = configuration.tls.is_some();
-        let names = vec!["localhost".to_owned()];
+        let mut names = configuration.names.clone();
+        names.push("localhost".to_owned());
         Self { any, names }
     }
 

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, getrlimit, setpriority_process, setrlimit};
+use sd_notify::NotifyState;
 use service::Service;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime;
@@ -57,7 +58,9 @@ pub fn serve(
     stop: Arc<AtomicBool>,
     ready: impl FnOnce() + Send + 'static,
 ) -> Result<(), WebError> {
+    // Not on a Unix socket that systemd has handed over.
     let tls = service.configuration().tls.as_ref();
+    let tls = tls.filter(|_| socket.address().is_some());
     let tls = tls.map(tls::acceptor).transpose()?;
     raise_open_files();
     let runtime = runtime::Builder::new_multi_thread()
@@ -86,9 +89,12 @@ pub fn serve(
             tls,
         };
         let pulls = tokio::spawn(app.shared.pulls.clone().write(app.clone()));
+        // Nothing waits for these where systemd did not start the process.
+        let _ = sd_notify::notify(&[NotifyState::Ready]);
         ready();
         server.accept(&listener, &stop).await;
         drop(listener);
+        let _ = sd_notify::notify(&[NotifyState::Stopping]);
         ends.send_replace(true);
         // What is not answered by then is given up.
         let _ = timeout(GRACE, server.graceful.shutdown()).await;

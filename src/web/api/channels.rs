@@ -39,7 +39,7 @@ pub(crate) async fn list(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Pull {
-    /// A name for the client, as its host's: 1 to 64 letters, digits, `.`, `-` and `_`. That it pulled is noted then.
+    /// A name for the client, as its host's: 1 to 253 letters, digits, `.`, `-` and `_`. That it pulled is noted then.
     client: Option<String>,
 }
 
@@ -47,8 +47,8 @@ impl Pull {
     fn client(self) -> Result<Option<String>, Problem> {
         let is_plain = |letter: u8| letter.is_ascii_alphanumeric() || b".-_".contains(&letter);
         match self.client {
-            Some(name) if !(1..=64).contains(&name.len()) || !name.bytes().all(is_plain) => {
-                let detail = "`client` must have 1 to 64 letters, digits, `.`, `-` and `_`";
+            Some(name) if !(1..=253).contains(&name.len()) || !name.bytes().all(is_plain) => {
+                let detail = "`client` must have 1 to 253 letters, digits, `.`, `-` and `_`";
                 Err(Problem::new(StatusCode::BAD_REQUEST, detail))
             }
             client => Ok(client),

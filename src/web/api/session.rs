@@ -41,7 +41,7 @@ pub(crate) async fn begin(
     peer: Peer,
     extract::Json(LogIn { token }): extract::Json<LogIn>,
 ) -> Result<impl IntoResponse, Problem> {
-    let begun = auth::log_in(&app, peer, &token).await?;
+    let begun = auth::begin(&app, peer, &token).await?;
     let session = Session {
         form_token: begun.form_token,
     };

@@ -115,7 +115,9 @@ pub(crate) fn of(error: &CliError) -> Code {
         },
         CliError::Guard(error) => of_guard(error),
         CliError::Service(error) => of_service(error),
-        CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => Code::Input,
+        CliError::Web(WebError::Open { .. } | WebError::Pem { .. } | WebError::Tls(_)) => {
+            Code::Input
+        }
         CliError::Web(WebError::Listen { .. } | WebError::Threads(_)) => Code::Environment,
         CliError::Web(WebError::Metrics(_)) => Code::Internal,
         CliError::UnknownAlgorithm { .. }

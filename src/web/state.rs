@@ -34,8 +34,6 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     /// Places for event streams.
     pub(crate) streams: Arc<Semaphore>,
-    /// Begins the ids of this run's events, so that those of an earlier run are not taken for them.
-    pub(crate) run: i64,
     /// Becomes true when the service ends; event streams end then.
     pub(crate) ending: watch::Receiver<bool>,
 }
@@ -51,7 +49,6 @@ impl App {
             pulls: Pulls::default(),
             metrics: Metrics::new().map_err(WebError::Metrics)?,
             streams: Arc::new(Semaphore::new(STREAMS)),
-            run: jiff::Timestamp::now().as_millisecond(),
             ending,
         };
         let shared = Arc::new(shared);

@@ -92,7 +92,11 @@ impl Args {
     /// configuration, standard output may be a log.
     fn greeting(&self, service: &Service, socket: &Socket) -> Result<String, CliError> {
         let configuration = service.configuration();
-        let scheme = if configuration.tls.is_some() { "https" } else { "http" };
+        let scheme = if configuration.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         let place = match (socket.address(), &configuration.listen) {
             (Some(address), _) => format!("{scheme}://{address}/"),
             (None, Listen::Socket(path)) => format!("unix:{}", path.display()),

@@ -59,7 +59,9 @@ impl strict_yaml::Problem for Problem {
                 "add `tls: {certificate: FILE, key: FILE}`; or `behind_proxy: true` if a proxy that speaks TLS alone \
                  can reach it; or listen on `127.0.0.1:7878`"
             }
-            Self::HostName { .. } => "write it without scheme and port, as in `colltune.site.example`",
+            Self::HostName { .. } => {
+                "write it without scheme and port, as in `colltune.site.example`"
+            }
             Self::TlsOnSocket => "remove `tls`, or listen on an address",
             Self::EmptyList => "name at least one entry, or remove the key to get its default",
             Self::Name { .. } => {

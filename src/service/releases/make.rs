@@ -132,7 +132,10 @@ impl Service {
         };
         let current = steps.last().map(|step| &step.digest);
         let digest = match (request.action, &request.digest) {
-            (ReleaseAction::Release, Some(digest)) => digest.clone(),
+            (ReleaseAction::Release, Some(digest)) => {
+                self.require_version(&key.machine, digest)?;
+                digest.clone()
+            }
             (ReleaseAction::Release, None) => {
                 return invalid("name the table that is to be released".to_owned());
             }

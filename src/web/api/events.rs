@@ -72,16 +72,13 @@ fn stream_of(
         return Err(problem.retry_after(Duration::from_secs(10)));
     };
     let last = text_of(headers, &HeaderName::from_static("last-event-id"))?;
-    let run = app.shared.run;
-    let after = last.map(|last| number_in(last, run));
-    let (missed, receiver) = app.service.feed().listen(after.flatten());
-    // An id of an earlier run says that events since then are lost.
-    let is_lost = missed.is_none() || after == Some(None);
+    // What is no number was never given.
+    let after = last.map(|last| last.trim().parse().unwrap_or(0));
+    let (missed, receiver) = app.service.feed().listen(after);
     let state = Listening {
-        run,
         task,
+        is_lost: missed.is_none(),
         waiting: missed.unwrap_or_default().into(),
-        is_lost,
         receiver,
         ending: app.shared.ending.clone(),
         _place: place,
@@ -93,17 +90,7 @@ fn stream_of(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }
 
-/// The number in an id of this run.
-fn number_in(id: &str, run: i64) -> Option<u64> {
-    let (of, number) = id.split_once('-')?;
-    if of != run.to_string() {
-        return None;
-    }
-    number.parse().ok()
-}
-
 struct Listening {
-    run: i64,
     /// The one task whose events are wanted.
     task: Option<TaskId>,
     waiting: VecDeque<FeedItem>,
@@ -149,7 +136,7 @@ impl Listening {
         if self.task.is_some() && self.task != of {
             return None;
         }
-        let id = format!("{}-{}", self.run, item.id);
-        Event::default().event(name).id(id).json_data(item).ok()
+        let event = Event::default().event(name).id(item.id.to_string());
+        event.json_data(item).ok()
     }
 }

@@ -18,11 +18,13 @@ fn operations(document: &Value) -> Vec<(String, String, BTreeSet<u16>)> {
     let paths = document["paths"].as_object().unwrap().iter();
     let operations = paths.flat_map(|(path, item)| {
         let methods = item.as_object().unwrap().iter();
-        methods.filter(|(_, operation)| operation["responses"].is_object()).map(move |(method, operation)| {
-            let statuses = operation["responses"].as_object().unwrap().keys();
-            let statuses = statuses.map(|status| status.parse().unwrap());
-            (method.to_uppercase(), path.clone(), statuses.collect())
-        })
+        methods
+            .filter(|(_, operation)| operation["responses"].is_object())
+            .map(move |(method, operation)| {
+                let statuses = operation["responses"].as_object().unwrap().keys();
+                let statuses = statuses.map(|status| status.parse().unwrap());
+                (method.to_uppercase(), path.clone(), statuses.collect())
+            })
     });
     operations.collect()
 }
@@ -51,10 +53,19 @@ fn every_answer_has_a_documented_status() {
             (vec![bearer.as_str()], "{}"),
             (vec![weak.as_str(), "Content-Type: application/json"], "{}"),
             (vec![bearer.as_str(), "Content-Type: application/json"], "{"),
-            (vec![bearer.as_str(), "Content-Type: application/json", "If-Match: \"3\""], "{\"action\": \"withdraw\"}"),
+            (
+                vec![
+                    bearer.as_str(),
+                    "Content-Type: application/json",
+                    "If-Match: \"3\"",
+                ],
+                "{\"action\": \"withdraw\"}",
+            ),
         ] {
             for choice in [0, 1] {
-                let path = values.iter().fold(path.clone(), |path, (name, given)| path.replace(name, given[choice]));
+                let path = values.iter().fold(path.clone(), |path, (name, given)| {
+                    path.replace(name, given[choice])
+                });
                 if path.ends_with("/events") && path.len() < 20 {
                     continue;
                 }
@@ -84,7 +95,10 @@ fn the_document_names_every_schema_that_it_uses() {
         assert!(schemas.contains_key(name), "{name}");
     }
     for (method, path, statuses) in operations(&document) {
-        assert!(statuses.iter().any(|status| *status < 300), "{method} {path}");
+        assert!(
+            statuses.iter().any(|status| *status < 300),
+            "{method} {path}"
+        );
         assert!(path.starts_with("/api/v1/"), "{path}");
     }
 }

@@ -81,7 +81,9 @@ impl Site {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address.unwrap()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
         stream
     }
 
@@ -173,10 +175,17 @@ impl Answer {
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
         if status >= 400 {
-            assert_eq!(self.header("content-type"), Some("application/problem+json"));
+            assert_eq!(
+                self.header("content-type"),
+                Some("application/problem+json")
+            );
             let json = self.json();
             assert_eq!(json["status"], status);
-            assert!(json["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+            assert!(
+                json["detail"]
+                    .as_str()
+                    .is_some_and(|detail| !detail.is_empty())
+            );
         }
         self
     }
@@ -193,6 +202,8 @@ pub(crate) fn exchange(mut stream: impl Read + Write, bytes: &[u8]) -> Answer {
 
 pub(crate) fn exchange_at_socket(path: &Path, text: &str) -> Answer {
     let stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
     exchange(stream, text.as_bytes())
 }

@@ -59,7 +59,11 @@ fn half_open_connections_do_not_slow_others() {
     let half: Vec<TcpStream> = (0..300)
         .map(|index| {
             let mut stream = site.connect();
-            let part: &[u8] = if index % 2 == 0 { b"" } else { b"GET /healthz HT" };
+            let part: &[u8] = if index % 2 == 0 {
+                b""
+            } else {
+                b"GET /healthz HT"
+            };
             stream.write_all(part).unwrap();
             stream
         })
@@ -67,7 +71,8 @@ fn half_open_connections_do_not_slow_others() {
     let mut times: Vec<Duration> = (0..50)
         .map(|_| {
             let start = Instant::now();
-            site.get("/api/v1/machines/local/libraries/a-1/channels/canary").expect(404);
+            site.get("/api/v1/machines/local/libraries/a-1/channels/canary")
+                .expect(404);
             start.elapsed()
         })
         .collect();
@@ -94,7 +99,10 @@ fn headers_must_arrive_within_ten_seconds() {
         assert!(!answer.starts_with(b"HTTP/1.1 200"));
     }
     let took = start.elapsed();
-    assert!((Duration::from_secs(8)..Duration::from_secs(18)).contains(&took), "{took:?}");
+    assert!(
+        (Duration::from_secs(8)..Duration::from_secs(18)).contains(&took),
+        "{took:?}"
+    );
 }
 
 #[test]
@@ -104,7 +112,9 @@ fn connections_beyond_the_limit_are_refused_at_once() {
     // The limit is 2048; this process may have fewer descriptors for both ends.
     let refused = (0..2500).find_map(|_| {
         let stream = TcpStream::connect(site.address.unwrap()).ok()?;
-        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
         let mut start = [0; 12];
         match (&stream).read(&mut start) {
             Ok(read) => Some(start[..read].to_vec()),

@@ -13,18 +13,62 @@ fn random() -> Rng {
 }
 
 const PARTS: [&str; 34] = [
-    "api", "v1", "tasks", "blobs", "tables", "machines", "local", "libraries", "openmpi-4.1.4", "channels", "production",
-    "releases", "lookup", "tokens", "audit", "session", "diff", "report", "export", "log", "campaigns", "assets", "..",
-    "%2e%2e", "%2E%2E%2F", ".", "", "%00", "%ff", "%", "etc%2fpasswd", "1", "-1",
+    "api",
+    "v1",
+    "tasks",
+    "blobs",
+    "tables",
+    "machines",
+    "local",
+    "libraries",
+    "openmpi-4.1.4",
+    "channels",
+    "production",
+    "releases",
+    "lookup",
+    "tokens",
+    "audit",
+    "session",
+    "diff",
+    "report",
+    "export",
+    "log",
+    "campaigns",
+    "assets",
+    "..",
+    "%2e%2e",
+    "%2E%2E%2F",
+    ".",
+    "",
+    "%00",
+    "%ff",
+    "%",
+    "etc%2fpasswd",
+    "1",
+    "-1",
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 ];
 const QUERIES: [&str; 10] = [
-    "", "?", "?from=1", "?from=18446744073709551615", "?limit=0", "?before=a", "?client=..%2F..", "?%ff=%00",
-    "?collective=allreduce&nodes=0&ppn=4294967296&bytes=-1", "?machine=%F0%9F%92%A9",
+    "",
+    "?",
+    "?from=1",
+    "?from=18446744073709551615",
+    "?limit=0",
+    "?before=a",
+    "?client=..%2F..",
+    "?%ff=%00",
+    "?collective=allreduce&nodes=0&ppn=4294967296&bytes=-1",
+    "?machine=%F0%9F%92%A9",
 ];
 const BODIES: [&str; 8] = [
-    "", "{", "[]", "null", "{\"kind\": \"tune\", \"campaign\": \"../../etc/passwd\"}", "{\"digest\": \"../..\"}",
-    "\u{feff}{}", "[[[[[[[[[[[[[[[[[[[[[[",
+    "",
+    "{",
+    "[]",
+    "null",
+    "{\"kind\": \"tune\", \"campaign\": \"../../etc/passwd\"}",
+    "{\"digest\": \"../..\"}",
+    "\u{feff}{}",
+    "[[[[[[[[[[[[[[[[[[[[[[",
 ];
 
 #[test]
@@ -32,7 +76,9 @@ fn random_paths_and_bodies_are_refused_and_harm_nothing() {
     let (site, mut random) = (Site::new(), random());
     let bearer = site.bearer();
     for _ in 0..400 {
-        let method = random.choice(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"]).unwrap();
+        let method = random
+            .choice(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"])
+            .unwrap();
         let mut path = "/api/v1".to_owned();
         if random.u8(..4) == 0 {
             path.clear();
@@ -81,7 +127,11 @@ fn random_bytes_are_refused_and_harm_nothing() {
             stream.shutdown(std::net::Shutdown::Write).unwrap();
             exchange(stream, b"")
         };
-        assert!(answer.status < 500, "{:?}: {answer:?}", String::from_utf8_lossy(&bytes));
+        assert!(
+            answer.status < 500,
+            "{:?}: {answer:?}",
+            String::from_utf8_lossy(&bytes)
+        );
     }
     site.get("/readyz").expect(200);
 }

@@ -15,7 +15,10 @@ fn what_is_there_is_answered_and_what_is_not_is_a_problem() {
     let machines = site.get("/api/v1/machines").expect(200).json();
     assert_eq!(machines[0]["name"], "local");
     site.get("/api/v1/campaigns").expect(200);
-    assert_eq!(site.get("/api/v1/tasks").expect(200).json(), json!({"items": []}));
+    assert_eq!(
+        site.get("/api/v1/tasks").expect(200).json(),
+        json!({"items": []})
+    );
     assert_eq!(site.get("/api/v1/channels").expect(200).json(), json!([]));
     for path in [
         "/api/v1/tasks/1",
@@ -44,7 +47,11 @@ fn what_is_there_is_answered_and_what_is_not_is_a_problem() {
         site.get(&format!("/api/v1/tasks{query}")).expect(400);
     }
     let wrong = site.send("PUT /api/v1/tasks", &[], "").expect(405);
-    assert!(wrong.header("allow").is_some_and(|methods| methods.contains("POST")));
+    assert!(
+        wrong
+            .header("allow")
+            .is_some_and(|methods| methods.contains("POST"))
+    );
 }
 
 #[test]
@@ -62,13 +69,30 @@ fn bodies_are_read_strictly() {
     send(&[media, media], "{}").expect(400);
     let found = send(&[media], "{\n  \"name\": }").expect(400).json();
     assert_eq!((&found["line"], &found["column"]), (&json!(2), &json!(11)));
-    let found = send(&[media], "{\"name\": \"a\", \"colour\": \"red\"}").expect(422).json();
+    let found = send(&[media], "{\"name\": \"a\", \"colour\": \"red\"}")
+        .expect(422)
+        .json();
     assert_eq!(found["line"], 1);
-    assert!(found["detail"].as_str().unwrap().contains("colour"), "{found}");
-    send(&[media], &format!("{{\"name\": \"{}\"}}", "a".repeat(1 << 20))).expect(413);
+    assert!(
+        found["detail"].as_str().unwrap().contains("colour"),
+        "{found}"
+    );
+    send(
+        &[media],
+        &format!("{{\"name\": \"{}\"}}", "a".repeat(1 << 20)),
+    )
+    .expect(413);
     let made = send(&[media], "{\"name\": \"a\", \"scopes\": [\"read\"]}").expect(201);
-    assert_eq!(made.header("location"), Some(format!("/api/v1/tokens/{}", made.json()["token"]["id"]).as_str()));
-    assert!(made.json()["secret"].as_str().unwrap().starts_with("colltune_"));
+    assert_eq!(
+        made.header("location"),
+        Some(format!("/api/v1/tokens/{}", made.json()["token"]["id"]).as_str())
+    );
+    assert!(
+        made.json()["secret"]
+            .as_str()
+            .unwrap()
+            .starts_with("colltune_")
+    );
 }
 
 #[test]
@@ -78,18 +102,35 @@ fn tokens_are_made_listed_and_revoked_by_administrators() {
     let made = site.post("/api/v1/tokens", &[], &new).expect(201).json();
     let (id, secret) = (&made["token"]["id"], made["secret"].as_str().unwrap());
     let bearer = format!("Authorization: Bearer {secret}");
-    site.send("GET /api/v1/machines", &[&bearer], "").expect(200);
-    for line in ["GET /api/v1/tokens", "GET /api/v1/audit", &format!("DELETE /api/v1/tokens/{id}")] {
+    site.send("GET /api/v1/machines", &[&bearer], "")
+        .expect(200);
+    for line in [
+        "GET /api/v1/tokens",
+        "GET /api/v1/audit",
+        &format!("DELETE /api/v1/tokens/{id}"),
+    ] {
         site.send(line, &[&bearer], "").expect(403);
         // A token would help those who have shown none.
         site.send(line, &[], "").expect(401);
     }
-    let all = site.send("GET /api/v1/tokens", &[&site.bearer()], "").expect(200);
+    let all = site
+        .send("GET /api/v1/tokens", &[&site.bearer()], "")
+        .expect(200);
     assert!(!all.body.contains(secret), "{all:?}");
-    site.send(&format!("DELETE /api/v1/tokens/{id}"), &[&site.bearer()], "").expect(204);
-    site.send("DELETE /api/v1/tokens/999", &[&site.bearer()], "").expect(404);
-    site.send("GET /api/v1/machines", &[&bearer], "").expect(401);
-    let audit = site.send("GET /api/v1/audit?limit=1", &[&site.bearer()], "").expect(200).json();
+    site.send(
+        &format!("DELETE /api/v1/tokens/{id}"),
+        &[&site.bearer()],
+        "",
+    )
+    .expect(204);
+    site.send("DELETE /api/v1/tokens/999", &[&site.bearer()], "")
+        .expect(404);
+    site.send("GET /api/v1/machines", &[&bearer], "")
+        .expect(401);
+    let audit = site
+        .send("GET /api/v1/audit?limit=1", &[&site.bearer()], "")
+        .expect(200)
+        .json();
     assert_eq!(audit["items"][0]["action"], "token.revoke");
     assert!(audit["next"].is_u64());
 }
@@ -108,7 +149,10 @@ fn readers_of_one_machine_see_what_is_its_own() {
         ("/api/v1/machines/local/tables", [401, 200, 403, 403]),
         ("/api/v1/events", [401, 403, 403, 403]),
         ("/metrics", [401, 403, 403, 403]),
-        ("/api/v1/machines/local/libraries/a-1/channels/canary", [401, 404, 403, 403]),
+        (
+            "/api/v1/machines/local/libraries/a-1/channels/canary",
+            [401, 404, 403, 403],
+        ),
     ];
     for (path, statuses) in cases {
         let line = format!("GET {path}");
@@ -127,14 +171,22 @@ fn answers_have_headers_that_browsers_obey() {
         let answer = site.get(path);
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
-        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(
+            policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{path}");
         assert!(answer.header("referrer-policy").is_some());
     }
     let page = site.send("GET /nothing", &["Accept: text/html,*/*;q=0.8"], "");
     assert_eq!(page.status, 404);
-    assert!(page.header("content-type").unwrap().starts_with("text/html"), "{page:?}");
+    assert!(
+        page.header("content-type")
+            .unwrap()
+            .starts_with("text/html"),
+        "{page:?}"
+    );
     let json = site.send("GET /api/v1/nothing", &["Accept: text/html"], "");
     json.expect(404);
 }

@@ -8,18 +8,37 @@ use crate::fixture::{Site, exchange_at_socket};
 #[test]
 fn a_session_changes_things_with_its_form_token_alone() {
     let site = Site::new();
-    let begun = site.post("/api/v1/session", &[], &json!({"token": site.owner})).expect(201);
+    let begun = site
+        .post("/api/v1/session", &[], &json!({"token": site.owner}))
+        .expect(201);
     let cookie = begun.header("set-cookie").unwrap().to_owned();
-    for part in ["colltune=", "; HttpOnly", "; SameSite=Strict", "; Path=/", "; Max-Age=43200"] {
+    for part in [
+        "colltune=",
+        "; HttpOnly",
+        "; SameSite=Strict",
+        "; Path=/",
+        "; Max-Age=43200",
+    ] {
         assert!(cookie.contains(part), "{cookie}");
     }
-    assert!(!cookie.contains("Secure") && !cookie.contains("Domain"), "{cookie}");
+    assert!(
+        !cookie.contains("Secure") && !cookie.contains("Domain"),
+        "{cookie}"
+    );
     let pair = cookie.split(';').next().unwrap();
     let cookie = format!("Cookie: other=1; {pair}; more=2");
     site.send("GET /api/v1/tokens", &[&cookie], "").expect(200);
-    assert!(!begun.json()["form_token"].as_str().unwrap().contains(&pair[9..20]));
+    assert!(
+        !begun.json()["form_token"]
+            .as_str()
+            .unwrap()
+            .contains(&pair[9..20])
+    );
 
-    let form_token = format!("X-Form-Token: {}", begun.json()["form_token"].as_str().unwrap());
+    let form_token = format!(
+        "X-Form-Token: {}",
+        begun.json()["form_token"].as_str().unwrap()
+    );
     let new = json!({"name": "a", "scopes": ["read"]}).to_string();
     let media = "Content-Type: application/json";
     let make = |headers: &[&str]| {
@@ -39,8 +58,11 @@ fn a_session_changes_things_with_its_form_token_alone() {
     make(&[&form_token, "Sec-Fetch-Site: cross-site"]).expect(403);
     make(&[&form_token, "Sec-Fetch-Site: same-site"]).expect(403);
 
-    site.send("DELETE /api/v1/session", &[&cookie], "").expect(403);
-    let ended = site.send("DELETE /api/v1/session", &[&cookie, &form_token], "").expect(204);
+    site.send("DELETE /api/v1/session", &[&cookie], "")
+        .expect(403);
+    let ended = site
+        .send("DELETE /api/v1/session", &[&cookie, &form_token], "")
+        .expect(204);
     assert!(ended.header("set-cookie").unwrap().contains("Max-Age=0"));
     site.send("GET /api/v1/tokens", &[&cookie], "").expect(401);
 }
@@ -51,8 +73,10 @@ fn other_sites_cannot_log_a_browser_in() {
     let body = json!({"token": site.owner}).to_string();
     let media = "Content-Type: application/json";
     let foreign = ["Origin: http://evil.example", media];
-    site.send("POST /api/v1/session", &foreign, &body).expect(403);
-    site.send("POST /login", &["Origin: http://evil.example"], "token=a").expect(403);
+    site.send("POST /api/v1/session", &foreign, &body)
+        .expect(403);
+    site.send("POST /login", &["Origin: http://evil.example"], "token=a")
+        .expect(403);
 }
 
 #[test]
@@ -87,12 +111,18 @@ fn wrong_tokens_are_counted_by_address() {
     let wrong = ["Authorization: Bearer colltune_00"];
     for _ in 0..10 {
         let answer = site.send(line, &wrong, "").expect(401);
-        assert!(answer.header("www-authenticate").unwrap().starts_with("Bearer"));
+        assert!(
+            answer
+                .header("www-authenticate")
+                .unwrap()
+                .starts_with("Bearer")
+        );
     }
     let answer = site.send(line, &wrong, "").expect(429);
     let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=6).contains(&wait), "{wait}");
-    site.post("/api/v1/session", &[], &json!({"token": "colltune_00"})).expect(429);
+    site.post("/api/v1/session", &[], &json!({"token": "colltune_00"}))
+        .expect(429);
     // Reading that is open needs no token.
     site.get("/api/v1/machines").expect(200);
 }
@@ -100,7 +130,13 @@ fn wrong_tokens_are_counted_by_address() {
 #[test]
 fn what_is_no_bearer_token_is_refused() {
     let site = Site::new();
-    for header in ["Basic YTpi", "Bearer", "Bearer ", "Bearer \u{7f}", "bearer colltune_"] {
+    for header in [
+        "Basic YTpi",
+        "Bearer",
+        "Bearer ",
+        "Bearer \u{7f}",
+        "bearer colltune_",
+    ] {
         let header = format!("Authorization: {header}");
         let status = site.send("GET /api/v1/machines", &[&header], "").status;
         assert!([400, 401].contains(&status), "{header}: {status}");
@@ -128,9 +164,14 @@ fn the_service_s_own_user_needs_no_token_at_a_socket() {
 #[test]
 fn cookies_are_for_tls_alone_where_there_is_some() {
     let site = Site::with(|configuration, _| configuration.behind_proxy = true);
-    let begun = site.post("/api/v1/session", &[], &json!({"token": site.owner})).expect(201);
+    let begun = site
+        .post("/api/v1/session", &[], &json!({"token": site.owner}))
+        .expect(201);
     let cookie = begun.header("set-cookie").unwrap();
-    assert!(cookie.starts_with("__Host-colltune=") && cookie.ends_with("; Secure"), "{cookie}");
+    assert!(
+        cookie.starts_with("__Host-colltune=") && cookie.ends_with("; Secure"),
+        "{cookie}"
+    );
     assert!(begun.header("strict-transport-security").is_some());
     // Those that a proxy forwards are counted by their own addresses.
     let wrong = "Authorization: Bearer colltune_00";
@@ -142,7 +183,10 @@ fn cookies_are_for_tls_alone_where_there_is_some() {
         let of = format!("X-Forwarded-For: {address}");
         site.send("GET /api/v1/machines", &[&of, wrong], "").status
     };
-    assert_eq!((of("10.0.0.1"), of("10.0.0.9"), of("10.0.0.9, 10.0.0.1")), (429, 401, 429));
+    assert_eq!(
+        (of("10.0.0.1"), of("10.0.0.9"), of("10.0.0.9, 10.0.0.1")),
+        (429, 401, 429)
+    );
 }
 
 #[test]

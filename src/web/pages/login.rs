@@ -53,7 +53,7 @@ pub(super) async fn begin(
 ) -> Result<Response, Problem> {
     let next = own_address(fields.text("next"));
     match auth::log_in(&app, peer, fields.text("token")).await {
-        Ok(begun) => Ok(([(SET_COOKIE, begun.cookie)], Redirect::to(next)).into_response()),
+        Ok(cookie) => Ok(([(SET_COOKIE, cookie)], Redirect::to(next)).into_response()),
         Err(problem) if problem.status().is_client_error() => {
             let mut answer = page(next, Some(problem.detail())).into_response();
             *answer.status_mut() = problem.status();

@@ -1,1 +1,7 @@
 //! Tests of the crate `service`.
+
+mod backup;
+mod configuration;
+mod database;
+mod fixture;
+mod tokens;

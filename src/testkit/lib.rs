@@ -1,5 +1,6 @@
 //! What the tests of several crates share.
 
+mod examples;
 pub mod fakes;
 pub mod html;
 pub mod mpi;
@@ -8,4 +9,5 @@ mod requirements;
 pub mod tables;
 pub mod web;
 
+pub use examples::examples;
 pub use requirements::require;

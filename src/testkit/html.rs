@@ -62,7 +62,10 @@ pub fn check_accessible(page: &str) {
     for once in ["<title>", "<main ", "<h1>"] {
         assert_eq!(page.matches(once).count(), 1, "{once}");
     }
-    assert!(page.contains(" href=\"#content\""), "a way past the navigation");
+    assert!(
+        page.contains(" href=\"#content\""),
+        "a way past the navigation"
+    );
     let labelled: BTreeSet<&str> = attributes(page, "for").into_iter().collect();
     let mut in_label = false;
     for tag in tags(page) {

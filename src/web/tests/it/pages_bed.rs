@@ -1,96 +1,32 @@
-//! A service with pages, and a browser without script.
+//! A browser without script, before a site where every name that can be is markup.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-use service::{Actor, Configuration, Listen, NewToken, Scope, Service};
-use tempfile::TempDir;
+use service::{
+    Actor, Channel, ChannelKey, Digest, ReleaseAction, ReleaseRequest, Scope, TaskKind, TaskRequest,
+};
 use testkit::html;
-use web::Socket;
 
-/// A running service. Its folder has the campaign `tuning/<i>&.yaml`.
-pub(crate) struct Bed {
-    pub(crate) service: Arc<Service>,
-    pub(crate) address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    serving: Option<JoinHandle<()>>,
-    _folder: TempDir,
-}
+use crate::fixture::{Answer, Site};
 
 /// A name that is markup.
 pub(crate) const HOSTILE: &str = "<i>\"'&amp;</i><script>alert(1)</script>";
+/// A campaign whose path is, as far as a file's name may be.
+pub(crate) const CAMPAIGN: &str = "tuning/<i>\"'&amp;<script>alert(1).yaml";
 
-const CAMPAIGN: &str = "\
-name: quick
-launcher: {kind: simulated, machine: {latency: 1us, bandwidth: 10G}}
-";
-
-impl Bed {
-    pub(crate) fn new(open_reading: bool) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(folder.path().join("tuning")).expect("a folder");
-        std::fs::write(campaign(folder.path()), CAMPAIGN).expect("a campaign");
-        let configuration = Configuration {
-            listen: Listen::Address(([127, 0, 0, 1], 0).into()),
-            open_reading,
-            ..Configuration::of_folder(folder.path()).expect("a configuration")
-        };
-        let socket = Socket::open(&configuration).expect("a socket");
-        let address = socket.address().expect("an address");
-        // No task is started.
-        let service = Service::open(configuration, "/bin/false".into()).expect("opened");
-        let stop = Arc::new(AtomicBool::new(false));
-        let (is_ready, ready) = channel();
-        let (its, until) = (Arc::clone(&service), Arc::clone(&stop));
-        let serving = thread::spawn(move || {
-            let tell = move || is_ready.send(()).expect("waited for");
-            web::serve(its, socket, until, tell).expect("served");
-        });
-        ready.recv_timeout(Duration::from_secs(20)).expect("ready");
-        Self {
-            service,
-            address,
-            stop,
-            serving: Some(serving),
-            _folder: folder,
-        }
-    }
-
-    /// A browser that has logged in with a token of these scopes.
-    pub(crate) fn browser(&self, scopes: &[Scope]) -> Browser {
-        let new = NewToken {
-            name: "tester".to_owned(),
-            scopes: scopes.to_vec(),
-            machines: Vec::new(),
-            days: None,
-        };
-        let (secret, _) = self.service.make_token(&admin(), &new).expect("a token");
-        let mut browser = self.stranger();
-        let answer = browser.send("/login", &[("token", secret.expose())]);
-        assert_eq!((answer.status, answer.location()), (303, "/"), "{}", answer.body);
-        let cookie = answer.header("set-cookie").expect("a cookie");
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
-        browser.cookie = cookie.split(';').next().expect("a pair").to_owned();
-        browser
-    }
-
-    /// A browser without a session.
-    pub(crate) fn stranger(&self) -> Browser {
-        Browser {
-            address: self.address,
-            cookie: String::new(),
-        }
-    }
+/// A site with a task, tables, a channel with a history, tokens and an audit.
+pub(crate) struct Busy {
+    pub(crate) site: Site,
+    pub(crate) old: Digest,
+    pub(crate) new: Digest,
 }
 
-fn campaign(folder: &Path) -> std::path::PathBuf {
-    folder.join("tuning/<i>&.yaml")
+pub(crate) const CHANNEL: &str = "/channels/local/openmpi-4.1.4/canary";
+
+pub(crate) fn key() -> ChannelKey {
+    ChannelKey {
+        machine: "local".to_owned(),
+        library: "openmpi-4.1.4".to_owned(),
+        channel: Channel::Canary,
+    }
 }
 
 /// Who prepares a test.
@@ -102,42 +38,138 @@ pub(crate) fn admin() -> Actor {
     }
 }
 
-impl Drop for Bed {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(serving) = self.serving.take() {
-            // A panic there has failed the test already.
-            let _ = serving.join();
+impl Busy {
+    pub(crate) fn new(open_reading: bool) -> Self {
+        let site = Site::with(|configuration, folder| {
+            configuration.open_reading = open_reading;
+            std::fs::create_dir(folder.join("tuning")).unwrap();
+            let example = include_str!("../../../../tuning/simulated-hydra.yaml");
+            std::fs::write(folder.join(CAMPAIGN), example).unwrap();
+            std::fs::write(folder.join("tuning/broken.yaml"), HOSTILE).unwrap();
+            let machines = include_str!("../../../../tuning/machines/hydra.yaml");
+            std::fs::create_dir(folder.join("tuning/machines")).unwrap();
+            std::fs::write(folder.join("tuning/machines/hydra.yaml"), machines).unwrap();
+        });
+        let [old, new] = ["64K", "32K"].map(|block_bytes| {
+            let taken = site.service.take_in(&admin(), "local", &table(block_bytes));
+            taken.unwrap().digest
+        });
+        for digest in [&old, &new] {
+            release(&site, digest);
+        }
+        submit(&site);
+        let database = site.folder().join("service/service.db");
+        let database = rusqlite::Connection::open(database).unwrap();
+        database
+            .execute("UPDATE task SET reason = ?1", [HOSTILE])
+            .unwrap();
+        Self { site, old, new }
+    }
+
+    /// The addresses of all pages.
+    pub(crate) fn pages(&self) -> Vec<String> {
+        let Self { old, new, .. } = self;
+        let mut pages = [
+            "/",
+            "/queue",
+            "/queue?state=waiting&machine=local&campaign=",
+            "/queue?before=1",
+            "/tasks/1",
+            "/campaigns",
+            "/campaigns/tuning/broken.yaml",
+            "/tables",
+            "/tables?machine=local",
+            "/channels",
+            CHANNEL,
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        pages.extend([
+            format!("/campaigns/{}", percent(CAMPAIGN)),
+            format!("/tables/{new}"),
+            format!("/tables/{new}?machine=local&channel=production"),
+            format!("/tables/{new}/diff?to={old}"),
+        ]);
+        pages
+    }
+
+    /// A browser that has logged in with a token of these scopes.
+    pub(crate) fn browser(&self, scopes: &[Scope]) -> Browser<'_> {
+        let token = self.site.token(scopes, &[]);
+        let mut browser = self.stranger();
+        let answer = browser.send("/login", &[("token", &token)]);
+        assert_eq!((answer.status, location(&answer)), (303, "/"), "{answer:?}");
+        let cookie = answer.header("set-cookie").unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+        browser.cookie = cookie.split(';').next().unwrap().to_owned();
+        browser
+    }
+
+    /// A browser without a session.
+    pub(crate) fn stranger(&self) -> Browser<'_> {
+        Browser {
+            site: &self.site,
+            cookie: String::new(),
         }
     }
 }
 
+/// Adds a task that no one carries out.
+pub(crate) fn submit(site: &Site) {
+    let request = TaskRequest {
+        kind: TaskKind::Tune,
+        machine: None,
+        campaign: Some(CAMPAIGN.to_owned()),
+        table: None,
+        overrides: service::Overrides::default(),
+    };
+    site.service.submit(&admin(), &request, None).unwrap();
+}
+
+fn release(site: &Site, digest: &Digest) {
+    let request = ReleaseRequest {
+        digest: Some(digest.clone()),
+        action: ReleaseAction::Release,
+        reason: HOSTILE.to_owned(),
+        override_gates: true,
+    };
+    let released = site.service.release(&admin(), &key(), &request, None);
+    released.unwrap();
+}
+
+/// A table that chooses this block size, made by a host and CPU whose names are markup.
+fn table(block_bytes: &str) -> String {
+    let rules = format!(
+        r#"
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: any
+        rules:
+          - {{from: 0, candidate: default, confidence: high}}
+          - {{from: 1500, candidate: allreduce/dual_root, block_bytes: {block_bytes}, speedup: 1.3, confidence: high, confirmed: true}}
+        measured:
+          bytes: [64, 1M]
+          microseconds: [2, 512]
+          default_microseconds: [2, 768]
+"#
+    );
+    let hostile = serde_json::Value::from(HOSTILE).to_string();
+    testkit::tables::yaml("night", "openmpi", "4.1.4", &rules)
+        .replace("cpu: any", &format!("cpu: {hostile}"))
+        .replace("hosts: [n1]", &format!("hosts: [{hostile}]"))
+        .replace("warnings: []", &format!("warnings: [{hostile}]"))
+}
+
 /// Sends what a browser would.
-pub(crate) struct Browser {
-    address: SocketAddr,
+pub(crate) struct Browser<'s> {
+    site: &'s Site,
     cookie: String,
 }
 
-/// What it was answered.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    head: String,
-    pub(crate) body: String,
-}
-
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        let (_, value) = lines.find(|(key, _)| key.eq_ignore_ascii_case(name))?;
-        Some(value)
-    }
-
-    pub(crate) fn location(&self) -> &str {
-        self.header("location").unwrap_or_default()
-    }
-}
-
-impl Browser {
+impl Browser<'_> {
     /// Asks for a page.
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.exchange("GET", path, "")
@@ -147,68 +179,76 @@ impl Browser {
     #[track_caller]
     pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.get(path);
-        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
         check(&answer);
         answer.body
     }
 
-    /// Sends a form as its fields stand, with no form token unless it is among them.
+    /// Sends a form with these fields, with no form token unless it is among them.
     pub(crate) fn send(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let fields: Vec<String> = fields
-            .iter()
-            .map(|(name, value)| format!("{name}={}", percent(value)))
-            .collect();
+        let pair = |(name, value): &(&str, &str)| format!("{name}={}", percent(value));
+        let fields: Vec<String> = fields.iter().map(pair).collect();
         self.exchange("POST", path, &fields.join("&"))
     }
 
-    /// Sends a form of its own page.
+    /// Sends a form with the token that the session's pages have.
+    #[track_caller]
     pub(crate) fn submit(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let page = self.page("/queue");
-        let (_, rest) = page.split_once("name=\"form_token\" value=\"").expect("a token");
-        let (token, _) = rest.split_once('"').expect("its end");
-        self.send(path, &[&[("form_token", token)], fields].concat())
+        let token = field(&self.page("/channels"), "form_token");
+        self.send(path, &[&[("form_token", token.as_str())], fields].concat())
     }
 
     fn exchange(&self, method: &str, path: &str, body: &str) -> Answer {
-        let Self { address, cookie } = self;
-        let mut stream = TcpStream::connect(address).expect("connected");
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nAccept: text/html\r\n\
-             Cookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        stream.write_all(request.as_bytes()).expect("sent");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("UTF-8");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
-        Answer {
-            status: head[9..12].parse().expect("a status"),
-            head: head.to_owned(),
-            body: body.to_owned(),
-        }
+        let origin = format!("Origin: http://{}", self.site.address.unwrap());
+        let cookie = format!("Cookie: {}", self.cookie);
+        let headers = [
+            "Accept: text/html,application/xhtml+xml",
+            "Content-Type: application/x-www-form-urlencoded",
+            &origin,
+            &cookie,
+        ];
+        self.site.send(&format!("{method} {path}"), &headers, body)
     }
 }
 
-/// A text in a form or a query.
-pub(crate) fn percent(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+/// The value of the first field of this name.
+#[track_caller]
+pub(crate) fn field(page: &str, name: &str) -> String {
+    let start = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&start).unwrap();
+    rest.split_once('"').unwrap().0.to_owned()
 }
 
-/// What holds for every page, also those of problems.
+pub(crate) fn location(answer: &Answer) -> &str {
+    answer.header("location").unwrap_or_default()
+}
+
+/// A text in a form or an address.
+pub(crate) fn percent(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'/' => "/".to_owned(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+/// Checks what holds for every page, also those of problems.
 #[track_caller]
 pub(crate) fn check(answer: &Answer) {
     let media = answer.header("content-type").unwrap_or_default();
     assert!(media.starts_with("text/html"), "{media}");
-    let policy = answer.header("content-security-policy").expect("a policy");
+    let policy = answer.header("content-security-policy").unwrap();
     assert!(!policy.contains("unsafe"), "{policy}");
     let page = &answer.body;
     html::check(page);
     html::check_accessible(page);
     html::check_nothing_inline(page);
-    assert!(!page.contains("<script>alert"), "markup of a name is markup of the page");
-    for address in ["href", "src", "action"].iter().flat_map(|name| html::attributes(page, name)) {
+    let names = ["href", "src", "action"].into_iter();
+    for address in names.flat_map(|name| html::attributes(page, name)) {
         let is_own = address.starts_with('/') && !address.starts_with("//");
-        assert!(is_own || address.starts_with('#'), "{address} leads elsewhere");
+        assert!(
+            is_own || address.starts_with('#'),
+            "{address} leads elsewhere"
+        );
     }
 }
